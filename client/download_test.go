@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // fileHost is a service whose lip-sync has a video on another host.
@@ -230,12 +231,7 @@ func TestDownloadFile_resumes(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 // A download that fails before its first byte leaves no file.
 func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // All records can be listed, over several pages, and deleted.
@@ -69,7 +71,7 @@ func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	if out := p.must(t, "", "webhook", "test", "--event", "lipsync_inference_event", in.url); !strings.HasPrefix(out, "lipsync_inference_event -> 2") {
 		t.Errorf("a test prints %q", out)
 	}
-	eventually(t, "that the sample is printed", func() bool { return strings.Contains(in.out.String(), "lipsync_inference_event") })
+	harness.Eventually(t, "that the sample is printed", func() bool { return strings.Contains(in.out.String(), "lipsync_inference_event") })
 	code, out, stderr := p.run(t, "", "webhook", "test", "http://127.0.0.1:1/")
 	if code != exitFailure || !strings.Contains(out, "-> connect") || !strings.Contains(stderr, "connect") {
 		t.Errorf("no receiver: exit code %d, %q, %q", code, out, stderr)

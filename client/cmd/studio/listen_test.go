@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // newSecretFile returns a secret and the path of a file that has it as its second secret.
@@ -73,7 +74,7 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 	if diff := cmp.Diff(received{body, want}, got); diff != "" {
 		t.Errorf("the forwarded request (-want +got):\n%s", diff)
 	}
-	eventually(t, "that the event is printed", func() bool { return strings.HasSuffix(in.out.String(), "\n") })
+	harness.Eventually(t, "that the event is printed", func() bool { return strings.HasSuffix(in.out.String(), "\n") })
 	var line notification
 	check(t, json.Unmarshal([]byte(in.out.String()), &line))
 	if line.WebhookID != "event-1" || line.Sequence != "3" || line.Status != 429 || !strings.Contains(string(line.Event), `"a\u202e"`) {
@@ -119,7 +120,7 @@ func TestListen_respondsWith502IfTheTargetIsDown(t *testing.T) {
 	if status, _, _ := post(t, http.MethodPost, in.url, `{"event_type":"party\u001b"}`, http.Header{}); status != http.StatusBadGateway {
 		t.Errorf("the status is %d", status)
 	}
-	eventually(t, "that the event is printed", func() bool { return in.out.String() == "party\\x1b - - #- -> 502\n" })
+	harness.Eventually(t, "that the event is printed", func() bool { return in.out.String() == "party\\x1b - - #- -> 502\n" })
 }
 
 // listen accepts every event that trigger sends, signed with one of several secrets.
@@ -143,7 +144,7 @@ func TestTrigger_sendsWhatListenAccepts(t *testing.T) {
 			t.Errorf("%v prints %s", test.args, out)
 		}
 		want := event + " 7 " + test.want + " #4 -> 204\n"
-		eventually(t, want, func() bool { return strings.Contains(in.out.String(), want) })
+		harness.Eventually(t, want, func() bool { return strings.Contains(in.out.String(), want) })
 	}
 	code, stdout, stderr := p.run(t, "", "trigger", "--unsigned", "--json", "--to", in.url, "avatar_event")
 	var line notification

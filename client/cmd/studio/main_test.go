@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.
@@ -44,12 +44,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 // accounts is a database with a user who is a member of a workspace with two projects.
 type accounts struct {
@@ -107,37 +102,9 @@ func startService(t *testing.T, args ...string) *service {
 	db := filepath.Join(directory, "studio.db")
 	check(t, os.WriteFile(db, a.database, 0o600))
 
-	daemon := exec.CommandContext(context.Background(), program, append([]string{
-		"serve", "--db=sqlite:" + db, "--log-format=text", "--addr=127.0.0.1:0", "--renderer=simulate:10ms", "--allow-http-webhooks", "--webhook-allow=127.0.0.0/8",
-	}, args...)...)
-	stderr, err := daemon.StderrPipe()
-	check(t, err)
-	check(t, daemon.Start())
-	found, ended, log := make(chan string, 1), make(chan struct{}), &lockedBuffer{}
-	go func() {
-		defer close(ended)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			_, _ = log.Write(append(lines.Bytes(), '\n'))
-			if match := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); match != nil {
-				found <- match[1]
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		check(t, daemon.Process.Signal(os.Interrupt))
-		<-ended
-		if err := daemon.Wait(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(log)
-		}
-	})
-	select {
-	case s.url = <-found:
-	case <-time.After(testTimeout):
-		t.Fatal("the daemon does not serve")
-	}
+	daemon := harness.RunDaemon(t, harness.Serve(context.Background(), []string{program}, "sqlite:"+db, append([]string{"--renderer=simulate:10ms"}, args...)...))
+	t.Cleanup(func() { check(t, daemon.End(os.Interrupt)) })
+	s.url = daemon.URL
 	return s
 }
 
@@ -185,7 +152,7 @@ func (p *program) must(t *testing.T, stdin string, args ...string) string {
 
 // running is a command that runs until it is stopped.
 type running struct {
-	out, errs *lockedBuffer
+	out, errs *harness.Buffer
 	url       string
 	stop      context.CancelFunc
 	ended     chan int
@@ -194,7 +161,7 @@ type running struct {
 // startListening runs "studio listen" on a free port.
 func (p *program) startListening(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := &running{out: &lockedBuffer{}, errs: &lockedBuffer{}, ended: make(chan int, 1)}
+	r := &running{out: &harness.Buffer{}, errs: &harness.Buffer{}, ended: make(chan int, 1)}
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	one := *p
@@ -206,46 +173,13 @@ func (p *program) startListening(t *testing.T, args ...string) *running {
 			t.Errorf("listen ends with %d: %s", code, r.errs)
 		}
 	})
-	eventually(t, "listening", func() bool {
+	harness.Eventually(t, "listening", func() bool {
 		if found := regexp.MustCompile(`listening on (\S+)\n`).FindStringSubmatch(r.errs.String()); found != nil {
 			r.url = found[1]
 		}
 		return r.url != ""
 	})
 	return r
-}
-
-// eventually waits until holds returns true.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(testTimeout)
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for !holds() {
-		select {
-		case <-look.C:
-		case <-deadline:
-			t.Fatalf("%s did not come true", what)
-		}
-	}
-}
-
-// lockedBuffer is a buffer that may be read and written concurrently.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // startFake starts a server for responses that the real service does not give.

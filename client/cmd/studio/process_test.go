@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // process prepares the command as a process with only the given environment variables.
@@ -80,10 +81,10 @@ func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			command := process(t, []string{"STUDIO_BASE_URL=" + url, "STUDIO_TOKEN=token"}, test.args)
-			output := &lockedBuffer{}
+			output := &harness.Buffer{}
 			command.Stdout, command.Stderr = output, output
 			check(t, command.Start())
-			eventually(t, "that it has begun", func() bool { return strings.Contains(output.String(), test.begins) })
+			harness.Eventually(t, "that it has begun", func() bool { return strings.Contains(output.String(), test.begins) })
 			check(t, command.Process.Signal(syscall.SIGINT))
 			if code := exitCodeOf(t, command); code != exitInterrupted || strings.Count(output.String(), "\n") != 1 {
 				t.Errorf("exit code %d, %s", code, output)

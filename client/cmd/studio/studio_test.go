@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // states returns the id and the statuses in lines of JSON.
@@ -75,7 +76,7 @@ func TestStudio_createsWatchesAndForwards(t *testing.T) {
 		t.Errorf("a lip-sync that fails: exit code %d, %v, %s", code, seen, stderr)
 	}
 
-	eventually(t, "that the notifications are printed", func() bool { return strings.Count(in.out.String(), "\n") == 5 })
+	harness.Eventually(t, "that the notifications are printed", func() bool { return strings.Count(in.out.String(), "\n") == 5 })
 	for _, want := range []string{
 		"avatar_event " + id + " processing #1 -> 202\n", "avatar_event " + id + " consent_pending #2 -> 202\n",
 		"avatar_event " + id + " published #3 -> 202\n", "avatar_inference_event " + video + " succeeded #1 -> 202\n",
@@ -97,7 +98,7 @@ func TestConsent_isGrantedOrRefused(t *testing.T) {
 	p := s.loggedIn(t)
 	for decision, code := range map[string]int{"--granted": exitOK, "--refused": exitRecordFailed} {
 		id := p.must(t, "", "avatar", "create", "--title", "Ada")
-		eventually(t, "that the avatar waits for consent", func() bool {
+		harness.Eventually(t, "that the avatar waits for consent", func() bool {
 			return strings.Contains(p.must(t, "", "avatar", "show", id), "consent_pending")
 		})
 		p.must(t, "", "avatar", "consent", decision, id)

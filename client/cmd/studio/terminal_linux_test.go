@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/term"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // openTerminal returns both ends of a pseudo-terminal: the one of a person and the one of a program.
@@ -31,9 +33,9 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 }
 
 // seen returns a buffer with the output of the terminal.
-func seen(t *testing.T, person *os.File, program *os.File) *lockedBuffer {
+func seen(t *testing.T, person *os.File, program *os.File) *harness.Buffer {
 	t.Helper()
-	shown, ended := &lockedBuffer{}, make(chan struct{})
+	shown, ended := &harness.Buffer{}, make(chan struct{})
 	go func() {
 		defer close(ended)
 		for buffer := make([]byte, 1024); ; {
@@ -73,10 +75,10 @@ func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 			check(t, command.Start())
 
-			eventually(t, "asking for the email", func() bool { return strings.HasSuffix(shown.String(), "Email: ") })
+			harness.Eventually(t, "asking for the email", func() bool { return strings.HasSuffix(shown.String(), "Email: ") })
 			_, err = person.WriteString(testEmail + "\n")
 			check(t, err)
-			eventually(t, "asking for the password", func() bool {
+			harness.Eventually(t, "asking for the password", func() bool {
 				now, err := term.GetState(int(program.Fd()))
 				check(t, err)
 				return strings.HasSuffix(shown.String(), "Password: ") && !reflect.DeepEqual(now, before)
@@ -86,7 +88,7 @@ func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 			if code := exitCodeOf(t, command); code != test.code {
 				t.Errorf("exit code %d: %s", code, shown)
 			}
-			eventually(t, test.shown, func() bool { return strings.Contains(shown.String(), test.shown) })
+			harness.Eventually(t, test.shown, func() bool { return strings.Contains(shown.String(), test.shown) })
 			if strings.Contains(shown.String(), "correct") || strings.Contains(shown.String(), "half") {
 				t.Errorf("the password is shown: %s", shown)
 			}

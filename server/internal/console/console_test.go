@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
@@ -29,12 +30,7 @@ const (
 	password = "password"
 )
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 // site is a service with a console and one user, who is a member of a workspace.
 type site struct {

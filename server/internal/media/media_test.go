@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -45,12 +46,7 @@ func setup(t *testing.T) *fixture {
 	return b
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 func (b *fixture) write(key, content string) {
 	b.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -14,12 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = harness.Check
 
 func scrape(m *metrics.Metrics) string {
 	response := httptest.NewRecorder()

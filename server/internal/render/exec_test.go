@@ -1,7 +1,6 @@
 package render_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +11,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
@@ -163,24 +162,6 @@ func startSleeping() {
 	fmt.Fprintln(os.Stderr, "child", argument)
 }
 
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(data []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(data)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // fixture is an Exec with a service, a user and a log.
 type fixture struct {
 	*render.Exec
@@ -188,7 +169,7 @@ type fixture struct {
 	studio *studio.Service
 	user   studio.User
 	media  *memstore.Media
-	log    *lockedBuffer
+	log    *harness.Buffer
 	dir    string
 }
 
@@ -203,7 +184,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	t.Helper()
 	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
-	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*memstore.Media), log: &lockedBuffer{}, dir: dir}
+	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*memstore.Media), log: &harness.Buffer{}, dir: dir}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	self, err := os.Executable()
 	s.check(err)
