@@ -69,7 +69,7 @@ func endpoints(ctx context.Context, db *store.Store) ([]endpoint, error) {
 	all := make([]endpoint, len(off))
 	for i, e := range off {
 		all[i] = endpoint{
-			ID: endpointID(key, e.UserID, e.URL), UserID: e.UserID, Email: e.Email, WebhookURL: withoutQuery(e.URL),
+			ID: endpointID(key, e.UserID, e.URL), UserID: e.UserID, Email: e.Email, WebhookURL: studio.WithoutQuery(e.URL),
 			DisabledAt: e.DisabledAt, Reason: e.Reason, url: e.URL,
 		}
 	}

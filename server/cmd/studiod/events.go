@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func eventCommand() *cli.Command {
@@ -108,7 +109,7 @@ type event struct {
 
 func newEvent(e store.Event) event {
 	return event{
-		ID: e.ID, SubjectID: e.SubjectID, Sequence: e.Sequence, UserID: e.UserID, WebhookURL: withoutQuery(e.URL),
+		ID: e.ID, SubjectID: e.SubjectID, Sequence: e.Sequence, UserID: e.UserID, WebhookURL: studio.WithoutQuery(e.URL),
 		State: e.State, Reason: e.Reason, Tries: e.Tries, CreatedAt: e.CreatedAt, EndedAt: e.EndedAt,
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -120,19 +119,6 @@ func printable(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
-}
-
-// withoutQuery returns a webhook URL without its query, which may contain a secret.
-func withoutQuery(webhookURL string) string {
-	u, err := url.Parse(webhookURL)
-	if err != nil {
-		return "?…"
-	}
-	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
-	if u.RawQuery != "" || u.Fragment != "" {
-		shown += "?…"
-	}
-	return shown
 }
 
 func formatTime(t time.Time) string {

@@ -190,7 +190,7 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error
 	if err != nil {
 		return err
 	}
-	v := eventView{eventRow: newEventRow(event), DisplayURL: withoutQuery(event.URL), Payload: string(event.Body)}
+	v := eventView{eventRow: newEventRow(event), DisplayURL: studio.WithoutQuery(event.URL), Payload: string(event.Body)}
 	if v.Attempts, err = c.cfg.Store.Attempts(r.Context(), event.ID); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (v subjectView) Checks() []studio.Check {
 type property struct{ Name, Value string }
 
 func (c *Console) newSubjectView(kind kind, subject studio.Subject) subjectView {
-	v := subjectView{row: newRow(kind, subject), Request: requestProperties(subject), Webhook: withoutQuery(subject.WebhookURL)}
+	v := subjectView{row: newRow(kind, subject), Request: requestProperties(subject), Webhook: studio.WithoutQuery(subject.WebhookURL)}
 	if decide := c.cfg.Studio.AutoConsent; decide != nil && kind.Avatar() && subject.Status == studio.Processing {
 		v.AutoConsent = studio.Refused
 		if decide(subject) {
@@ -73,16 +73,6 @@ func requestProperties(subject studio.Subject) (properties []property) {
 		properties = append(properties, property{label("audio_url"), "the audio of the video"})
 	}
 	return properties
-}
-
-// withoutQuery replaces the query of a URL by "?…".
-func withoutQuery(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.RawQuery == "" {
-		return address
-	}
-	u.RawQuery = ""
-	return u.String() + "?…"
 }
 
 // hostAndPath returns the host and the path of a URL.

@@ -60,7 +60,7 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 		if one.Last.Number > 0 {
 			result = resultText(one.Last.Status, one.Last.Failure)
 		}
-		v.Receivers = append(v.Receivers, receiver{one, withoutQuery(one.URL), one.OpenUntil.After(time.Now()), result})
+		v.Receivers = append(v.Receivers, receiver{one, studio.WithoutQuery(one.URL), one.OpenUntil.After(time.Now()), result})
 	}
 	v.Older, v.Newest = pageLinks(webhooksPath, make(url.Values), cursor, next)
 	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})

@@ -22,3 +22,16 @@ func Origin(webhookURL string) string {
 	}
 	return u.Scheme + "://" + host
 }
+
+// WithoutQuery returns a webhook URL for people, without its query, fragment and user, which may contain secrets.
+func WithoutQuery(webhookURL string) string {
+	u, err := url.Parse(webhookURL)
+	if err != nil {
+		return "?…"
+	}
+	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+	if u.RawQuery != "" || u.Fragment != "" {
+		shown += "?…"
+	}
+	return shown
+}

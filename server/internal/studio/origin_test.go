@@ -29,3 +29,20 @@ func TestOrigin_identifiesAReceiver(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutQuery_hidesQuery(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://hooks.example.com":                 "https://hooks.example.com",
+		"https://hooks.example.com:8443/a%2Fb/c":    "https://hooks.example.com:8443/a%2Fb/c",
+		"https://hooks.example.com/a?key=canary":    "https://hooks.example.com/a?…",
+		"https://hooks.example.com/a?":              "https://hooks.example.com/a",
+		"https://hooks.example.com/a#canary":        "https://hooks.example.com/a?…",
+		"https://canary:canary@hooks.example.com/a": "https://hooks.example.com/a",
+		"https://hooks.example.com/%zz?key=canary":  "?…",
+	} {
+		if got := studio.WithoutQuery(url); got != want {
+			t.Errorf("%s is shown as %s, want %s", url, got, want)
+		}
+	}
+}
