@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // Exit codes.
@@ -46,18 +46,7 @@ var (
 	errRecordFailed = errors.New("creation failed")
 )
 
-// usageError is an input error that the action of a command returns.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// failureError is a failure with valid input. All other errors of a command, including those of parsing
-// flags, are input errors.
-type failureError struct{ error }
-
-func (e failureError) Unwrap() error { return e.error }
+func usagef(format string, args ...any) error { return commandline.Usagef(format, args...) }
 
 // program is the environment of the commands.
 type program struct {
@@ -116,7 +105,7 @@ func (p *program) Run(ctx context.Context, args []string) int {
 	err := p.rootCommand().Run(ctx, args)
 	code := exitCode(err)
 	if err != nil && (code != exitInterrupted || errors.Is(err, client.ErrOutcomeUnknown)) {
-		_, _ = fmt.Fprintf(p.Stderr, "studio: %s\n", printable(strings.Join(strings.Fields(err.Error()), " ")))
+		_, _ = fmt.Fprintf(p.Stderr, "studio: %s\n", printable(commandline.Line(err)))
 	}
 	return code
 }
@@ -127,7 +116,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case !errors.As(err, new(failureError)) || errors.Is(err, client.ErrInvalid):
+	case !errors.As(err, new(commandline.FailureError)) || errors.Is(err, client.ErrInvalid):
 		return exitUsage
 	case errors.Is(err, errRecordFailed):
 		return exitRecordFailed

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 const maxSecretFile = 64 << 10
@@ -33,7 +34,7 @@ func (p *program) secrets(command *cli.Command, without string) ([]webhook.Secre
 	if name := command.String("secret-file"); name != "" {
 		data, err := p.readFile(name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, commandline.Usage(err)
 		}
 		text = string(data)
 	}
@@ -41,7 +42,7 @@ func (p *program) secrets(command *cli.Command, without string) ([]webhook.Secre
 	for field := range strings.FieldsSeq(text) {
 		secret, err := webhook.ParseSecret(field)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, commandline.Usage(err)
 		}
 		secrets = append(secrets, secret)
 	}

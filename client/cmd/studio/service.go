@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // attempts are enough for a watch to continue after a restart of the service.
@@ -64,7 +65,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 	config.UserAgent = "avatarstudio-studio"
 	c, err := client.New(config)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, commandline.Usage(err)
 	}
 	return c, nil
 }

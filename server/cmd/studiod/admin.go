@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
@@ -95,7 +96,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
 	limits := listener.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
-	a := &admin{metrics: metrics.New(version()), listener: listener.New(inner, limits), host: host} //nolint:contextcheck // the listener lives until it is closed
+	a := &admin{metrics: metrics.New(commandline.Version()), listener: listener.New(inner, limits), host: host} //nolint:contextcheck // the listener lives until it is closed
 	a.state.Store(&adminState{name: "starting"})
 	a.http = &http.Server{
 		Handler: a.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -22,18 +23,7 @@ const (
 	exitUsage   = 2
 )
 
-// usageError reports invalid input that an action found, such as a malformed value or a missing record.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// failureError reports a failure of an action whose input was valid. All other errors, such as those of the
-// flag parser, are usage errors.
-type failureError struct{ error }
-
-func (e failureError) Unwrap() error { return e.error }
+func usagef(format string, args ...any) error { return commandline.Usagef(format, args...) }
 
 // run runs the command line, with passwords for the passwords of users. It returns the exit code, and writes at most
 // one line to stderr.
@@ -44,8 +34,8 @@ func run(ctx context.Context, passwords studio.Passwords, args []string, stdin i
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintf(stderr, "studiod: %s\n", strings.Join(strings.Fields(err.Error()), " "))
-	if errors.As(err, new(failureError)) {
+	_, _ = fmt.Fprintf(stderr, "studiod: %s\n", commandline.Line(err))
+	if errors.As(err, new(commandline.FailureError)) {
 		return exitFailure
 	}
 	return exitUsage
@@ -53,15 +43,10 @@ func run(ctx context.Context, passwords studio.Passwords, args []string, stdin i
 
 func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	root := &cli.Command{
-		Name:                  "studiod",
-		Usage:                 "serve Avatar Studio and manage its database",
-		UsageText:             "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod COMMAND --help shows the options of a command",
-		Description:           manual(),
-		Reader:                stdin,
-		Writer:                stdout,
-		ErrWriter:             stderr,
-		Version:               version(), // for --version
-		EnableShellCompletion: true,
+		Name:        "studiod",
+		Usage:       "serve Avatar Studio and manage its database",
+		UsageText:   "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod COMMAND --help shows the options of a command",
+		Description: manual(),
 		// The commands come before the manual, which is long.
 		CustomRootCommandHelpTemplate: `NAME:
    {{template "helpNameTemplate" .}}
@@ -74,7 +59,6 @@ COMMANDS:{{template "visibleCommandCategoryTemplate" .}}
 DESCRIPTION:
    {{template "descriptionTemplate" .}}
 `,
-		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run prints errors and chooses the exit code
 		Commands: []*cli.Command{
 			serveCommand(),
 			workCommand(),
@@ -94,53 +78,13 @@ DESCRIPTION:
 			versionCommand(),
 		},
 	}
-	prepare(root)
+	commandline.Prepare(root, stdin, stdout, stderr)
 	return root
 }
 
-// prepare makes every command return usage errors instead of printing help, and every command group reject
-// unknown subcommands. The errors suggest the most similar name.
-func prepare(command *cli.Command) {
-	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
-		name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -") // package cli has no other way to tell
-		if suggestion := cli.SuggestFlag(command.Flags, name, false); unknown && suggestion != "" {
-			err = fmt.Errorf("%w; did you mean %s?", err, suggestion)
-		}
-		return err
-	}
-	if len(command.Commands) > 0 {
-		command.Action = func(_ context.Context, command *cli.Command) error {
-			if command.Args().Present() {
-				suggestion := cli.SuggestCommand(command.Commands, command.Args().First())
-				return usagef("no such command; did you mean %s? see %s --help", suggestion, command.FullName())
-			}
-			return cli.ShowSubcommandHelp(command)
-		}
-	}
-	for _, child := range command.Commands {
-		prepare(child)
-	}
-}
-
-// leaf returns a command without subcommands. argsUsage contains the names of its
-// arguments. Arguments in brackets are optional.
+// leaf returns a command that uses the database. See [commandline.Leaf].
 func leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
-	maxArgs := len(strings.Fields(argsUsage))
-	minArgs := maxArgs - strings.Count(argsUsage, "[")
-	return &cli.Command{
-		Name: name, Usage: usage, ArgsUsage: argsUsage,
-		Flags: append([]cli.Flag{databaseFlag(), keyFileFlag()}, flags...),
-		Action: func(ctx context.Context, command *cli.Command) error {
-			if given := command.Args().Len(); given < minArgs || given > maxArgs {
-				return usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
-			}
-			err := action(ctx, command)
-			if err == nil || errors.As(err, new(usageError)) {
-				return err
-			}
-			return failureError{err}
-		},
-	}
+	return commandline.Leaf(name, usage, argsUsage, append([]cli.Flag{databaseFlag(), keyFileFlag()}, flags...), action)
 }
 
 // explain converts an error of package studio about a record to a usage error of the command.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
@@ -31,7 +32,7 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) (err error) 
 	d.console, err = console.New(console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Secure: secure, Logger: d.cfg.Logger,
-		Daemon: console.Daemon{Version: version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
+		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
 	})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
@@ -208,7 +209,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 	limits := d.cfg.Listener
 	if d.cfg.TLSCert != "" {
 		if d.certificate, err = listener.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey); err != nil {
-			return usageError{err}
+			return commandline.Usage(err)
 		}
 		limits.TLS = d.certificate.Config()
 	}
@@ -227,7 +228,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	d.sender, err = sender.New(sender.Config{AllowHTTP: d.cfg.AllowHTTP, AllowNetworks: d.cfg.AllowNetworks})
 	if err != nil {
-		return usageError{err}
+		return commandline.Usage(err)
 	}
 	var newFile string
 	if d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database); err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -105,12 +106,12 @@ func TestDemo_rejectsDatabaseOfOthers(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
 	var out bytes.Buffer
-	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) || out.Len() != 0 {
+	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(commandline.UsageError)) || out.Len() != 0 {
 		t.Errorf("error is %v after %s", err, out.String())
 	}
 	_, err := d.studio.AddUser(t.Context(), "", demoEmail, testPassword) // without the demo's workspace
 	check(t, err)
-	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(usageError)) {
+	if err := showDemo(t.Context(), &out, d.daemon); !errors.As(err, new(commandline.UsageError)) {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := d.studio.Login(t.Context(), netip.Addr{}, demoEmail, testPassword); err != nil {

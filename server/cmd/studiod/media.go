@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v3"
 	_ "gocloud.dev/blob/s3blob" // registers s3://BUCKET; gcsblob and azureblob would need one such line each
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
@@ -80,7 +81,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 		return err
 	}
 	if d.media, err = media.Open(ctx, cfg); err != nil {
-		return usageError{err}
+		return commandline.Usage(err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -63,14 +64,14 @@ func readImport(command *cli.Command) ([]byte, error) {
 	if name := command.Args().First(); name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, commandline.Usage(err)
 		}
 		defer func() { _ = file.Close() }()
 		in = file
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxImportBytes+1))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, commandline.Usage(err)
 	}
 	if len(data) > maxImportBytes {
 		return nil, usagef("the file is larger than %d bytes", maxImportBytes)

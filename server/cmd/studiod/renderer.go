@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
@@ -155,7 +156,7 @@ func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 		Program: cfg.Program, Paths: cfg.Paths, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
 	})
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--renderer: %w", err)}
+		return nil, commandline.Usage(fmt.Errorf("--renderer: %w", err))
 	}
 	d.renderer = program
 	d.cfg.Logger.InfoContext(ctx, "rendering", "program", cfg.Program[0], "workers", cfg.Workers)

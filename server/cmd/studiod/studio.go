@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -51,7 +52,7 @@ func withKeys(ctx context.Context, command *cli.Command, cfg store.Config, do fu
 func openStore(ctx context.Context, dsn string, cfg store.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, dsn, cfg)
 	if err != nil && !errors.Is(err, store.ErrInUse) && !errors.Is(err, studio.ErrBusy) {
-		err = usageError{err}
+		err = commandline.Usage(err)
 	}
 	return db, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
@@ -25,7 +26,7 @@ func collectorURL() string {
 // openMonitoring starts the trace exporter and the server for operators, if they are configured.
 func (d *daemon) openMonitoring(ctx context.Context) (err error) {
 	if d.cfg.Collector != "" {
-		d.traces, err = otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: version(), Logger: d.cfg.Logger})
+		d.traces, err = otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: commandline.Version(), Logger: d.cfg.Logger})
 		if errors.Is(err, otlp.ErrURL) {
 			return usagef("%s: %w", collectorVariable, err)
 		} else if err != nil {

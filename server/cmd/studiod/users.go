@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -156,7 +157,7 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 		}
 		files, err := media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
 		if err != nil {
-			return usageError{err}
+			return commandline.Usage(err)
 		}
 		defer func() { err = errors.Join(err, files.Close()) }()
 		cfg.Media = files

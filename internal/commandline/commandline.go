@@ -1,0 +1,96 @@
+// Package commandline is what the command lines of studiod and studio have in common.
+package commandline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+)
+
+// UsageError reports invalid input that an action found, such as a malformed value or a missing record.
+type UsageError struct{ error }
+
+// Unwrap returns the cause.
+func (e UsageError) Unwrap() error { return e.error }
+
+// Usage returns err as a [UsageError].
+func Usage(err error) error { return UsageError{err} }
+
+// Usagef returns a [UsageError] with a text.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// FailureError reports a failure of an action whose input was valid. All other errors, such as those of the flag parser,
+// are usage errors.
+type FailureError struct{ error }
+
+// Unwrap returns the cause.
+func (e FailureError) Unwrap() error { return e.error }
+
+// Prepare sets the input, the outputs and the version of a root command. Its commands return usage errors instead of
+// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name.
+func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
+	root.Reader, root.Writer, root.ErrWriter = stdin, stdout, stderr
+	root.Version, root.EnableShellCompletion = Version(), true
+	root.ExitErrHandler = func(context.Context, *cli.Command, error) {} // the caller prints errors and chooses the exit code
+	suggest(root)
+}
+
+func suggest(command *cli.Command) {
+	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
+		name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -") // package cli has no other way to tell
+		if suggestion := cli.SuggestFlag(command.Flags, name, false); unknown && suggestion != "" {
+			err = fmt.Errorf("%w; did you mean %s?", err, suggestion)
+		}
+		return err
+	}
+	if len(command.Commands) > 0 {
+		command.Action = func(_ context.Context, command *cli.Command) error {
+			if command.Args().Present() {
+				name := command.Args().First()
+				return Usagef("unknown command %q; did you mean %s? see %s --help", name, cli.SuggestCommand(command.Commands, name), command.FullName())
+			}
+			return cli.ShowSubcommandHelp(command)
+		}
+	}
+	for _, child := range command.Commands {
+		suggest(child)
+	}
+}
+
+// Leaf returns a command without subcommands. argsUsage contains the names of its arguments. Arguments in brackets are
+// optional. Errors of the action become a [FailureError], unless they are a [UsageError].
+func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+	maxArgs := len(strings.Fields(argsUsage))
+	minArgs := maxArgs - strings.Count(argsUsage, "[")
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: argsUsage, Flags: flags,
+		Action: func(ctx context.Context, command *cli.Command) error {
+			if given := command.Args().Len(); given < minArgs || given > maxArgs {
+				return Usagef("usage: %s; see --help", strings.TrimSpace(command.FullName()+" "+argsUsage))
+			}
+			err := action(ctx, command)
+			if err == nil || errors.As(err, new(UsageError)) {
+				return err
+			}
+			return FailureError{err}
+		},
+	}
+}
+
+// Line returns the text of an error as one line.
+func Line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// Version returns the version that the go command has stamped into the program: the tag of the commit, or its time and
+// hash.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return cmp.Or(info.Main.Version, "(devel)")
+	}
+	return "(devel)"
+}
