@@ -7,6 +7,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // deleteCommand returns the command that deletes a record. It prints nothing without --json.
@@ -21,7 +22,7 @@ func (p *program) deleteCommand(kind, what string, remove func(id string) reques
 			if err := remove(id)(ctx, c); err != nil || !command.Bool("json") {
 				return err
 			}
-			return printValue(p.Stdout, struct {
+			return commandline.PrintJSON(p.Stdout, struct {
 				ID      string `json:"id"`
 				Deleted bool   `json:"deleted"`
 			}{id, true})

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // downloadCommand returns the command that downloads the main file of a record, or its thumbnail if there
@@ -72,7 +73,7 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 	if !command.Bool("json") {
 		return nil
 	}
-	return printValue(p.Stdout, struct {
+	return commandline.PrintJSON(p.Stdout, struct {
 		File string `json:"file"`
 		Size int64  `json:"size"`
 	}{name, size})

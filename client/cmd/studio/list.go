@@ -10,6 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // pageLimit is the largest page that the service returns.
@@ -36,7 +37,7 @@ func (p *program) listCommand(kind, statuses string, list pageRequest, flags ...
 			}
 			for record, err := range p.records(ctx, command, c, list) {
 				if err == nil && command.Bool("json") {
-					err = printJSON(p.Stdout, record.document)
+					err = commandline.PrintJSON(p.Stdout, json.RawMessage(record.document))
 				}
 				if err != nil {
 					return err

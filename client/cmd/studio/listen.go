@@ -22,6 +22,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 const (
@@ -192,7 +193,7 @@ func (l *listener) print(header http.Header, event gen.Event, body []byte, statu
 	defer l.mu.Unlock()
 	sequence := header.Get(webhook.HeaderSequence)
 	if l.json {
-		_ = printValue(l.Stdout, notification{
+		_ = commandline.PrintJSON(l.Stdout, notification{
 			header.Get(webhook.HeaderID), sequence, header.Get(webhook.HeaderTimestamp), status, body,
 		})
 		return

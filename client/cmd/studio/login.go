@@ -14,6 +14,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // maxLine is longer than any password.
@@ -79,7 +80,7 @@ func (p *program) login(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	if command.Bool("json") {
-		return printValue(p.Stdout, map[string]string{"base_url": stored.BaseURL, "email": stored.Email, "workspace": stored.Workspace})
+		return commandline.PrintJSON(p.Stdout, map[string]string{"base_url": stored.BaseURL, "email": stored.Email, "workspace": stored.Workspace})
 	}
 	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(stored.BaseURL), printable(stored.Email))
 	return err

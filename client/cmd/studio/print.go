@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 )
 
 // printable escapes control characters and characters that change the direction of text.
@@ -35,35 +30,4 @@ func title(text *string) string {
 		return string(runes)
 	}
 	return string(runes[:maxTitle-1]) + "…"
-}
-
-// printJSON writes a document on one line that is safe for a terminal.
-func printJSON(out io.Writer, document []byte) error {
-	var compact, line bytes.Buffer
-	if err := json.Compact(&compact, document); err != nil {
-		return err
-	}
-	// Only strings can contain characters outside of ASCII, and escaping them does not change their value.
-	for _, r := range compact.String() {
-		switch {
-		case unicode.IsPrint(r):
-			line.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&line, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&line, `\u%04x`, r)
-		}
-	}
-	line.WriteByte('\n')
-	_, err := out.Write(line.Bytes())
-	return err
-}
-
-func printValue(out io.Writer, value any) error {
-	document, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return printJSON(out, document)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 func (p *program) projectsCommand() *cli.Command {
@@ -36,7 +37,7 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 			return err
 		}
 		for _, document := range documents.Data {
-			if err := printJSON(p.Stdout, document); err != nil {
+			if err := commandline.PrintJSON(p.Stdout, json.RawMessage(document)); err != nil {
 				return err
 			}
 		}

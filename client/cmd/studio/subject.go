@@ -14,6 +14,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // subject is an avatar, a video or a lip-sync.
@@ -82,7 +83,7 @@ func getLipsync(id string) request {
 
 func (p *program) show(command *cli.Command, s *subject) error {
 	if command.Bool("json") {
-		return printJSON(p.Stdout, s.document)
+		return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
 	}
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range []struct {
@@ -157,7 +158,7 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 			case command.Bool("watch"):
 				return p.watch(ctx, command, kind, s, func(ctx context.Context) (*subject, error) { return send(ctx, c, get(s.id())) })
 			case command.Bool("json"):
-				return printJSON(p.Stdout, s.document)
+				return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
 			}
 			_, err = fmt.Fprintln(p.Stdout, printable(s.id()))
 			return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 func (p *program) triggerCommand() *cli.Command {
@@ -68,7 +69,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	}
 	_ = response.Body.Close()
 	if command.Bool("json") {
-		err = printValue(p.Stdout, notification{id, sequence, request.Header.Get(webhook.HeaderTimestamp), response.StatusCode, body})
+		err = commandline.PrintJSON(p.Stdout, notification{id, sequence, request.Header.Get(webhook.HeaderTimestamp), response.StatusCode, body})
 	} else {
 		_, err = fmt.Fprintf(p.Stdout, "%s -> %d\n", body, response.StatusCode)
 	}

@@ -17,7 +17,7 @@ func (p *program) versionCommand() *cli.Command {
 func (p *program) printVersion(_ context.Context, command *cli.Command) error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if command.Bool("json") {
-		return printValue(p.Stdout, map[string]string{"version": commandline.Version(), "go": runtime.Version(), "platform": platform})
+		return commandline.PrintJSON(p.Stdout, map[string]string{"version": commandline.Version(), "go": runtime.Version(), "platform": platform})
 	}
 	_, err := fmt.Fprintf(p.Stdout, "studio %s (%s, %s)\n", commandline.Version(), runtime.Version(), platform)
 	return err

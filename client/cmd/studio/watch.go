@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 const (
@@ -86,7 +89,7 @@ func (p *progress) show(s *subject) (err error) {
 	case !changed:
 		return nil
 	case p.json:
-		return printJSON(p.Stdout, s.document)
+		return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
 	}
 	_, err = fmt.Fprintln(p.Stdout, p.line)
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 func (p *program) webhookCommand() *cli.Command {
@@ -41,7 +42,7 @@ func (p *program) webhookSecrets(
 		}
 		for _, secret := range list.Data {
 			if command.Bool("json") {
-				err = printValue(p.Stdout, secret)
+				err = commandline.PrintJSON(p.Stdout, secret)
 			} else {
 				_, err = fmt.Fprintln(p.Stdout, printable(secret.Secret))
 			}
@@ -71,7 +72,7 @@ func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
 		outcome = fmt.Sprint(*attempt.Status)
 	}
 	if command.Bool("json") {
-		err = printValue(p.Stdout, attempt)
+		err = commandline.PrintJSON(p.Stdout, attempt)
 	} else {
 		_, err = fmt.Fprintf(p.Stdout, "%s -> %s in %d ms\n", event, outcome, attempt.DurationMs)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -61,7 +62,7 @@ func showEvent(ctx context.Context, command *cli.Command) error {
 			}
 		}
 		if command.Bool("json") {
-			return printJSON(command.Root().Writer, detail)
+			return commandline.PrintJSON(command.Root().Writer, detail)
 		}
 		return detail.print(command.Root().Writer)
 	})

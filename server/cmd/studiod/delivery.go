@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -70,7 +71,7 @@ func showDeliveries(ctx context.Context, command *cli.Command) error {
 			return err
 		}
 		if command.Bool("json") {
-			return printJSON(command.Root().Writer, deliveries{status.PausedSince, status.Delivery.Count, status.Delivery.Oldest.Seconds()})
+			return commandline.PrintJSON(command.Root().Writer, deliveries{status.PausedSince, status.Delivery.Count, status.Delivery.Oldest.Seconds()})
 		}
 		return printTable(command.Root().Writer,
 			[]string{"paused since", formatTime(status.PausedSince)},

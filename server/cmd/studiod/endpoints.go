@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -118,7 +119,7 @@ func enableEndpoint(ctx context.Context, command *cli.Command) error {
 		case err != nil:
 			return err
 		case command.Bool("json"):
-			return printJSON(command.Root().Writer, all[i])
+			return commandline.PrintJSON(command.Root().Writer, all[i])
 		}
 		return printLines(command, printable(all[i].WebhookURL)+" of "+printable(all[i].Email)+" is on")
 	})

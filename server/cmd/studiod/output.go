@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,36 +8,15 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
-}
-
-// printJSON writes a value as one line of JSON. It escapes characters that could control a terminal.
-func printJSON(out io.Writer, value any) error {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return err
-	}
-	var safe strings.Builder
-	for _, r := range strings.TrimSuffix(line.String(), "\n") {
-		if unicode.IsPrint(r) {
-			safe.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&safe, `\u%04x`, unit)
-		}
-	}
-	_, err := fmt.Fprintln(out, safe.String())
-	return err
 }
 
 // printList prints one JSON object per item with --json. Without --json it prints a table, or a message if
@@ -48,7 +25,7 @@ func printList[T any](command *cli.Command, items []T, none string, header []str
 	out := command.Root().Writer
 	if command.Bool("json") {
 		for _, item := range items {
-			if err := printJSON(out, item); err != nil {
+			if err := commandline.PrintJSON(out, item); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 const hostile = "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff\r\n<b>&ü 世 🎬"
@@ -38,7 +40,7 @@ func TestPrintable_quotesControlCharacters(t *testing.T) {
 func TestPrintJSON_isOneSafeLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	check(t, printJSON(&out, map[string]string{"text": hostile}))
+	check(t, commandline.PrintJSON(&out, map[string]string{"text": hostile}))
 	assertHarmless(t, out.String())
 	if bytes.Count(out.Bytes(), []byte("\n")) != 1 {
 		t.Errorf("not one line: %q", out.String())
@@ -49,18 +51,4 @@ func TestPrintJSON_isOneSafeLine(t *testing.T) {
 	if got["text"] != want {
 		t.Errorf("the text is %q, want %q", got["text"], want)
 	}
-}
-
-func FuzzPrintJSON(f *testing.F) {
-	f.Add(hostile)
-	f.Add("\U000e0001\U0001f3ac")
-	f.Fuzz(func(t *testing.T, text string) {
-		var out bytes.Buffer
-		check(t, printJSON(&out, text))
-		var got string
-		check(t, json.Unmarshal(out.Bytes(), &got))
-		if want, err := json.Marshal(text); err != nil || json.Unmarshal(want, &text) != nil || got != text {
-			t.Errorf("%q is read as %q", text, got)
-		}
-	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/internal/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -37,7 +38,7 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 			return fmt.Errorf("after %d replayed events: %w", replayed, err)
 		}
 		if command.Bool("json") {
-			return printJSON(command.Root().Writer, map[string]int{"replayed": replayed})
+			return commandline.PrintJSON(command.Root().Writer, map[string]int{"replayed": replayed})
 		}
 		return printLines(command, fmt.Sprintf("%d exhausted events replayed", replayed))
 	})
