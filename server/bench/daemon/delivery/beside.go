@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const floodPorts = 12
@@ -33,7 +33,7 @@ func newOrigins(users int) func(ctx context.Context, s *setup) ([]figure, error)
 		s.rounds = 1
 		l, err := s.pace(ctx, besideRate, s.besideNew)
 		return []figure{{
-			fmt.Sprintf("latency of a healthy origin at %d events/s, with %s new hanging origins of %s", besideRate, harness.Thousands(len(urls)), plural(users, "user")),
+			fmt.Sprintf("latency of a healthy origin at %d events/s, with %s new hanging origins of %s", besideRate, measure.Thousands(len(urls)), plural(users, "user")),
 			"p99 ≤ 100 ms", l.String(), l.p99 <= 100*time.Millisecond,
 		}}, err
 	}

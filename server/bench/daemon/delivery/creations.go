@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 func creationRate(ctx context.Context, s *setup) ([]figure, error) {
 	var floors, alone, together []float64
 	for range s.rounds {
-		n, err := harness.Floor(ctx, s.db.sql, s.floor)
+		n, err := s.db.Floor(ctx, s.floor)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func creationRate(ctx context.Context, s *setup) ([]figure, error) {
 			return nil, err
 		}
 		c := newCreator(s.d, token, s.receiver.urls[accepts])
-		if n, err = harness.PerSecond(harness.Callers, s.creating, func() error { _, err := c.lipsync(ctx); return err }); err != nil {
+		if n, err = measure.PerSecond(measure.Callers, s.creating, func() error { _, err := c.lipsync(ctx); return err }); err != nil {
 			return nil, err
 		}
 		alone = append(alone, n)
@@ -94,7 +94,7 @@ func (s *setup) createAndDeliver(ctx context.Context, token string) (float64, er
 	}
 	var made atomic.Int64
 	began := time.Now()
-	_, err := harness.PerSecond(harness.Callers, s.creating, func() error {
+	_, err := measure.PerSecond(measure.Callers, s.creating, func() error {
 		made.Add(1)
 		_, err := c.lipsync(ctx)
 		return err
@@ -114,7 +114,7 @@ func (s *setup) createAndDeliver(ctx context.Context, token string) (float64, er
 
 // removeRenderings removes all pending renderings.
 func (s *setup) removeRenderings(ctx context.Context) error {
-	_, err := s.db.sql.ExecContext(ctx, `UPDATE subjects SET render_at = NULL`)
+	_, err := s.db.SQL.ExecContext(ctx, `UPDATE subjects SET render_at = NULL`)
 	return err
 }
 
@@ -135,7 +135,7 @@ func createdToReceived(ctx context.Context, s *setup) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		p50s, p99s = append(p50s, harness.Percentile(events, 50)), append(p99s, harness.Percentile(events, 99))
+		p50s, p99s = append(p50s, measure.Percentile(events, 50)), append(p99s, measure.Percentile(events, 99))
 	}
 	l := latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}
 	return []figure{{
@@ -197,17 +197,17 @@ func largeCreations(ctx context.Context, s *setup) ([]figure, error) {
 		return nil, err
 	}
 	with, withEvents := latenciesOf(calls), latenciesOf(events)
-	name := fmt.Sprintf("with %d connections of another user who creates avatars of %s kB: ", heavyConnections, harness.Thousands(heavyTitle/1000))
+	name := fmt.Sprintf("with %d connections of another user who creates avatars of %s kB: ", heavyConnections, measure.Thousands(heavyTitle/1000))
 	return []figure{
 		{name + "latency of creations", "p99 ≤ 100 ms", fmt.Sprintf("%v; without them %v", with, without), with.p99 <= 100*time.Millisecond},
 		{name + "latency from the response to a creation", "", fmt.Sprintf("%v; without them %v", withEvents, withoutEvents), true},
 		{name + "creations of the other user", "", fmt.Sprintf("%.0f/s, and %.0f/s rejected", float64(accepted.Load())/took.Seconds(), float64(rejected.Load())/took.Seconds()), true},
-		{name + "memory", "", harness.Mebibytes(peak), true},
+		{name + "memory", "", measure.Mebibytes(peak), true},
 	}, nil
 }
 
 func latenciesOf(took []float64) latencies {
-	return latencies{time.Duration(harness.Percentile(took, 50)), time.Duration(harness.Percentile(took, 99))}
+	return latencies{time.Duration(measure.Percentile(took, 50)), time.Duration(measure.Percentile(took, 99))}
 }
 
 // paceCreations creates lip-syncs at a rate per second. It returns the durations of the calls, and the
@@ -253,7 +253,7 @@ func (s *setup) paceCreations(ctx context.Context, c *creator, rate, creations i
 
 // arrivals returns the arrival times of events by subject.
 func (s *setup) arrivals(ctx context.Context, t tally) (map[string]time.Time, error) {
-	rows, err := s.db.sql.QueryContext(ctx, `SELECT subject_id, id FROM events`)
+	rows, err := s.db.SQL.QueryContext(ctx, `SELECT subject_id, id FROM events`)
 	if err != nil {
 		return nil, err
 	}

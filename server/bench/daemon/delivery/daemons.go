@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -22,7 +22,7 @@ const (
 func stoppedDaemon(ctx context.Context, s *setup) ([]figure, error) {
 	name := fmt.Sprintf("one of two daemons stopped for %v: ", s.stopDuration)
 	const running, stopped = "p99 latency of events in lanes of the running daemon", "maximum latency of events in lanes of the stopped daemon"
-	if s.db.name == harness.SQLite {
+	if s.db.Name == measure.SQLite {
 		return []figure{{name + running, "", oneDaemon, true}, {name + stopped, "", oneDaemon, true}}, nil
 	}
 	if err := s.start(ctx, "--render-workers", "0"); err != nil { // renderings of the stopped daemon would be late
@@ -32,7 +32,7 @@ func stoppedDaemon(ctx context.Context, s *setup) ([]figure, error) {
 		return nil, err
 	}
 	var holder string
-	if err := s.db.sql.QueryRowContext(ctx, `SELECT id FROM holders`).Scan(&holder); err != nil {
+	if err := s.db.SQL.QueryRowContext(ctx, `SELECT id FROM holders`).Scan(&holder); err != nil {
 		return nil, err
 	}
 	if err := s.startAll(ctx, 2); err != nil {
@@ -70,9 +70,9 @@ func stoppedDaemon(ctx context.Context, s *setup) ([]figure, error) {
 			fromRunning = append(fromRunning, took)
 		}
 	}
-	p99, longest := time.Duration(harness.Percentile(fromRunning, 99)), time.Duration(harness.Percentile(fromStopped, 100))
+	p99, longest := time.Duration(measure.Percentile(fromRunning, 99)), time.Duration(measure.Percentile(fromStopped, 100))
 	return []figure{
-		{name + running, "≤ 1 s", harness.Milliseconds(p99), p99 <= time.Second},
+		{name + running, "≤ 1 s", measure.Milliseconds(p99), p99 <= time.Second},
 		{name + stopped, "≤ 5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= 5*time.Second},
 	}, s.db.delivered(ctx)
 }
@@ -82,7 +82,7 @@ func daemons(ctx context.Context, s *setup) (figures []figure, err error) {
 	for _, n := range s.plan.daemons {
 		name := plural(n, "daemon") + " on one database"
 		deliveries, paced := name+": deliveries", fmt.Sprintf("%s: latency at %d events/s", name, pacedRate)
-		if s.db.name == harness.SQLite {
+		if s.db.Name == measure.SQLite {
 			figures = append(figures, figure{deliveries, "", oneDaemon, true}, figure{paced, "p99 ≤ 10 ms", oneDaemon, true})
 			continue
 		}
@@ -165,7 +165,7 @@ func (s *setup) drainShared(ctx context.Context, b batch, n int) (d drained, err
 
 // notify notifies the daemons of a batch.
 func (db *database) notify(ctx context.Context, b batch) error {
-	opened, err := store.Open(ctx, db.dsn, store.Config{})
+	opened, err := store.Open(ctx, db.DSN, store.Config{})
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (db *database) notify(ctx context.Context, b batch) error {
 
 // lanesOf returns the lanes of a holder.
 func (db *database) lanesOf(ctx context.Context, holder string) (map[int]bool, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT lane FROM lanes WHERE holder = $1`, holder)
+	rows, err := db.SQL.QueryContext(ctx, `SELECT lane FROM lanes WHERE holder = $1`, holder)
 	if err != nil {
 		return nil, err
 	}

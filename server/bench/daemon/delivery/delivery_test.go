@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"net/http"
 	"os"
@@ -11,17 +10,12 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
-// TestMain lets startReceiver run the test program with -receiver.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "-receiver" {
-		if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	harness.RunChild(runReceiver)
 	_ = flag.Set("test.parallel", "20") // rows spend most of their time waiting
 	os.Exit(m.Run())
 }
@@ -30,39 +24,15 @@ func TestMain(m *testing.M) {
 // fail the test.
 func TestRows_deliverEventsInOrder(t *testing.T) {
 	t.Parallel()
-	program, err := harness.BuildDaemon(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds, stop, err := openDatabases(t.TempDir(), program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if len(kinds) == 1 {
-		if os.Getenv("CI") == "true" {
-			t.Error("PostgreSQL is not installed")
-		}
-		t.Log("PostgreSQL is not installed, so it is not measured")
-	}
-	for _, kind := range kinds {
+	program, err := measure.Studiod(t.Context())
+	harness.Check(t, err)
+	for _, kind := range measure.TestDatabases(t) {
 		for _, row := range rows(short()) {
-			t.Run(kind.name+"/"+row.name, func(t *testing.T) {
+			t.Run(kind.Name+"/"+row.name, func(t *testing.T) {
 				t.Parallel()
-				figures, err := row.run(t.Context(), short(), kind)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, f := range figures {
-					t.Logf("%s: %s", f.Name, f.Measured)
-					if f.Name == "" || f.Measured == "" {
-						t.Errorf("the figure %+v is empty", f)
-					}
-				}
+				figures, err := row.run(t.Context(), short(), kind, program)
+				harness.Check(t, err)
+				measure.WantFigures(t, figures)
 			})
 		}
 	}
@@ -98,7 +68,7 @@ func TestReceiver_detectsWrongEvents(t *testing.T) {
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("the error is %v, want %q", err, c.want)
 			}
-			if err := receiver.close(); err != nil {
+			if err := receiver.Close(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -122,8 +92,8 @@ func (s *eventSender) event(sequence int) {
 func TestReport_marksMissedTargets(t *testing.T) {
 	t.Parallel()
 	r := report{plan: short()}
-	r.add(harness.SQLite, []figure{{"speed", "≥ 2", "3", true}, {"size", "≤ 5", "4", true}})
-	r.add(harness.PostgreSQL, []figure{{"speed", "≥ 2", "1", false}, {"size", "≤ 6", "5", true}})
+	r.Add(measure.SQLite, []figure{{"speed", "≥ 2", "3", true}, {"size", "≤ 5", "4", true}})
+	r.Add(measure.PostgreSQL, []figure{{"speed", "≥ 2", "1", false}, {"size", "≤ 6", "5", true}})
 	for _, want := range []string{
 		"| | Target | SQLite | PostgreSQL |\n", "| speed | ≥ 2 | 3 | **missed:** 1 |\n", "| size | ≤ 5 (PostgreSQL: ≤ 6) | 4 | 5 |\n",
 	} {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const maxWait = 10 * time.Minute
@@ -17,7 +17,7 @@ const workers = 256
 // kills measures the effect of killing the daemon repeatedly while it delivers a backlog.
 func kills(ctx context.Context, s *setup) ([]figure, error) {
 	rounds := s.kills
-	if s.db.name == harness.PostgreSQL {
+	if s.db.Name == measure.PostgreSQL {
 		rounds = (rounds + 3) / 4 // each round waits for a lease to expire
 	}
 	duplicates, target := 0, s.db.targets().throughput
@@ -31,12 +31,12 @@ func kills(ctx context.Context, s *setup) ([]figure, error) {
 		took = max(took, all)
 		late = max(late, all-time.Duration(rest)*time.Second/time.Duration(target))
 	}
-	name := fmt.Sprintf("SIGKILL during %s events", harness.Thousands(s.killed))
+	name := fmt.Sprintf("SIGKILL during %s events", measure.Thousands(s.killed))
 	return []figure{
 		{name + ": lost events", "0", fmt.Sprintf("0 in %d kills", rounds), true},
 		{name + ": duplicates", fmt.Sprintf("≤ %d, the number of workers", workers), fmt.Sprintf("max %d", duplicates), duplicates <= workers},
 		{
-			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s more than at %s/s", harness.Thousands(target)),
+			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s more than at %s/s", measure.Thousands(target)),
 			fmt.Sprintf("max %.1f s more, %.1f s in total", max(late, 0).Seconds(), took.Seconds()), late <= 5*time.Second,
 		},
 	}, nil
@@ -109,8 +109,8 @@ func order(ctx context.Context, s *setup) ([]figure, error) {
 	}
 	t, err := s.finish(ctx, events)
 	return []figure{{
-		fmt.Sprintf("order of %s events of %s subjects, with %d SIGKILLs", harness.Thousands(events), harness.Thousands(s.subjects), s.restarts), "0 events out of order",
-		fmt.Sprintf("%d (%s failed attempts, %d duplicates, %.0f s)", t.Inversions, harness.Thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
+		fmt.Sprintf("order of %s events of %s subjects, with %d SIGKILLs", measure.Thousands(events), measure.Thousands(s.subjects), s.restarts), "0 events out of order",
+		fmt.Sprintf("%d (%s failed attempts, %d duplicates, %.0f s)", t.Inversions, measure.Thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
 		t.Inversions == 0,
 	}}, err
 }

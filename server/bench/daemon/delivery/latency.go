@@ -8,7 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const (
@@ -69,13 +69,13 @@ func waiting(ctx context.Context, s *setup) ([]figure, error) {
 	}
 	full, err := s.pace(ctx, pacedRate, s.paced)
 	_, peak := s.d.Memory()
-	name := fmt.Sprintf("with %s waiting events", harness.Thousands(s.waiting))
+	name := fmt.Sprintf("with %s waiting events", measure.Thousands(s.waiting))
 	return []figure{
 		{
 			name + ": latency at 50 events/s", "p99 ≤ 2 × p99 without them",
 			fmt.Sprintf("%v; without them %v", full, empty), full.p99 <= 2*empty.p99,
 		},
-		{name + ": memory", "< 200 MiB", harness.Mebibytes(peak), peak < 200<<20},
+		{name + ": memory", "< 200 MiB", measure.Mebibytes(peak), peak < 200<<20},
 	}, err
 }
 
@@ -83,7 +83,7 @@ func waiting(ctx context.Context, s *setup) ([]figure, error) {
 type latencies struct{ p50, p99 time.Duration }
 
 func (l latencies) String() string {
-	return fmt.Sprintf("p50 %s, p99 %s", harness.Milliseconds(l.p50), harness.Milliseconds(l.p99))
+	return fmt.Sprintf("p50 %s, p99 %s", measure.Milliseconds(l.p50), measure.Milliseconds(l.p99))
 }
 
 // pace creates events for the healthy origins at a steady rate and returns their latencies. The latency of an event is
@@ -109,7 +109,7 @@ func (s *setup) pace(ctx context.Context, rate, events int) (l latencies, err er
 		for id, at := range t.Arrivals {
 			took = append(took, float64(at.Sub(created[id].at)))
 		}
-		p50s, p99s = append(p50s, harness.Percentile(took, 50)), append(p99s, harness.Percentile(took, 99))
+		p50s, p99s = append(p50s, measure.Percentile(took, 50)), append(p99s, measure.Percentile(took, 99))
 	}
 	return latencies{time.Duration(median(p50s)), time.Duration(median(p99s))}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const (
@@ -41,7 +41,7 @@ func hostileResponses(ctx context.Context, s *setup) ([]figure, error) {
 	name := fmt.Sprintf("%d concurrent hostile responses", hostilePorts)
 	return []figure{
 		{name + ": longest attempt", "≤ 15.5 s", fmt.Sprintf("%.2f s", longest.Seconds()), longest <= deadline+500*time.Millisecond},
-		{name + ": memory", "growth < 64 MiB", harness.Mebibytes(growth), growth < 64<<20},
+		{name + ": memory", "growth < 64 MiB", measure.Mebibytes(growth), growth < 64<<20},
 	}, nil
 }
 
@@ -70,13 +70,13 @@ func idle(ctx context.Context, s *setup) ([]figure, error) {
 	}
 	share := 100 * (s.d.CPU() - used).Seconds() / s.idle.Seconds()
 	limit := 1.0
-	if s.db.name == harness.PostgreSQL {
+	if s.db.Name == measure.PostgreSQL {
 		limit = 3
 	}
 	memory, _ := s.d.Memory()
 	return []figure{
 		{fmt.Sprintf("idle for %v: CPU usage", s.idle), fmt.Sprintf("< %.0f %% of one CPU", limit), fmt.Sprintf("%.2f %%", share), share < limit},
-		{"idle: memory", "", harness.Mebibytes(memory), true},
+		{"idle: memory", "", measure.Mebibytes(memory), true},
 	}, s.d.Stop()
 }
 
@@ -122,10 +122,10 @@ func projects(ctx context.Context, s *setup) ([]figure, error) {
 	}
 	_, peak := s.d.Memory()
 	first := time.Duration(median(firsts))
-	name := fmt.Sprintf("GET /projects/v2 with %s projects", harness.Thousands(s.projects))
+	name := fmt.Sprintf("GET /projects/v2 with %s projects", measure.Thousands(s.projects))
 	return []figure{
-		{name + ": time to first byte", "≤ 50 ms", harness.Milliseconds(first), first <= 50*time.Millisecond},
-		{name + ": memory", "< 40 MiB above idle", harness.Mebibytes(peak - before), peak-before < 40<<20},
+		{name + ": time to first byte", "≤ 50 ms", measure.Milliseconds(first), first <= 50*time.Millisecond},
+		{name + ": memory", "< 40 MiB above idle", measure.Mebibytes(peak - before), peak-before < 40<<20},
 	}, s.d.Stop()
 }
 

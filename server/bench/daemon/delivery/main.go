@@ -14,20 +14,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "delivery:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
+	harness.RunChild(runReceiver)
+	measure.Main("delivery", run)
 }
 
 // plan is the extent of the measurements.
@@ -70,7 +65,7 @@ func short() plan {
 	}
 }
 
-func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) (err error) {
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("delivery", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	isShort := flags.Bool("short", false, "measure for a minute only, and write no file")
@@ -78,12 +73,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	rounds := flags.Int("rounds", 0, "rounds of each measurement; the report shows medians (default 5, and 1 with -short)")
 	ordered := flags.Int("ordered", 0, "events whose order is verified (default 100,000, and 200 with -short)")
 	only := flags.String("row", "", "measure this row only, such as throughput, and write no file")
-	isReceiver := flags.Bool("receiver", false, "internal: run as the receiver")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *isReceiver {
-		return runReceiver(ctx, in, out)
 	}
 	p := full()
 	if *isShort {
@@ -95,27 +86,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	if *ordered > 0 {
 		p.ordered = *ordered
 	}
-	directory, err := os.MkdirTemp("", "delivery")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	program, err := harness.BuildDaemon(ctx, directory)
-	if err != nil {
-		return err
-	}
-	kinds, stop, err := openDatabases(directory, program) //nolint:contextcheck // the cluster is stopped
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	r := report{plan: p}
-	for _, kind := range kinds {
-		figures, err := measure(ctx, p, kind, *only, progress)
-		if err != nil {
-			return fmt.Errorf("%s: %w", kind.name, err)
-		}
-		r.add(kind.name, figures)
+	err := measure.EachDatabase(ctx, func(program, _ string, kind *measure.Databases) error {
+		figures, err := measureRows(ctx, p, kind, program, *only, progress)
+		r.Add(kind.Name, figures)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	text := r.markdown()
 	if _, err := io.WriteString(out, text); err != nil || *isShort || *only != "" {
@@ -124,9 +102,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	return os.WriteFile(*file, []byte(text), 0o600)
 }
 
-type figure harness.Figure
+type figure measure.Figure
 
-func (f figure) String() string { return harness.Figure(f).String() }
+func (f figure) String() string { return measure.Figure(f).String() }
 
 // row is a benchmark with one or more figures. Each row has its own database.
 type row struct {
@@ -157,15 +135,15 @@ func rows(p plan) []row {
 	}
 }
 
-// measure measures every row on one kind of database. If only is not "", it measures only the row with this name.
-func measure(ctx context.Context, p plan, kind *databases, only string, progress io.Writer) ([]figure, error) {
+// measureRows measures every row on one kind of database. If only is not "", it measures only the row with this name.
+func measureRows(ctx context.Context, p plan, kind *measure.Databases, program, only string, progress io.Writer) ([]figure, error) {
 	var all []figure
 	for _, row := range rows(p) {
 		if only != "" && row.name != only {
 			continue
 		}
-		fmt.Fprintf(progress, "measuring: %s, %s\n", kind.name, row.name)
-		figures, err := row.run(ctx, p, kind)
+		fmt.Fprintf(progress, "measuring: %s, %s\n", kind.Name, row.name)
+		figures, err := row.run(ctx, p, kind, program)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", row.name, err)
 		}
@@ -181,25 +159,25 @@ func measure(ctx context.Context, p plan, kind *databases, only string, progress
 }
 
 // run measures the row with a new database and receiver. It stops the receiver and all daemons before it returns.
-func (r row) run(ctx context.Context, p plan, kind *databases) (figures []figure, err error) {
+func (r row) run(ctx context.Context, p plan, kind *measure.Databases, program string) (figures []figure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	db, err := kind.create(ctx)
+	db, err := createDatabase(ctx, kind, program)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.drop()) }() //nolint:contextcheck // ctx has ended
+	defer func() { err = errors.Join(err, db.Drop()) }() //nolint:contextcheck // ctx has ended
 	receiver, err := startReceiver(ctx, receiverConfig{Secret: db.secret, Ports: r.ports})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, receiver.close()) }()
+	defer func() { err = errors.Join(err, receiver.Close()) }()
 	s := &setup{plan: p, db: db, receiver: receiver}
 	if figures, err = r.measure(ctx, s); err != nil && s.d != nil {
 		err = s.d.WithLog(err)
 	}
 	for _, d := range s.daemons {
-		err = errors.Join(err, d.Kill()) // does nothing if the daemon has exited
+		d.Close()
 	}
 	return figures, err
 }
@@ -215,7 +193,7 @@ type setup struct {
 
 // start starts a daemon with additional flags.
 func (s *setup) start(ctx context.Context, more ...string) error {
-	d, err := harness.StartDaemon(ctx, s.db.program, s.db.dsn, s.db.directory, nil, more...)
+	d, err := harness.StartDaemon(harness.Serve(ctx, []string{s.db.program}, s.db.DSN, append([]string{"--render-time", "0s"}, more...)...))
 	if err == nil {
 		s.d = &daemon{d}
 		s.daemons = append(s.daemons, s.d)

@@ -60,7 +60,7 @@ func (t tally) rate() float64 { return float64(t.Accepted-1) / t.Last.Sub(t.Firs
 
 // runReceiver runs this program as a receiver. It reads its configuration, writes its URLs, and answers queries until
 // its input ends.
-func runReceiver(ctx context.Context, in io.Reader, out io.Writer) error {
+func runReceiver(ctx context.Context, _ []string, in io.Reader, out io.Writer) error {
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
 	var cfg receiverConfig
 	if err := decoder.Decode(&cfg); err != nil {

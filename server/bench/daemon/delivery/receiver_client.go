@@ -5,43 +5,27 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // receiverClient is the connection to a receiver in its own process.
 type receiverClient struct {
+	*harness.Child
 	urls    map[string][]string // by response mode
-	command *exec.Cmd
-	input   io.WriteCloser // of the process
 	encoder *gob.Encoder
 	decoder *gob.Decoder
 }
 
 func startReceiver(ctx context.Context, cfg receiverConfig) (*receiverClient, error) {
-	program, err := os.Executable()
+	child, err := harness.StartChild(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &receiverClient{command: exec.CommandContext(ctx, program, "-receiver")} //nolint:gosec // this program
-	c.command.Stderr = os.Stderr
-	if c.input, err = c.command.StdinPipe(); err != nil {
-		return nil, err
-	}
-	output, err := c.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.command.Start(); err != nil {
-		return nil, err
-	}
-	c.encoder, c.decoder = gob.NewEncoder(c.input), gob.NewDecoder(output)
+	c := &receiverClient{Child: child, encoder: gob.NewEncoder(child.In), decoder: gob.NewDecoder(child.Out)}
 	if err := errors.Join(c.encoder.Encode(cfg), c.decoder.Decode(&c.urls)); err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -73,11 +57,6 @@ func (c *receiverClient) waitAll(events int, maxWait time.Duration, arrivals boo
 
 // reset resets the receiver and returns its previous counts.
 func (c *receiverClient) reset() (tally, error) { return c.query(query{Reset: true}) }
-
-func (c *receiverClient) close() error {
-	_ = c.input.Close()
-	return c.command.Wait()
-}
 
 // daemon is a studiod in its own process.
 type daemon struct{ *harness.Daemon }

@@ -2,20 +2,14 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 // report is the result of a run.
 type report struct {
-	plan      plan
-	databases []string
-	figures   [][]figure // by database, with the same names
-}
-
-func (r *report) add(database string, figures []figure) {
-	r.databases, r.figures = append(r.databases, database), append(r.figures, figures)
+	plan plan
+	measure.Report[figure]
 }
 
 func (r *report) markdown() string {
@@ -33,14 +27,14 @@ Several daemons share the CPUs of this machine, so they deliver no faster than o
 rate at which it would use all CPUs by itself. The run fails if an event is lost, out of order or wrongly signed.
 Reproduce with `+"`make bench-delivery`"+`. The figures depend on the machine and its other load.
 
-%s %s/%s, %d CPUs.
+%s
 
 %s
 **Order**: The receiver rejects the first attempt of one event in ten with 500. **Hostile responses**: no response,
 stalled reading, headers and bodies of one byte at a time, a body of 10 GB, a gzip bomb, 1 MiB of headers, and endless
 informational responses. **Signatures** are not measured here: `+"`make check-foreign`"+` signs and verifies webhooks with
 other libraries.
-`, r.plan.rounds, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), harness.Table(r.databases, r.figures))
+`, r.plan.rounds, measure.Machine(), r.Table())
 }
 
-func median(values []float64) float64 { return harness.Percentile(values, 50) }
+func median(values []float64) float64 { return measure.Percentile(values, 50) }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for what it inserts
 )
 
@@ -36,7 +36,7 @@ func (db *database) seed(ctx context.Context, b batch) error {
 			backlog := studiotest.Backlog{
 				UserID: cmp.Or(b.userID, db.userID), Prefix: fmt.Sprintf("%s-%d-", b.name, i), URL: address, Subjects: subjects, Events: b.events,
 			}
-			if err := backlog.Insert(ctx, tx, db.dsn); err != nil {
+			if err := backlog.Insert(ctx, tx, db.DSN); err != nil {
 				return err
 			}
 		}
@@ -57,16 +57,16 @@ func (db *database) seedProjects(ctx context.Context, workspaceID string, projec
 }
 
 func (db *database) change(ctx context.Context, do func(tx *sql.Tx) error) error {
-	tx, err := db.sql.BeginTx(ctx, nil)
+	tx, err := db.SQL.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if err := do(tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	if err := tx.Commit(); err != nil || db.name == harness.SQLite {
+	if err := tx.Commit(); err != nil || db.Name == measure.SQLite {
 		return err
 	}
-	_, err = db.sql.ExecContext(ctx, "ANALYZE") // autovacuum would do this later
+	_, err = db.SQL.ExecContext(ctx, "ANALYZE") // autovacuum would do this later
 	return err
 }

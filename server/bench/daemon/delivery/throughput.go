@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const posters = 64 // concurrent requests of the baseline
@@ -22,8 +23,8 @@ type targets struct {
 	p99        time.Duration // from commit to arrival
 }
 
-func (d *databases) targets() targets {
-	if d.name == harness.PostgreSQL {
+func (db *database) targets() targets {
+	if db.Name == measure.PostgreSQL {
 		return targets{2500, 800 * time.Microsecond, 10 * time.Millisecond}
 	}
 	return targets{4000, 400 * time.Microsecond, 5 * time.Millisecond}
@@ -38,7 +39,7 @@ func throughput(ctx context.Context, s *setup) ([]figure, error) {
 	var singles, transactions, requests []float64
 	var all []drained
 	for round := range s.rounds {
-		n, err := harness.Floor(ctx, s.db.sql, s.floor)
+		n, err := s.db.Floor(ctx, s.floor)
 		if err != nil {
 			return nil, err
 		}
@@ -62,15 +63,15 @@ func throughput(ctx context.Context, s *setup) ([]figure, error) {
 		{"floor: durable transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", transaction), true},
 		{"floor: requests to the receiver, 64 connections", "", fmt.Sprintf("%.0f/s", request), true},
 		{
-			fmt.Sprintf("deliveries to %d origins that respond at once", s.ports), fmt.Sprintf("≥ %s/s", harness.Thousands(target.throughput)),
+			fmt.Sprintf("deliveries to %d origins that respond at once", s.ports), fmt.Sprintf("≥ %s/s", measure.Thousands(target.throughput)),
 			fmt.Sprintf("%.0f/s (%.2f × transactions, %.2f × requests)", d.rate, d.rate/transaction, d.rate/request),
 			d.rate >= float64(target.throughput),
 		},
 		{
-			"CPU time per delivery", fmt.Sprintf("≤ %s in all processes", harness.Milliseconds(target.cpu)), d.String(),
+			"CPU time per delivery", fmt.Sprintf("≤ %s in all processes", measure.Milliseconds(target.cpu)), d.String(),
 			d.daemons+d.database <= target.cpu,
 		},
-		{"memory of all processes after the deliveries", "≤ " + harness.Mebibytes(maxMemory), harness.Mebibytes(d.memory), d.memory <= maxMemory},
+		{"memory of all processes after the deliveries", "≤ " + measure.Mebibytes(maxMemory), measure.Mebibytes(d.memory), d.memory <= maxMemory},
 		{"deliveries to one origin, which is limited to 50/s", "", fmt.Sprintf("%.0f/s", median(singles)), true},
 	}, nil
 }
@@ -126,10 +127,7 @@ func (s *setup) drain(ctx context.Context, b batch, origins int) (d drained, err
 // measureDrain waits until all events are delivered. It measures from the first arrival on, so that the
 // start of the daemons does not count.
 func (s *setup) measureDrain(ctx context.Context, events int) (d drained, err error) {
-	server, err := s.db.postmaster(ctx)
-	if err != nil {
-		return d, err
-	}
+	server := s.db.Postmaster
 	first, err := s.receiver.query(query{Accepted: 1, MaxWait: maxWait})
 	if err != nil {
 		return d, err
@@ -164,7 +162,7 @@ func (s *setup) postFloor(ctx context.Context) (float64, error) {
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: posters}
 	defer transport.CloseIdleConnections()
-	return harness.PerSecond(posters, s.floor, func() error {
+	return measure.PerSecond(posters, s.floor, func() error {
 		status, err := post(ctx, transport, s.receiver.urls[accepts][0], "floor", 1, secret)
 		if err == nil && status != http.StatusNoContent {
 			err = fmt.Errorf("receiver: status %d", status)

@@ -11,22 +11,23 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // daemon is a process of studiod with metrics, encryption and logs enabled.
 type daemon struct{ *harness.Daemon }
 
-// startDaemon starts a daemon and waits until it serves. Its log and media files are in directory.
+// startDaemon starts a daemon and waits until it serves. Its media files are in directory.
 func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
-	d, err := harness.StartDaemon(ctx, program, dsn, directory, []string{"STUDIO_KEYS=" + newEncryptionKey()},
-		"--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(directory, "media"))
+	command := harness.Serve(ctx, []string{program}, dsn, "--renderer=simulate:0s", "--admin-addr", "127.0.0.1:0",
+		"--media", "file:"+filepath.Join(directory, "media"), "--renderer", "simulate")
+	command.Env = append(os.Environ(), "STUDIO_KEYS="+newEncryptionKey())
+	d, err := harness.StartDaemon(command)
 	return &daemon{d}, err
 }
 
@@ -121,7 +122,7 @@ func (d *daemon) get(ctx context.Context, path string) ([]byte, error) {
 
 // serveBare serves a fixed body with net/http until the end of its input. It reads the length of the body, a newline
 // and the body from in, and writes its address to out.
-func serveBare(ctx context.Context, in io.Reader, out io.Writer) error {
+func serveBare(ctx context.Context, _ []string, in io.Reader, out io.Writer) error {
 	reader := bufio.NewReader(in)
 	var length int
 	if _, err := fmt.Fscanln(reader, &length); err != nil {
@@ -145,31 +146,17 @@ func serveBare(ctx context.Context, in io.Reader, out io.Writer) error {
 	return server.Close()
 }
 
-// startBare runs this program as serveBare in a separate process, and returns its address and process ID.
-func startBare(ctx context.Context, body []byte) (address string, pid int, stop func() error, err error) {
-	program, err := os.Executable()
+// startBare starts serveBare in a separate process, and returns its address.
+func startBare(ctx context.Context, body []byte) (child *harness.Child, address string, err error) {
+	child, err = harness.StartChild(ctx)
 	if err != nil {
-		return "", 0, nil, err
+		return nil, "", err
 	}
-	command := exec.CommandContext(ctx, program, "-bare") //nolint:gosec // this program
-	command.Stderr = os.Stderr
-	in, err := command.StdinPipe()
+	if _, err = fmt.Fprintf(child.In, "%d\n%s", len(body), body); err == nil {
+		_, err = fmt.Fscanln(child.Out, &address)
+	}
 	if err != nil {
-		return "", 0, nil, err
+		return nil, "", errors.Join(err, child.Close())
 	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return "", 0, nil, err
-	}
-	if err := command.Start(); err != nil {
-		return "", 0, nil, err
-	}
-	stop = func() error { return errors.Join(in.Close(), command.Wait()) }
-	if _, err := fmt.Fprintf(in, "%d\n%s", len(body), body); err != nil {
-		return "", 0, nil, errors.Join(err, stop())
-	}
-	if _, err := fmt.Fscanln(out, &address); err != nil {
-		return "", 0, nil, errors.Join(err, stop())
-	}
-	return address, command.Process.Pid, stop, nil
+	return child, address, nil
 }

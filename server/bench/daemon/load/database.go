@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -26,47 +24,15 @@ const (
 	projectsPerUser = 20
 )
 
-// database is a new database.
-type database struct {
-	dsn        string
-	sql        *sql.DB // not used by studiod
-	postmaster int     // process id of the PostgreSQL server; 0 on SQLite
-	stop       func() error
-}
-
 // user is a user with a workspace. login sets the token and the secret.
 type user struct {
 	email, workspace, token string
 	secret                  webhook.Secret
 }
 
-// openDatabase creates a database. For PostgreSQL, it starts a server.
-func openDatabase(ctx context.Context, name, directory string) (*database, error) {
-	if name == harness.SQLite {
-		dsn, db, err := harness.OpenSQLite(directory)
-		if err != nil {
-			return nil, err
-		}
-		return &database{dsn: dsn, sql: db, stop: db.Close}, nil
-	}
-	cluster, err := studiotest.StartCluster("fsync=on") //nolint:contextcheck // it runs until stop
-	if err != nil {
-		return nil, err
-	}
-	db, err := harness.OpenPostgres(cluster.DSN)
-	if err != nil {
-		return nil, errors.Join(err, cluster.Close())
-	}
-	d := &database{dsn: cluster.DSN, sql: db, stop: func() error { return errors.Join(db.Close(), cluster.Close()) }}
-	if d.postmaster, err = harness.Postmaster(ctx, db); err != nil {
-		return nil, errors.Join(err, d.stop())
-	}
-	return d, nil
-}
-
 // addUsers adds n users. Each is the member of a workspace with projectsPerUser projects.
-func (db *database) addUsers(ctx context.Context, n int) (users []*user, err error) {
-	s, err := store.Open(ctx, db.dsn, store.Config{})
+func addUsers(ctx context.Context, dsn string, n int) (users []*user, err error) {
+	s, err := store.Open(ctx, dsn, store.Config{})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 // measureCreations measures creations, with the renderings and deliveries that follow from them.
@@ -26,20 +26,20 @@ func (s *setup) measureCreations(ctx context.Context, floor float64) ([]figure, 
 		}
 	}
 	share := 100 * float64(onTime) / float64(max(len(r.delays), 1))
-	worst := harness.Percentile(r.delays, 100)
-	prefix := fmt.Sprintf("%s creations/s for %v: ", harness.Thousands(s.creations), s.creationDuration)
+	worst := measure.Percentile(r.delays, 100)
+	prefix := fmt.Sprintf("%s creations/s for %v: ", measure.Thousands(s.creations), s.creationDuration)
 	return []figure{
 		{"floor: durable transactions of one row, 16 callers", "", fmt.Sprintf("%.0f/s", floor), true},
-		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), harness.Percentile(r.latencies, 99) <= maxLatency},
-		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, harness.Thousands(r.requests)), r.errors == 0},
+		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), measure.Percentile(r.latencies, 99) <= maxLatency},
+		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, measure.Thousands(r.requests)), r.errors == 0},
 		{prefix + "events delivered within 1 s", "100 %", fmt.Sprintf("%.2f %%", share), onTime == len(r.delays)},
-		{prefix + "delay of events", "max ≤ 1 s", fmt.Sprintf("p50 %s, p99 %s, max %s", harness.Milliseconds(harness.Percentile(r.delays, 50)),
-			harness.Milliseconds(harness.Percentile(r.delays, 99)), harness.Milliseconds(worst)), worst <= maxDelay},
-		{prefix + "memory after " + warmUpOf(s.creationDuration).String() + " and at the end", "", harness.Mebibytes(r.warmMemory) + ", " + harness.Mebibytes(r.endMemory), true},
+		{prefix + "delay of events", "max ≤ 1 s", fmt.Sprintf("p50 %s, p99 %s, max %s", measure.Milliseconds(measure.Percentile(r.delays, 50)),
+			measure.Milliseconds(measure.Percentile(r.delays, 99)), measure.Milliseconds(worst)), worst <= maxDelay},
+		{prefix + "memory after " + warmUpOf(s.creationDuration).String() + " and at the end", "", measure.Mebibytes(r.warmMemory) + ", " + measure.Mebibytes(r.endMemory), true},
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
 			"highest sustained rate of creations, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the floor); %s", harness.Thousands(highest), float64(highest)/floor, latenciesAt(results, highest)), highest >= s.creations,
+			fmt.Sprintf("%s/s (%.2f × the floor); %s", measure.Thousands(highest), float64(highest)/floor, latenciesAt(results, highest)), highest >= s.creations,
 		},
 	}, nil
 }
@@ -59,27 +59,27 @@ func (s *setup) measureLists(ctx context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, pid, stop, err := startBare(ctx, response)
+	child, address, err := startBare(ctx, response)
 	if err != nil {
 		return nil, err
 	}
-	s.bare = pid
+	s.bare = child.PID()
 	bare := newPool(address)
 	floor, floorResults, err := s.searchRate(ctx, s.lists, s.list(bare))
 	bare.close()
 	s.bare = 0
-	if err := errors.Join(err, stop()); err != nil {
+	if err := errors.Join(err, child.Close()); err != nil {
 		return nil, err
 	}
-	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", harness.Thousands(s.lists), projectsPerUser, s.listDuration)
+	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", measure.Thousands(s.lists), projectsPerUser, s.listDuration)
 	return []figure{
-		{"floor: highest sustained rate of a bare net/http handler with the same response", "", fmt.Sprintf("%s/s; %s", harness.Thousands(floor), latenciesAt(floorResults, floor)), true},
-		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), harness.Percentile(r.latencies, 99) <= maxLatency},
-		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, harness.Thousands(r.requests)), r.errors == 0},
+		{"floor: highest sustained rate of a bare net/http handler with the same response", "", fmt.Sprintf("%s/s; %s", measure.Thousands(floor), latenciesAt(floorResults, floor)), true},
+		{prefix + "latency", "p99 ≤ 100 ms", latencies(r), measure.Percentile(r.latencies, 99) <= maxLatency},
+		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, measure.Thousands(r.requests)), r.errors == 0},
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
 			"highest sustained rate of lists, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", harness.Thousands(highest), float64(highest)/float64(max(floor, 1)), latenciesAt(results, highest)), highest >= s.lists,
+			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", measure.Thousands(highest), float64(highest)/float64(max(floor, 1)), latenciesAt(results, highest)), highest >= s.lists,
 		},
 	}, nil
 }

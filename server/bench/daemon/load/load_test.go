@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"net"
 	"net/http"
 	"os"
@@ -13,17 +12,12 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
-// TestMain lets startBare run the test program with -bare.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "-bare" {
-		if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	harness.RunChild(serveBare)
 	os.Exit(m.Run())
 }
 
@@ -31,25 +25,18 @@ func TestMain(m *testing.M) {
 // not fail the test.
 func TestMeasure_returnsAllFigures(t *testing.T) {
 	t.Parallel()
-	program, err := harness.BuildDaemon(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{harness.SQLite, harness.PostgreSQL} {
-		t.Run(name, func(t *testing.T) {
+	program, err := measure.Studiod(t.Context())
+	harness.Check(t, err)
+	for _, kind := range measure.TestDatabases(t) {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			var progress bytes.Buffer
-			s := setup{plan: short(), name: name, progress: &progress, directory: t.TempDir(), program: program, profile: t.TempDir()}
-			figures, err := s.measure(t.Context())
+			s := setup{plan: short(), progress: &progress, directory: t.TempDir(), program: program, profile: t.TempDir()}
+			figures, err := s.measure(t.Context(), kind)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, progress.String())
 			}
-			for _, f := range figures {
-				t.Logf("%s: %s", f.Name, f.Measured)
-				if f.Name == "" || f.Measured == "" {
-					t.Errorf("the figure %+v is empty", f)
-				}
-			}
+			measure.WantFigures(t, figures)
 		})
 	}
 }

@@ -10,26 +10,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
+	harness.RunChild(serveBare)
+	measure.Main("load", run)
 }
 
 // plan is the extent of the measurements. Rates are per second.
@@ -62,46 +56,34 @@ func short() plan {
 // gcPercent leaves most of the CPU time to the measured programs.
 const gcPercent = 400
 
-func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) (err error) {
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	isShort := flags.Bool("short", false, "measure for seconds only, and write no file")
 	file := flags.String("o", "../../LOAD.md", "file to write")
-	only := flags.String("database", "", "measure "+harness.SQLite+" or "+harness.PostgreSQL+" only, and write no file")
+	only := flags.String("database", "", "measure "+measure.SQLite+" or "+measure.PostgreSQL+" only, and write no file")
 	profile := flags.String("profile", "", "write a CPU profile of studiod at each rate to this directory")
-	bare := flags.Bool("bare", false, "internal: run as the bare handler")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *bare {
-		return serveBare(ctx, in, out)
 	}
 	debug.SetGCPercent(gcPercent)
 	p := full()
 	if *isShort {
 		p = short()
 	}
-	directory, err := os.MkdirTemp("", "load")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	program, err := harness.BuildDaemon(ctx, directory)
-	if err != nil {
-		return err
-	}
 	r := report{plan: p}
-	for _, name := range []string{harness.SQLite, harness.PostgreSQL} {
-		if *only != "" && name != *only {
-			continue
+	err := measure.EachDatabase(ctx, func(program, directory string, kind *measure.Databases) error {
+		if *only != "" && kind.Name != *only {
+			return nil
 		}
-		fmt.Fprintln(progress, "measuring:", name)
-		s := setup{plan: p, name: name, progress: progress, directory: directory, program: program, profile: *profile}
-		figures, err := s.measure(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		r.add(name, figures)
+		fmt.Fprintln(progress, "measuring:", kind.Name)
+		s := setup{plan: p, progress: progress, directory: directory, program: program, profile: *profile}
+		figures, err := s.measure(ctx, kind)
+		r.Add(kind.Name, figures)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	text := r.markdown()
 	if _, err := io.WriteString(out, text); err != nil || *isShort || *only != "" {

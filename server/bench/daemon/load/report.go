@@ -2,22 +2,16 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
-type figure harness.Figure
+type figure measure.Figure
 
 // report is the result of a run.
 type report struct {
-	plan      plan
-	databases []string
-	figures   [][]figure // by database, with the same names
-}
-
-func (r *report) add(database string, figures []figure) {
-	r.databases, r.figures = append(r.databases, database), append(r.figures, figures)
+	plan plan
+	measure.Report[figure]
 }
 
 func (r *report) markdown() string {
@@ -37,9 +31,9 @@ total. CPU usage is relative to one CPU, so 200 %% is two CPUs. Memory is the pr
 the processes of the database. The run fails if an event is lost, duplicated or wrongly signed. Reproduce with
 `+"`make load`"+`. The figures depend on the machine and its other load.
 
-%s %s/%s, %d CPUs.
+%s
 
-%s`, scrapeInterval, r.plan.users, maxLatency, maxDelay, maxOthersCPU, maxTries, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), harness.Table(r.databases, r.figures))
+%s`, scrapeInterval, r.plan.users, maxLatency, maxDelay, maxOthersCPU, maxTries, measure.Machine(), r.Table())
 }
 
 func (u usage) String() string {
@@ -51,6 +45,6 @@ func (u usage) String() string {
 }
 
 func latencies(s *result) string {
-	return fmt.Sprintf("p50 %s, p99 %s, max %s", harness.Milliseconds(harness.Percentile(s.latencies, 50)),
-		harness.Milliseconds(harness.Percentile(s.latencies, 99)), harness.Milliseconds(harness.Percentile(s.latencies, 100)))
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", measure.Milliseconds(measure.Percentile(s.latencies, 50)),
+		measure.Milliseconds(measure.Percentile(s.latencies, 99)), measure.Milliseconds(measure.Percentile(s.latencies, 100)))
 }

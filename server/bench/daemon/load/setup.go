@@ -14,7 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
 const (
@@ -30,13 +31,12 @@ const (
 // setup is a database with a daemon, its users and their receivers.
 type setup struct {
 	plan
-	name      string // of the database
 	progress  io.Writer
 	directory string
 	program   string
 	profile   string // directory for CPU profiles; "" for none
 
-	db        *database
+	db        *measure.Database
 	daemon    *daemon
 	users     []*user
 	receivers *receivers
@@ -58,14 +58,14 @@ type result struct {
 }
 
 func (s *result) sustained() bool {
-	return s.errors == 0 && harness.Percentile(s.latencies, 99) <= maxLatency && harness.Percentile(s.delays, 100) <= maxDelay
+	return s.errors == 0 && measure.Percentile(s.latencies, 99) <= maxLatency && measure.Percentile(s.delays, 100) <= maxDelay
 }
 
 func (s *result) String() string {
-	text := fmt.Sprintf("%d/s: p50 %s, p99 %s, max %s", s.rate, harness.Milliseconds(harness.Percentile(s.latencies, 50)),
-		harness.Milliseconds(harness.Percentile(s.latencies, 99)), harness.Milliseconds(harness.Percentile(s.latencies, 100)))
+	text := fmt.Sprintf("%d/s: p50 %s, p99 %s, max %s", s.rate, measure.Milliseconds(measure.Percentile(s.latencies, 50)),
+		measure.Milliseconds(measure.Percentile(s.latencies, 99)), measure.Milliseconds(measure.Percentile(s.latencies, 100)))
 	if len(s.delays) > 0 {
-		text += "; events max " + harness.Milliseconds(harness.Percentile(s.delays, 100))
+		text += "; events max " + measure.Milliseconds(measure.Percentile(s.delays, 100))
 	}
 	if s.errors > 0 {
 		text += fmt.Sprintf("; %d of %d failed, first with: %s", s.errors, s.requests, s.firstError)
@@ -179,29 +179,29 @@ func (s *setup) listRequest(i int) string {
 }
 
 // measure returns all figures of one database.
-func (s *setup) measure(ctx context.Context) (figures []figure, err error) {
+func (s *setup) measure(ctx context.Context, kind *measure.Databases) (figures []figure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	directory, err := os.MkdirTemp(s.directory, strings.ToLower(s.name))
+	directory, err := os.MkdirTemp(s.directory, strings.ToLower(kind.Name))
 	if err != nil {
 		return nil, err
 	}
-	if s.db, err = openDatabase(ctx, s.name, directory); err != nil {
+	if s.db, err = kind.Create(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.db.stop()) }()
-	if s.users, err = s.db.addUsers(ctx, s.plan.users); err != nil {
+	defer func() { err = errors.Join(err, s.db.Drop()) }() //nolint:contextcheck // ctx may be done
+	if s.users, err = addUsers(ctx, s.db.DSN, s.plan.users); err != nil {
 		return nil, err
 	}
 	if err := waitIdle(ctx, s.idleWait); err != nil {
 		return nil, err
 	}
-	floor, err := harness.Floor(ctx, s.db.sql, s.floorDuration)
+	floor, err := s.db.Floor(ctx, s.floorDuration)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(s.progress, "  floor: %.0f/s\n", floor)
-	if s.daemon, err = startDaemon(ctx, s.program, s.db.dsn, directory); err != nil {
+	if s.daemon, err = startDaemon(ctx, s.program, s.db.DSN, directory); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -234,7 +234,7 @@ func warmUpOf(d time.Duration) time.Duration { return min(warmUp, d/2) }
 
 // memory returns the memory of studiod and the database server, in bytes.
 func (s *setup) memory() int64 {
-	return harness.TreeMemory(s.daemon.PID()) + harness.TreeMemory(s.db.postmaster)
+	return harness.TreeMemory(s.daemon.PID()) + harness.TreeMemory(s.db.Postmaster)
 }
 
 // writeProfile starts to write a CPU profile of duration d, if s.profile is set.
@@ -245,7 +245,7 @@ func (s *setup) writeProfile(ctx context.Context, rate int, d time.Duration) {
 	go func() {
 		data, err := s.daemon.get(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(d.Seconds()))))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(s.profile, fmt.Sprintf("%s-%d.cpu", s.name, rate)), data, 0o600)
+			err = os.WriteFile(filepath.Join(s.profile, fmt.Sprintf("%s-%d.cpu", s.db.Name, rate)), data, 0o600)
 		}
 		if err != nil {
 			fmt.Fprintln(s.progress, "cannot write profile:", err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/bench/daemon/harness"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // machineCPU returns the CPU time of all processes on this machine, and the steal time: the time that its hypervisor
@@ -58,7 +58,7 @@ type usage struct {
 func (s *setup) startUsage() func() usage {
 	now := func() (u usage) {
 		used, stolen := machineCPU()
-		u = usage{studiod: s.daemon.CPU(), database: harness.TreeCPU(s.db.postmaster), load: harness.SelfCPU() + harness.TreeCPU(s.bare), stolen: stolen}
+		u = usage{studiod: s.daemon.CPU(), database: harness.TreeCPU(s.db.Postmaster), load: harness.SelfCPU() + harness.TreeCPU(s.bare), stolen: stolen}
 		u.others = used - u.studiod - u.database - u.load
 		return u
 	}
