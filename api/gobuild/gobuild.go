@@ -15,7 +15,7 @@ import (
 // cache of the go command: it is linked only after a change, and must not be changed or removed. All processes share
 // it.
 func Program(ctx context.Context, importPath string) (path string, err error) {
-	root, err := run(ctx, "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio")
+	root, err := Root(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -30,6 +30,11 @@ func Program(ctx context.Context, importPath string) (path string, err error) {
 		}
 	}
 	return "", fmt.Errorf("the go command does not cache %s (GOCACHE may be read-only)", importPath)
+}
+
+// Root returns the directory of this module.
+func Root(ctx context.Context) (directory string, err error) {
+	return run(ctx, "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio")
 }
 
 func run(ctx context.Context, args ...string) (output string, err error) {

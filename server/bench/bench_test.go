@@ -2,23 +2,16 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
-// TestMain lets selfCommand run the test program with -serve and -startup.
 func TestMain(m *testing.M) {
-	for _, arg := range os.Args[1:] {
-		if arg == "-serve" || arg == "-startup" {
-			if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
+	harness.RunChild(runChild)
 	os.Exit(m.Run())
 }
 
@@ -72,7 +65,7 @@ func TestVariants_rejectInvalidRequests(t *testing.T) {
 
 func TestRun_reportsEveryVariant(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-short"}, strings.NewReader(""), &out, io.Discard); err != nil {
+	if err := run(t.Context(), []string{"-short"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range variants() {

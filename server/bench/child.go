@@ -8,13 +8,26 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
+
+// runChild runs the server of the variant in args, or without args prints how long the first server.New of a process takes,
+// in ns.
+func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) > 0 {
+		return runServer(ctx, args[0], in, out)
+	}
+	took, err := startUps(1)
+	if err == nil {
+		_, err = fmt.Fprintln(out, took[0].Nanoseconds())
+	}
+	return err
+}
 
 // runServer runs this program as the server of a variant. It prints its address, and then reads commands, one per line.
 // The command "cpu" prints the CPU time that the process has used. A command with the name of a body and a time in ns
@@ -71,15 +84,6 @@ func runCommand(out io.Writer, line string, benches map[string]*bench) error {
 	return err
 }
 
-// runStartUp prints how long the first server.New of a process takes, in ns.
-func runStartUp(out io.Writer) error {
-	took, err := startUps(1)
-	if err == nil {
-		_, err = fmt.Fprintln(out, took[0].Nanoseconds())
-	}
-	return err
-}
-
 func cpuTime() (time.Duration, error) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -99,38 +103,25 @@ func build(name string) (http.Handler, error) {
 
 // child is a variant that runs in its own process.
 type child struct {
+	*harness.Child
 	name    string
-	command *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader
 	address string
 }
 
 func startChild(ctx context.Context, name string) (*child, error) {
-	command, err := selfCommand(ctx, "-serve", name)
+	started, err := harness.StartChild(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	in, err := command.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
-	c := &child{name: name, command: command, in: in, out: bufio.NewReader(out)}
+	c := &child{Child: started, name: name}
 	if c.address, err = c.readLine(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), c.stop())
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), c.Close())
 	}
 	return c, nil
 }
 
 func (c *child) readLine() (string, error) {
-	line, err := c.out.ReadString('\n')
+	line, err := c.Out.ReadString('\n')
 	return strings.TrimSpace(line), err
 }
 
@@ -152,45 +143,26 @@ func (c *child) serve(body string, slice time.Duration) (took cost, err error) {
 }
 
 func (c *child) send(line string) (string, error) {
-	if _, err := fmt.Fprintln(c.in, line); err != nil {
+	if _, err := fmt.Fprintln(c.In, line); err != nil {
 		return "", err
 	}
 	return c.readLine()
-}
-
-func (c *child) stop() error {
-	_ = c.in.Close()
-	return c.command.Wait()
 }
 
 // coldStartUps measures the first server.New in each of n new processes.
 func coldStartUps(ctx context.Context, n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {
-		command, err := selfCommand(ctx, "-startup")
+		c, err := harness.StartChild(ctx)
 		if err != nil {
 			return nil, err
 		}
-		line, err := command.Output()
-		if err != nil {
-			return nil, err
-		}
-		ns, err := strconv.ParseInt(strings.TrimSpace(string(line)), 10, 64)
-		if err != nil {
+		var ns int64
+		_, err = fmt.Fscanln(c.Out, &ns)
+		if err := errors.Join(err, c.Close()); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Duration(ns))
 	}
 	return took, nil
-}
-
-// selfCommand returns a command that runs this program in another role.
-func selfCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // this program
-	command.Stderr = os.Stderr
-	return command, nil
 }

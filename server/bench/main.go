@@ -10,18 +10,14 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
+	harness.RunChild(runChild)
+	harness.Main("bench", run)
 }
 
 // plan is the extent of the measurements.
@@ -31,7 +27,7 @@ type plan struct {
 	connections                    int
 }
 
-func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	short := flags.Bool("short", false, "measure for seconds only, and write no file")
@@ -40,19 +36,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	flags.IntVar(&p.rounds, "rounds", 31, "number of rounds in process")
 	flags.IntVar(&p.loopbackRounds, "loopback-rounds", 21, "number of rounds over loopback")
 	flags.IntVar(&p.connections, "connections", 16, "number of connections over loopback")
-	variant := flags.String("serve", "", "internal: serve this variant")
 	profile := flags.String("profile", "", "only write profiles of server.New in process, to the files FILE.cpu and FILE.allocs")
 	body := flags.String("body", small, "request body for -profile: "+small+" or "+large)
-	startUp := flags.Bool("startup", false, "internal: measure the first server.New of a process")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	switch {
-	case *variant != "":
-		return runServer(ctx, *variant, in, out)
-	case *startUp:
-		return runStartUp(out)
-	case *profile != "":
+	if *profile != "" {
 		return profileServer(*profile, bodies()[*body], 10*time.Second)
 	}
 	p.slice, p.loopbackSlice, p.starts = 50*time.Millisecond, 500*time.Millisecond, 15
@@ -100,7 +89,7 @@ func measure(ctx context.Context, p plan, progress io.Writer) (*results, error) 
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = c.stop() }() // its results have been read
+		defer func() { _ = c.Close() }() // its results have been read
 		handlers, children = append(handlers, handler), append(children, c)
 	}
 	steps := []struct {

@@ -15,24 +15,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "render:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
-	}
-}
+func main() { harness.Main("render", run) }
 
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("render", flag.ContinueOnError)
@@ -54,7 +47,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := setup{progress: progress, dir: dir, program: filepath.Join(dir, "studio-render")}
+	program, err := gobuild.Program(ctx, "github.com/avatarstudio/avatarstudio/server/cmd/studio-render")
+	if err != nil {
+		return err
+	}
+	s := setup{progress: progress, dir: dir, program: program}
 	if err := s.prepare(ctx, seconds, long); err != nil {
 		return err
 	}
@@ -77,19 +74,14 @@ type setup struct {
 
 func (s setup) path(name string) string { return filepath.Join(s.dir, name) }
 
-// prepare builds studio-render and makes clips from a picture of a face that the module pigo contains.
+// prepare makes clips from a picture of a face that the module pigo contains.
 func (s setup) prepare(ctx context.Context, seconds, long int) error {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/avatarstudio/avatarstudio").Output()
+	root, err := gobuild.Root(ctx)
 	if err != nil {
-		return fmt.Errorf("go list: %w", err)
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.program, "./server/cmd/studio-render")
-	build.Dir = strings.TrimSpace(string(root))
-	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w: %s", err, output)
+		return err
 	}
 	find := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/esimov/pigo")
-	find.Dir = build.Dir
+	find.Dir = root
 	module, err := find.Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
@@ -217,7 +209,7 @@ func (s setup) lipsync(ctx context.Context, video, name string) (usage, error) {
 	}); err != nil {
 		return usage{}, err
 	}
-	program := exec.CommandContext(ctx, s.program) //nolint:gosec // built by prepare
+	program := exec.CommandContext(ctx, s.program) //nolint:gosec // built by run
 	program.Stdin, program.Stdout, program.Stderr = &request, &response, s.progress
 	used, err := measure(program)
 	if err != nil {

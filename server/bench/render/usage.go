@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // usage is the resource usage of a command and its child processes.
@@ -42,7 +41,7 @@ func measure(command *exec.Cmd) (u usage, err error) {
 		for {
 			select {
 			case <-ticker.C:
-				memory = max(memory, treeMemory(command.Process.Pid))
+				memory = max(memory, harness.TreeMemory(command.Process.Pid))
 			case <-ended:
 				peak <- memory
 				return
@@ -59,32 +58,4 @@ func measure(command *exec.Cmd) (u usage, err error) {
 	// The times include those of child processes that have been waited for.
 	u.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	return u, nil
-}
-
-// treeMemory returns the total proportional set size of a process and its descendants, in bytes.
-func treeMemory(pid int) (bytes int64) {
-	parents := map[int][]int{}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		stat, _ := os.ReadFile(path)
-		// The program name, in parentheses, may contain spaces.
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 {
-			parent, _ := strconv.Atoi(fields[1])
-			child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			parents[parent] = append(parents[parent], child)
-		}
-	}
-	pids := []int{pid}
-	for i := 0; i < len(pids); i++ {
-		pids = append(pids, parents[pids[i]]...)
-		rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pids[i]))
-		for line := range strings.Lines(string(rollup)) {
-			if value, ok := strings.CutPrefix(line, "Pss:"); ok {
-				kilobytes, _ := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-				bytes += kilobytes << 10
-			}
-		}
-	}
-	return bytes
 }

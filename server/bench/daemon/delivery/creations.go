@@ -36,10 +36,7 @@ func creationRate(ctx context.Context, s *setup) ([]figure, error) {
 			return nil, err
 		}
 		floors = append(floors, n)
-		if err := s.start(ctx, "--renderer=simulate:10m"); err != nil {
-			return nil, err
-		}
-		token, err := s.d.login(ctx, email)
+		token, err := s.startAndLogin(ctx, "--renderer=simulate:10m")
 		if err != nil {
 			return nil, err
 		}
@@ -121,10 +118,7 @@ func (s *setup) removeRenderings(ctx context.Context) error {
 // createdToReceived measures the time from the response to a creation to the arrival of its event, at 50
 // creations per second.
 func createdToReceived(ctx context.Context, s *setup) ([]figure, error) {
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	token, err := s.d.login(ctx, email)
+	token, err := s.startAndLogin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +144,7 @@ func largeCreations(ctx context.Context, s *setup) ([]figure, error) {
 	if _, err := s.db.studiod(ctx, password, "user", "add", heavyEmail); err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	token, err := s.d.login(ctx, email)
+	token, err := s.startAndLogin(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -103,10 +103,7 @@ func projects(ctx context.Context, s *setup) ([]figure, error) {
 	if err := s.db.seedProjects(ctx, workspace, s.projects); err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	token, err := s.d.login(ctx, email)
+	token, err := s.startAndLogin(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	harness.RunChild(runReceiver)
-	measure.Main("delivery", run)
+	harness.Main("delivery", run)
 }
 
 // plan is the extent of the measurements.
@@ -199,6 +199,14 @@ func (s *setup) start(ctx context.Context, more ...string) error {
 		s.daemons = append(s.daemons, s.d)
 	}
 	return err
+}
+
+// startAndLogin is like start. It returns a token of the user.
+func (s *setup) startAndLogin(ctx context.Context, more ...string) (token string, err error) {
+	if err := s.start(ctx, more...); err != nil {
+		return "", err
+	}
+	return s.d.login(ctx, email)
 }
 
 // running returns the number of running daemons.

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	harness.RunChild(serveBare)
-	measure.Main("load", run)
+	harness.Main("load", run)
 }
 
 // plan is the extent of the measurements. Rates are per second.

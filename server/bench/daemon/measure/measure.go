@@ -6,26 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
-
-// Main calls run until an interrupt, and exits if it fails.
-func Main(name string, run func(ctx context.Context, args []string, out, progress io.Writer) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
-	}
-}
 
 // Studiod builds studiod and returns the path of the program.
 func Studiod(ctx context.Context) (program string, err error) {
