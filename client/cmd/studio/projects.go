@@ -37,7 +37,7 @@ func (p *program) projects(ctx context.Context, command *cli.Command) error {
 			return err
 		}
 		for _, document := range documents.Data {
-			if err := commandline.PrintJSON(p.Stdout, json.RawMessage(document)); err != nil {
+			if err := commandline.PrintJSON(p.Stdout, document); err != nil {
 				return err
 			}
 		}

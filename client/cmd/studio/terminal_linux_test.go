@@ -1,36 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/term"
 
 	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
-
-// openTerminal returns both ends of a pseudo-terminal: the one of a person and the one of a program.
-func openTerminal(t *testing.T) (person, program *os.File) {
-	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	check(t, err)
-	t.Cleanup(func() { _ = person.Close() })
-	var number, unlock uint32
-	for request, value := range map[uintptr]*uint32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
-			t.Fatal(errno)
-		}
-	}
-	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	check(t, err)
-	t.Cleanup(func() { _ = program.Close() })
-	return person, program
-}
 
 // seen returns a buffer with the output of the terminal.
 func seen(t *testing.T, person *os.File, program *os.File) *harness.Buffer {
@@ -66,7 +46,7 @@ func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			person, program := openTerminal(t)
+			person, program := harness.OpenTerminal(t)
 			shown := seen(t, person, program)
 			before, err := term.GetState(int(program.Fd()))
 			check(t, err)

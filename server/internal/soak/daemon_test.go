@@ -2,6 +2,7 @@ package soak_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -104,6 +105,25 @@ func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Av
 		Title: gen.Value(key), BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"),
 		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(url)}), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
 	}, client.WithIdempotencyKey(key))
+}
+
+// isUnavailable reports whether a request was answered 503 with Retry-After.
+func isUnavailable(err error) bool {
+	apiErr, ok := errors.AsType[*client.Error](err)
+	return ok && apiErr.StatusCode == http.StatusServiceUnavailable && apiErr.RetryAfter > 0
+}
+
+// waitRecovered waits until a creation succeeds and the events of all avatars are delivered. It returns their number.
+func (d *deployment) waitRecovered(r *receivers) (events int) {
+	d.t.Helper()
+	harness.Eventually(d.t, "the creation of an avatar", func() bool {
+		_, err := d.createAvatar(d.t.Context(), "after", r.urls[0])
+		return err == nil
+	})
+	// Creations that failed may have been committed.
+	check(d.t, studiotest.OpenSQL(d.t, d.dsn).QueryRowContext(d.t.Context(), "SELECT 3 * COUNT(*) FROM subjects").Scan(&events))
+	r.waitAccepted(events)
+	return events
 }
 
 // login makes the client get a token. The token stays valid when the daemon restarts.

@@ -3,7 +3,6 @@ package soak_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -51,16 +50,16 @@ func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 						default:
 						}
 						_, err := d.createAvatar(t.Context(), fmt.Sprintf("%d-%d", i, n), r.urls[0])
-						apiErr, ok := errors.AsType[*client.Error](err)
+						_, answered := errors.AsType[*client.Error](err)
 						switch {
 						case err == nil && afterLoss:
 							t.Error("a creation succeeds after the loss of the file")
 						case err == nil:
 							successes <- struct{}{}
-						case ok && (apiErr.StatusCode != http.StatusServiceUnavailable || apiErr.RetryAfter == 0):
+						case answered && !isUnavailable(err):
 							t.Errorf("a creation fails with %v, want 503 with Retry-After", err)
 							return
-						case !ok:
+						case err != nil && !answered:
 							return // the daemon has exited
 						}
 					}

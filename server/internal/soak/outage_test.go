@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/internal/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -89,7 +88,7 @@ func TestDatabaseBusy_beyondTimeoutsDuplicatesNothing(t *testing.T) {
 		unlock := lockEvents(t, d.dsn)
 		release()
 		_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
-		if apiErr, ok := errors.AsType[*client.Error](err); !ok || apiErr.StatusCode != http.StatusServiceUnavailable {
+		if !isUnavailable(err) {
 			t.Errorf("a creation during the lock returns %v, want 503", err)
 		}
 		check(t, p.AwaitLog("attempt not recorded"))
@@ -129,16 +128,11 @@ func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	check(t, err)
 	defer func() { _ = directory.Close() }()
 	on := func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", directory.Fd(), name) }
-	filler, err := os.Create(on("filler"))
-	check(t, err)
-	if _, err = io.Copy(filler, endless{}); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the disk is not full: %v", err)
-	}
-	check(t, filler.Close())
+	fillDisk(t, on("filler"))
 	release()
 	check(t, p.AwaitLog("attempt not recorded"))
 	_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
-	if apiErr, ok := errors.AsType[*client.Error](err); !ok || apiErr.StatusCode != http.StatusServiceUnavailable {
+	if !isUnavailable(err) {
 		t.Errorf("a creation on a full disk returns %v, want 503", err)
 	}
 	d.login() // reads still work
@@ -156,6 +150,17 @@ func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	if arrivals, _, _ := r.count(); arrivals != all {
 		t.Errorf("%d requests arrived, want one for each event", arrivals)
 	}
+}
+
+// fillDisk writes a file until its file system is full.
+func fillDisk(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	check(t, err)
+	if _, err := io.Copy(file, endless{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	check(t, file.Close())
 }
 
 // endless is a reader of zeros.
