@@ -1,17 +1,14 @@
 package clienttest_test
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,10 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
-
-// patience limits how long a test waits for the daemon to do something by itself.
-const patience = 30 * time.Second
 
 const (
 	adaPassword = "correct horse battery staple"
@@ -98,53 +93,17 @@ func daemonTarget(t *testing.T) target {
 	run(string(projects), "project", "import", "--workspace", workspace, "-")
 	secret, err := webhook.ParseSecret(run("", "secret", "show", "ada@example.com"))
 	check(t, err)
+	daemon := harness.RunDaemon(t, harness.Serve(context.Background(), []string{program}, dsn, "--renderer=simulate:0s", "--consent", "manual"))
+	t.Cleanup(func() { check(t, daemon.Stop()) })
 	return target{
-		url: startDaemon(t, program, dsn), workspace: workspace, secret: secret,
+		url: daemon.URL, workspace: workspace, secret: secret,
 		settle: func(t *testing.T, s *script, path, id, status string) {
 			t.Helper()
-			deadline := time.Now().Add(patience)
-			for look := time.Tick(10 * time.Millisecond); ; <-look {
-				if answer := s.send(t, http.MethodGet, path+id, ""); strings.Contains(answer.body, `"status":"`+status+`"`) {
-					return
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("%s%s does not become %s", path, id, status)
-				}
-			}
+			harness.Eventually(t, path+id+" becomes "+status, func() bool {
+				return strings.Contains(s.send(t, http.MethodGet, path+id, "").body, `"status":"`+status+`"`)
+			})
 		},
 	}
-}
-
-// startDaemon serves the database dsn until the test ends, and returns the base URL.
-func startDaemon(t *testing.T, program, dsn string) string {
-	t.Helper()
-	daemon := exec.Command(program, "serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--renderer=simulate:0s",
-		"--consent", "manual", "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8")
-	stderr, err := daemon.StderrPipe()
-	check(t, err)
-	check(t, daemon.Start())
-	serving, read := make(chan string, 1), make(chan struct{})
-	go func() { // read the log to its end, or the daemon would block
-		defer close(read)
-		defer close(serving)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			if found := regexp.MustCompile(`msg=serving url=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
-				serving <- found[1]
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = daemon.Process.Signal(syscall.SIGTERM)
-		<-read
-		if err := daemon.Wait(); err != nil {
-			t.Errorf("the daemon ends with %v", err)
-		}
-	})
-	url, ok := <-serving
-	if !ok {
-		t.Fatal("the daemon does not serve")
-	}
-	return url
 }
 
 func testProjects(t *testing.T, owner string) []gen.Project {

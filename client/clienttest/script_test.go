@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // script calls a target and writes a transcript of the responses.
@@ -440,24 +441,19 @@ func (s *script) notified(t *testing.T, id string, n int) {
 	if s.deliver != nil {
 		s.deliver()
 	}
-	deadline := time.Now().Add(patience)
-	for look := time.Tick(10 * time.Millisecond); ; <-look {
+	var about []string
+	harness.Eventually(t, fmt.Sprintf("%d notifications", n), func() bool {
 		s.mu.Lock()
-		var about []string
+		defer s.mu.Unlock()
+		about = nil
 		for _, line := range s.came {
 			if strings.Contains(line, id) {
 				about = append(about, line)
 			}
 		}
-		s.mu.Unlock()
-		if len(about) >= n {
-			for _, line := range about {
-				s.write(line)
-			}
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d notifications came", len(about), n)
-		}
+		return len(about) >= n
+	})
+	for _, line := range about {
+		s.write(line)
 	}
 }
