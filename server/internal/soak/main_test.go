@@ -1,6 +1,6 @@
 // Package soak tests a service under faults: daemons are killed or frozen, the database is unreachable, full or
-// locked, and receivers hang and fail. The daemons are processes of studiod. The receivers, which use package
-// faultserver, check the promises about deliveries with every request; see [receivers].
+// locked, and receivers hang and fail. The daemons are processes of studiod; see package harness. The receivers, which
+// use package faultserver, check the promises about deliveries with every request; see [receivers].
 //
 // The flag -soak.scale multiplies the load and the number of faults. Tests wait for requests, log lines and rows,
 // not for fixed times.

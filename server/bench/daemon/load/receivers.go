@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // receivers receive and verify the webhooks of each user on a separate port, which is a separate origin. They store
@@ -115,22 +116,15 @@ func (r *receivers) receive(request *http.Request, u *user) error {
 
 // waitAll waits until the events of so many lip-syncs were received, and returns the times by lip-sync.
 func (r *receivers) waitAll(ctx context.Context, lipsyncs int, maxWait time.Duration) (map[string]time.Time, error) {
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	timeout := time.After(maxWait)
-	for {
+	done := harness.Poll(ctx, maxWait, func() bool {
 		r.mu.Lock()
-		receivedAt, n, err := r.receivedAt, len(r.receivedAt), r.err
-		r.mu.Unlock()
-		if n >= lipsyncs || err != nil {
-			return receivedAt, err
-		}
-		select {
-		case <-ticker.C:
-		case <-timeout:
-			return nil, fmt.Errorf("%d events of %d were received within %v", n, lipsyncs, maxWait)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		defer r.mu.Unlock()
+		return len(r.receivedAt) >= lipsyncs || r.err != nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !done {
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("%d events of %d were received within %v", len(r.receivedAt), lipsyncs, maxWait))
 	}
+	return r.receivedAt, r.err
 }
