@@ -85,7 +85,7 @@ func (p *Process) Kill() error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !exit.Exited() {
 		return nil
 	}
-	return p.WithLog(fmt.Errorf("the process exited before it was killed: %v", err))
+	return p.WithLog(errors.Join(errors.New("the process exited before it was killed"), err))
 }
 
 // Close kills the process if it still runs.
