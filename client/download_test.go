@@ -19,8 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // fileHost is a service whose lip-sync has a video on another host.

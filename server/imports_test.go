@@ -20,8 +20,8 @@ func TestImports_followTheLayout(t *testing.T) {
 		exporter = "go.opentelemetry.io/otel/sdk"
 	)
 	for room, rule := range map[string]struct{ ours, never []string }{
-		"internal/harness":                {},
-		"internal/commandline":            {never: []string{openapi, database, postgres, traces}},
+		"api/harness":                     {},
+		"api/commandline":                 {never: []string{openapi, database, postgres, traces}},
 		"api":                             {},
 		"gen":                             {ours: []string{"api/style"}, never: []string{openapi, traces}},
 		"client":                          {ours: []string{"api/style", "gen", "api/standardwebhooks", "client/webhook"}, never: []string{openapi, traces}},

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // runChild runs the server of the variant in args, or without args prints how long the first server.New of a process takes,

@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 func main() {

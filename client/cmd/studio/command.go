@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 func (p *program) rootCommand() *cli.Command {

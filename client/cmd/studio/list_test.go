@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // All records can be listed, over several pages, and deleted.

@@ -20,9 +20,9 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/net/netutil"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 const (

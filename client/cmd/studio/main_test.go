@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/internal/commandline"
 )
 
 // Exit codes.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/avatarstudio/avatarstudio/internal/commandline"
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/internal/commandline"
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 )
 
 func versionCommand() *cli.Command {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
-	//nolint:depguard // for PostgreSQL
 )
 
 const (

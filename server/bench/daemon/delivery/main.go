@@ -16,7 +16,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 
@@ -193,7 +193,7 @@ type setup struct {
 
 // start starts a daemon with additional flags.
 func (s *setup) start(ctx context.Context, more ...string) error {
-	d, err := harness.StartDaemon(harness.Serve(ctx, []string{s.db.program}, s.db.DSN, append([]string{"--render-time", "0s"}, more...)...))
+	d, err := harness.StartDaemon(harness.Serve(ctx, []string{s.db.program}, s.db.DSN, append([]string{"--renderer=simulate:0s"}, more...)...))
 	if err == nil {
 		s.d = &daemon{d}
 		s.daemons = append(s.daemons, s.d)

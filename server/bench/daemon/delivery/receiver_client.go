@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // receiverClient is the connection to a receiver in its own process.

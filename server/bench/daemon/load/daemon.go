@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // daemon is a process of studiod with metrics, encryption and logs enabled.
@@ -25,7 +25,7 @@ type daemon struct{ *harness.Daemon }
 // startDaemon starts a daemon and waits until it serves. Its media files are in directory.
 func startDaemon(ctx context.Context, program, dsn, directory string) (*daemon, error) {
 	command := harness.Serve(ctx, []string{program}, dsn, "--renderer=simulate:0s", "--admin-addr", "127.0.0.1:0",
-		"--media", "file:"+filepath.Join(directory, "media"), "--renderer", "simulate")
+		"--media", "file:"+filepath.Join(directory, "media"))
 	command.Env = append(os.Environ(), "STUDIO_KEYS="+newEncryptionKey())
 	d, err := harness.StartDaemon(command)
 	return &daemon{d}, err

@@ -17,7 +17,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/bench/daemon/measure"
 )
 

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/harness"
 )
 
 // receivers receive and verify the webhooks of each user on a separate port, which is a separate origin. They store

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // machineCPU returns the CPU time of all processes on this machine, and the steal time: the time that its hypervisor

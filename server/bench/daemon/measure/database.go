@@ -14,7 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql's driver pgx
 	_ "modernc.org/sqlite"             // database/sql's driver sqlite
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest" //nolint:depguard // for PostgreSQL
 )
 

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/internal/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // TestDatabases returns the kinds of databases for a test. If CI is true, PostgreSQL must be installed.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/avatarstudio/avatarstudio/internal/commandline"
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 )
 
 // A printed line of JSON equals the document and has only printable characters.
