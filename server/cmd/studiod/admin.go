@@ -76,9 +76,9 @@ type admin struct {
 }
 
 type adminState struct {
-	name    string        // "starting", "ready" or "stopping"
-	db      *store.Store  // nil until the database is open
-	trigger *jobs.Trigger // nil if the process delivers no events
+	name   string       // "starting", "ready" or "stopping"
+	db     *store.Store // nil until the database is open
+	runner *jobs.Runner // nil if the process delivers no events
 }
 
 // openAdmin starts the server for operators, unless it is disabled.
@@ -114,7 +114,7 @@ func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
 		d.admin.metrics.Watch(d.store)
-		d.admin.state.Store(&adminState{name: "ready", db: d.store, trigger: d.trigger})
+		d.admin.state.Store(&adminState{name: "ready", db: d.store, runner: d.runner})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:
 		d.cfg.Logger.WarnContext(ctx, "admin address not available; set another --admin-addr, or off", "err", d.noAdmin)
@@ -212,7 +212,7 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		writeState(w, http.StatusServiceUnavailable, readiness{Status: "database unavailable"})
 		return
-	case state.trigger != nil && !state.trigger.HoldsLease():
+	case state.runner != nil && !state.runner.HoldsLease():
 		writeState(w, http.StatusServiceUnavailable, readiness{Status: "no lease for deliveries"})
 		return
 	}

@@ -95,7 +95,7 @@ type daemon struct {
 	renderer io.Closer        // nil if the renderer needs no Close
 	console  *console.Console // nil if the console is disabled
 	http     *http.Server
-	trigger  *jobs.Trigger
+	runner   *jobs.Runner
 
 	certificate *listener.Certificate // nil without TLS
 	tokens      *auth.Tokens
@@ -121,10 +121,10 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	}
 	rates := ratelimit.Config{Rate: cfg.UserRate, Logger: cfg.Logger}
 	if !isSQLite(cfg.Database) {
-		rates.Announce = func(ctx context.Context, message string) error { return d.store.NotifyUse(ctx, message) }
+		rates.Publish = func(ctx context.Context, message string) error { return d.store.PublishUse(ctx, message) }
 	}
 	d.userRates = ratelimit.New(rates)
-	if err := d.openParts(ctx, store.Config{Daemon: true, OnUse: d.userRates.Hear}); err != nil {
+	if err := d.openParts(ctx, store.Config{Daemon: true, ReceiveUse: d.userRates.Receive}); err != nil {
 		return d, err
 	}
 	if err := d.openTokens(ctx); err != nil {
@@ -144,7 +144,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.trigger = jobs.NewTrigger(work)
+	d.runner = jobs.NewRunner(work)
 	if err := d.openConsole(ctx, work.Config); err != nil {
 		return d, err
 	}
@@ -317,7 +317,7 @@ func (d *daemon) run(ctx context.Context) error {
 	read, stopReading := context.WithCancel(work)
 	defer stopReading()
 	var working, reading sync.WaitGroup
-	working.Go(func() { d.trigger.Run(work, stop) })
+	working.Go(func() { d.runner.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
 	reading.Go(func() { d.revocations.Run(read) }) // until all responses have been written
 	reading.Go(func() { d.tokens.RunKeys(read, d.readSigningKeys, d.cfg.Logger) })

@@ -95,7 +95,7 @@ func (v eventRow) Result() string {
 func eventFilter(s session, values url.Values) (store.EventFilter, error) {
 	filter := store.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: store.EventState(values.Get("state"))}
 	switch filter.State {
-	case store.Undecided, store.Pending, store.Delivered, store.Exhausted:
+	case store.NoState, store.Pending, store.Delivered, store.Exhausted:
 	default:
 		return filter, studio.ErrNotFound
 	}
@@ -144,7 +144,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	for _, event := range events {
 		v.Events = append(v.Events, newEventRow(event))
 	}
-	if filter.State == store.Undecided || filter.State == store.Exhausted {
+	if filter.State == store.NoState || filter.State == store.Exhausted {
 		n, err := c.cfg.Store.CountReplay(r.Context(), filter, 1)
 		if err != nil {
 			return err

@@ -58,14 +58,14 @@ func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFu
 	return s
 }
 
-// run runs a trigger with the limits of cfg until the returned function is called.
+// run runs a runner with the limits of cfg until the returned function is called.
 func (s *benchmarkService) run(cfg jobs.Config) (stop func()) {
 	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
 		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
-	trigger := jobs.NewTrigger(jobs.New(cfg))
+	runner := jobs.NewRunner(jobs.New(cfg))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { trigger.Run(ctx, ctx) })
+	running.Go(func() { runner.Run(ctx, ctx) })
 	return func() {
 		cancel()
 		running.Wait()

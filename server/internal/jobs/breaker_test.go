@@ -14,7 +14,7 @@ import (
 )
 
 // A circuit breaker that is open stays open when the process restarts.
-func TestTrigger_Run_openBreakerSurvivesARestart(t *testing.T) {
+func TestRunner_Run_openBreakerSurvivesARestart(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		sent := new(attemptTimes)
 		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
@@ -49,7 +49,7 @@ func TestPostgres_restoresBreakersOfItsLanes(t *testing.T) {
 				s.t.Fatal(err)
 			}
 		}
-		first, second := jobs.NewTrigger(s.jobs()), jobs.NewTrigger(s.jobs())
+		first, second := jobs.NewRunner(s.jobs()), jobs.NewRunner(s.jobs())
 		defer start(first)()
 		s.eventually("the first has all breakers", func() bool {
 			n, _ := first.Breakers()

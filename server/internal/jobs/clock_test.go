@@ -56,7 +56,7 @@ func (r *scriptedSender) Send(_ context.Context, message sender.Message) sender.
 	return attempt
 }
 
-// workWithClock runs a trigger for d with the clock of the receiver and the default rescan interval, and
+// workWithClock runs a runner for d with the clock of the receiver and the default rescan interval, and
 // meanwhile concurrently.
 func (s *fixture) workWithClock(receiver *scriptedSender, d time.Duration, meanwhile func()) {
 	s.t.Helper()
@@ -70,7 +70,7 @@ func (s *fixture) workWithClock(receiver *scriptedSender, d time.Duration, meanw
 	}()
 	stop, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	jobs.NewTrigger(jobs.New(cfg)).Run(stop, stop)
+	jobs.NewRunner(jobs.New(cfg)).Run(stop, stop)
 	<-done
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // An event that was already read is not sent after its subject was deleted.
-func TestTrigger_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
+func TestRunner_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		const url, others = "https://hooks.example.com/", 4
 		holding := make(chan struct{}, others)
@@ -83,9 +83,9 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 			}
 			return sender.Attempt{Status: 200}
 		})
-		trigger := jobs.NewTrigger(s.jobs())
-		trigger.SetRescanInterval(time.Hour)
-		defer start(trigger)()
+		runner := jobs.NewRunner(s.jobs())
+		runner.SetRescanInterval(time.Hour)
+		defer start(runner)()
 		answer := sync.OnceFunc(func() { close(release) })
 		defer answer()
 		db := studiotest.OpenSQL(s.t, s.dsn)
@@ -98,7 +98,7 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 		s.createFor(url) // this one is due first
 		victim = s.createFor(url)
 		s.eventually("a delivery waits for the one before", func() bool {
-			n, _ := trigger.Loaded(flow)
+			n, _ := runner.Loaded(flow)
 			return n > 0
 		})
 		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
@@ -106,7 +106,7 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 			s.t.Fatal(err)
 		}
 		s.eventually("the daemon knows of the deletion", func() bool {
-			_, again := trigger.Loaded(flow)
+			_, again := runner.Loaded(flow)
 			return again
 		})
 		answer()
@@ -119,7 +119,7 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 
 // An attempt cannot be recorded if the rows of its event have been deleted, as by the restore of an earlier
 // backup. It occupies no worker then.
-func TestTrigger_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
+func TestRunner_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
 	t.Parallel()
 	const lock = `UPDATE subjects SET sequence = sequence` // a rendering that has just ended adds an event before or after
 	for name, statements := range map[string][]string{

@@ -41,7 +41,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 		}
 	}
 	defer finish()
-	if next.Off {
+	if next.URLDisabled {
 		return d.exhaust(next)
 	}
 	secrets, err := d.jobs.webhookSecrets(lease, next.UserID)
@@ -116,7 +116,7 @@ func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextD
 		nextDue, err = j.Store.Record(ctx, holder, r)
 		if errors.Is(err, store.ErrLeaseLost) {
 			if holder = ""; r.Outcome.State != store.Delivered {
-				r.Outcome = store.Outcome{State: store.Undecided}
+				r.Outcome = store.Outcome{State: store.NoState}
 			}
 			nextDue, err = j.Store.Record(ctx, holder, r)
 		}

@@ -26,12 +26,12 @@ func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
 		s.create()
 		s.work(time.Second)
 		set(`UPDATE subjects SET deliver_at = 1`)
-		trigger := jobs.NewTrigger(jobs.New(jobs.Config{
+		runner := jobs.NewRunner(jobs.New(jobs.Config{
 			Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		}))
 		stop, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
-		trigger.Run(stop, stop)
+		runner.Run(stop, stop)
 		if !strings.Contains(log.String(), "events are due and none is found") {
 			s.t.Errorf("the error is not logged: %s", log.String())
 		}

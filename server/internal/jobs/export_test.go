@@ -7,9 +7,9 @@ import (
 )
 
 // SetRescanInterval sets how often due work is looked for without a notification.
-func (t *Trigger) SetRescanInterval(d time.Duration) {
-	t.jobs.rescanInterval, t.renderPool.pollInterval = d, d
-	if h, ok := t.holder.(*soleHolder); ok {
+func (r *Runner) SetRescanInterval(d time.Duration) {
+	r.jobs.rescanInterval, r.renderPool.pollInterval = d, d
+	if h, ok := r.holder.(*soleHolder); ok {
 		h.pollInterval = d
 	}
 }
@@ -17,23 +17,23 @@ func (t *Trigger) SetRescanInterval(d time.Duration) {
 // SetPollInterval sets how often due renderings are looked for without a notification.
 func (w *Worker) SetPollInterval(d time.Duration) { w.renderPool.pollInterval = d }
 
-// SetSoleProcess makes a Trigger on PostgreSQL run in a synctest bubble: nothing waits for the network, no
+// SetSoleProcess makes a Runner on PostgreSQL run in a synctest bubble: nothing waits for the network, no
 // other process uses the database, and the clock of this process stands in for that of the database.
-func (t *Trigger) SetSoleProcess() {
-	h := t.holder.(*leaseHolder)
+func (r *Runner) SetSoleProcess() {
+	h := r.holder.(*leaseHolder)
 	h.renewInterval, h.usableLease, h.listenDisabled = 1000*time.Hour, 2000*time.Hour, true
-	t.deliverer.databaseNow = t.jobs.Now
-	t.renderPool.announce = nil
+	r.deliverer.databaseNow = r.jobs.Now
+	r.renderPool.announce = nil
 }
 
 // SetRenewal sets the interval between renewals of the lease.
-func (t *Trigger) SetRenewal(d time.Duration) { t.holder.(*leaseHolder).renewInterval = d }
+func (r *Runner) SetRenewal(d time.Duration) { r.holder.(*leaseHolder).renewInterval = d }
 
 // Loaded returns how many deliveries of a flow are in memory, and whether they will be read again.
-func (t *Trigger) Loaded(key store.Flow) (n int, invalidated bool) {
+func (r *Runner) Loaded(key store.Flow) (n int, invalidated bool) {
 	done := make(chan struct{})
-	t.deliverer.call(func() {
-		if f := t.deliverer.queue.flows[key]; f != nil {
+	r.deliverer.call(func() {
+		if f := r.deliverer.queue.flows[key]; f != nil {
 			n, invalidated = len(f.loaded), f.invalidatedAt.After(f.loadedAt)
 		}
 		close(done)
@@ -44,13 +44,13 @@ func (t *Trigger) Loaded(key store.Flow) (n int, invalidated bool) {
 
 // Breakers returns the number of open breakers in memory, and how many are of lanes that this process does not
 // hold.
-func (t *Trigger) Breakers() (n, notHeld int) {
+func (r *Runner) Breakers() (n, notHeld int) {
 	done := make(chan struct{})
-	t.deliverer.call(func() {
-		for name, origin := range t.deliverer.origins.all {
+	r.deliverer.call(func() {
+		for name, origin := range r.deliverer.origins.all {
 			if !origin.openUntil.IsZero() {
 				n++
-				if !t.deliverer.heldLanes[t.jobs.laneOf(name)] {
+				if !r.deliverer.heldLanes[r.jobs.laneOf(name)] {
 					notHeld++
 				}
 			}
@@ -62,11 +62,11 @@ func (t *Trigger) Breakers() (n, notHeld int) {
 }
 
 // EndLease makes the lease expire without firing its timer, as in a process that was frozen.
-func (t *Trigger) EndLease() {
-	t.deliverer.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))
+func (r *Runner) EndLease() {
+	r.deliverer.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))
 }
 
-// SetClock sets the clock of a Trigger on SQLite. Call it before Run.
-func (t *Trigger) SetClock(now func() time.Time) {
-	t.deliverer.now, t.deliverer.databaseNow = now, now
+// SetClock sets the clock of a Runner on SQLite. Call it before Run.
+func (r *Runner) SetClock(now func() time.Time) {
+	r.deliverer.now, r.deliverer.databaseNow = now, now
 }

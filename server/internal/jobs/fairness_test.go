@@ -256,7 +256,7 @@ func TestSQLite_recoveredReceiverGetsEveryEventGradually(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
+func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		const gone = "https://hooks.example.com/gone"
 		sent := new(attemptTimes)
@@ -324,7 +324,7 @@ func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
 			created = time.Now()
 			s.seed(1, "https://hooks.example.com/")
 		}()
-		local := jobs.NewTrigger(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
+		local := jobs.NewRunner(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
 		stop, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
 		local.Run(stop, stop)

@@ -127,7 +127,7 @@ func wantEvent(t *testing.T, event store.Event, tries []recordedAttempt, extraWa
 	}
 }
 
-// workToTheEnd runs triggers until no event is pending. It restarts them before ended events are pruned. It
+// workToTheEnd runs runners until no event is pending. It restarts them before ended events are pruned. It
 // returns the ended events by subject, in order.
 func (s *fixture) workToTheEnd() map[string][]store.Event {
 	ended, known := make(map[string][]store.Event), make(map[string]bool)
@@ -154,7 +154,7 @@ func (s *fixture) workToTheEnd() map[string][]store.Event {
 
 // For any failures and any concurrency: no event is lost, each is retried by the whole schedule with the
 // same body, and the events of a subject are sent in order.
-func TestTrigger_Run_keepsEveryDeliveryGuarantee(t *testing.T) {
+func TestRunner_Run_keepsEveryDeliveryGuarantee(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string

@@ -67,7 +67,7 @@ type Config struct {
 }
 
 // Jobs contains the configuration and makes single attempts and renderings. It does nothing by itself: a
-// [Trigger] or a [Worker] calls it. It is safe for concurrent use.
+// [Runner] or a [Worker] calls it. It is safe for concurrent use.
 type Jobs struct {
 	Config
 	processID   string // written to the rows of subjects that this process renders

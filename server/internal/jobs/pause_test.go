@@ -13,7 +13,7 @@ import (
 
 // A pause stops the deliveries that were read before it within a second, the retries and the new events. After it, each
 // event is sent once, and those of a subject in order.
-func TestTrigger_Run_pausesAndResumesDeliveries(t *testing.T) {
+func TestRunner_Run_pausesAndResumesDeliveries(t *testing.T) {
 	t.Parallel()
 	for name, scope := range map[string]func(s *fixture) store.PauseScope{
 		"service": func(*fixture) store.PauseScope { return store.PauseScope{} },

@@ -19,29 +19,29 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// onRealPostgres runs a test on PostgreSQL outside a bubble. It starts no trigger.
+// onRealPostgres runs a test on PostgreSQL outside a bubble. It starts no runner.
 func onRealPostgres(t *testing.T, dsn string, test func(s *fixture)) {
 	t.Helper()
 	s := &fixture{t: t, dsn: dsn, now: time.Now, config: jobs.Config{Rate: 100_000, InFlight: 100}}
 	s.run(test)
 }
 
-// daemon runs a trigger until the returned function is called. The trigger finds due work only by
+// daemon runs a runner until the returned function is called. The runner finds due work only by
 // notifications, because its rescan interval is an hour.
 func (s *fixture) daemon() (stop func()) {
 	s.t.Helper()
-	trigger := jobs.NewTrigger(s.jobs())
-	trigger.SetRescanInterval(time.Hour)
-	return start(trigger)
+	runner := jobs.NewRunner(s.jobs())
+	runner.SetRescanInterval(time.Hour)
+	return start(runner)
 }
 
-// start runs a trigger until the returned function is called, which cancels running work.
-func start(trigger *jobs.Trigger) (stop func()) {
+// start runs a runner until the returned function is called, which cancels running work.
+func start(runner *jobs.Runner) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		trigger.Run(ctx, ctx)
+		runner.Run(ctx, ctx)
 	}()
 	return func() {
 		cancel()
@@ -171,7 +171,7 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 			stopped <- time.Now()
 			return sender.Attempt{Failure: sender.FailureCanceled}
 		})
-		silent := jobs.NewTrigger(s.jobs())
+		silent := jobs.NewRunner(s.jobs())
 		silent.SetRenewal(time.Hour)
 		stop := start(silent)
 		s.create()
@@ -209,7 +209,7 @@ func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
 			}
 			return sender.Attempt{Status: 200}
 		})
-		frozen := jobs.NewTrigger(s.jobs())
+		frozen := jobs.NewRunner(s.jobs())
 		frozen.SetRenewal(time.Hour)
 		stop := start(frozen)
 		s.create()

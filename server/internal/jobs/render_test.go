@@ -114,7 +114,7 @@ func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //no
 
 // A new user gets the next free worker, however many renderings of another user wait. Both users
 // then have the same number of workers.
-func TestTrigger_Run_sharesRenderWorkersFairly(t *testing.T) {
+func TestRunner_Run_sharesRenderWorkersFairly(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		s.config.RenderWorkers = 2
 		began := time.Now()
@@ -201,8 +201,8 @@ func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 			s.create()
 		}
 		for range 2 {
-			trigger := jobs.NewTrigger(s.jobs())
-			defer start(trigger)()
+			runner := jobs.NewRunner(s.jobs())
+			defer start(runner)()
 		}
 		defer close(stopped)
 		s.eventually("both processes render for the first user", func() bool { return count(first) == 4 })

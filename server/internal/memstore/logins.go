@@ -48,7 +48,7 @@ func (s *Store) CountLogin(_ context.Context, throttles []studio.Throttle, now t
 	return wait, nil
 }
 
-func (s *Store) UncountLogin(_ context.Context, throttles []studio.Throttle, succeeded bool) error {
+func (s *Store) ReleaseLoginAttempt(_ context.Context, throttles []studio.Throttle, succeeded bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, throttle := range throttles {

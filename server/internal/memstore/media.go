@@ -72,13 +72,13 @@ func (m *Media) URL(key string) (url string, expires time.Time) {
 	return m.baseURL + key, time.Time{}
 }
 
-func (s *Store) AddUpload(_ context.Context, upload studio.Upload, most int64) error {
+func (s *Store) AddUpload(_ context.Context, upload studio.Upload, limit int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := find(s.users, upload.UserID); err != nil {
 		return err
 	}
-	if s.uploadedBytes(upload.UserID, upload.CreatedAt) > most-upload.Size {
+	if s.uploadedBytes(upload.UserID, upload.CreatedAt) > limit-upload.Size {
 		return studio.ErrTooMuchMedia
 	}
 	s.uploads[upload.ID] = upload

@@ -148,12 +148,12 @@ func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
 }
 
 func (s *Store) DeleteSubject(
-	_ context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
+	_ context.Context, userID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	deleted, err := find(s.subjects, id)
-	if err != nil || deleted.UserID != userID || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(again) {
+	if err != nil || deleted.UserID != userID || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(repeatAfter) {
 		return studio.Erased{}, studio.ErrNotFound
 	}
 	var uploads []string

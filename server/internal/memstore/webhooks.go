@@ -20,14 +20,14 @@ func (s *Store) activeSecrets(userID string, now time.Time) []studio.WebhookSecr
 	})
 }
 
-func (s *Store) AddWebhookSecret(_ context.Context, userID, secret string, now, oldEnd time.Time, most int) error {
+func (s *Store) AddWebhookSecret(_ context.Context, userID, secret string, now, oldEnd time.Time, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := find(s.users, userID); err != nil {
 		return err
 	}
 	active := s.activeSecrets(userID, now)
-	if n := len(active); n >= most {
+	if n := len(active); n >= limit {
 		return &studio.LimitError{Limit: studio.ErrTooManySecrets, RetryAfter: active[n-1].ExpiresAt.Sub(now)}
 	}
 	if len(active) > 0 {
@@ -37,14 +37,14 @@ func (s *Store) AddWebhookSecret(_ context.Context, userID, secret string, now, 
 	return nil
 }
 
-func (s *Store) CountWebhookTest(_ context.Context, key string, now time.Time, window time.Duration, most int) error {
+func (s *Store) CountWebhookTest(_ context.Context, key string, now time.Time, window time.Duration, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tests := s.counts[key]
 	if !tests.at.After(now.Add(-window)) {
 		tests = count{at: now}
 	}
-	if tests.n >= most {
+	if tests.n >= limit {
 		return &studio.LimitError{Limit: studio.ErrTooManyTests, RetryAfter: tests.at.Add(window).Sub(now)}
 	}
 	tests.n++

@@ -35,9 +35,9 @@ type Config struct {
 	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. Each limit is also the burst.
 	// Defaults to DefaultRate.
 	Rate int
-	// Announce sends a message to [Limiter.Hear] of all other daemons with the same database. If nil, there
+	// Publish sends a message to [Limiter.Receive] of all other daemons with the same database. If nil, there
 	// are no other daemons.
-	Announce func(ctx context.Context, message string) error
+	Publish func(ctx context.Context, message string) error
 	// Logger receives a record when the number of daemons that share the limits changes. If nil, nothing is
 	// logged.
 	Logger *slog.Logger
@@ -70,7 +70,7 @@ func classOf(operationID string) class {
 // Limiter limits the request rates of users. It is safe for concurrent use.
 type Limiter struct {
 	daemon   string
-	announce func(ctx context.Context, message string) error
+	publish  func(ctx context.Context, message string) error
 	logger   *slog.Logger
 	limits   [classes]float64
 	names    [classes]string
@@ -100,7 +100,7 @@ func New(cfg Config) *Limiter {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Limiter{
-		daemon: uuid.NewString(), announce: cfg.Announce, logger: cfg.Logger,
+		daemon: uuid.NewString(), publish: cfg.Publish, logger: cfg.Logger,
 		buckets: make(map[key]*bucket), peers: make(map[string]*peer), sharing: 1,
 	}
 	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)

@@ -83,16 +83,16 @@ func TestLimiter_removesUnusedBuckets(t *testing.T) {
 	})
 }
 
-// daemons returns n limiters that hear each other, except for silent ones.
+// daemons returns n limiters that receive each other, except for silent ones.
 func daemons(ctx context.Context, n, limit int, silent func(i int) bool) []*Limiter {
 	all := make([]*Limiter, n)
 	for i := range all {
-		all[i] = New(Config{Rate: limit / 2, Announce: func(_ context.Context, message string) error {
+		all[i] = New(Config{Rate: limit / 2, Publish: func(_ context.Context, message string) error {
 			if silent(i) {
 				return context.DeadlineExceeded
 			}
 			for _, l := range all {
-				l.Hear(message)
+				l.Receive(message)
 			}
 			return nil
 		}})
@@ -184,7 +184,7 @@ func TestLimiter_ignoresUnknownMessages(t *testing.T) {
 	t.Parallel()
 	l := New(Config{})
 	for _, message := range []string{"", "null", "[]", `{"daemon":1}`, `{"daemon":"` + l.daemon + `"}`, `{"daemon":"a","used":{"ada":"all"}}`, `{}`} {
-		l.Hear(message)
+		l.Receive(message)
 	}
 	if n := len(l.peers); n != 0 {
 		t.Errorf("%d daemons are counted", n)
@@ -196,9 +196,9 @@ func TestLimiter_splitsLongAnnouncements(t *testing.T) {
 	t.Parallel()
 	var other *Limiter
 	longest := 0
-	l := New(Config{Rate: 5, Announce: func(_ context.Context, message string) error {
+	l := New(Config{Rate: 5, Publish: func(_ context.Context, message string) error {
 		longest = max(longest, len(message))
-		other.Hear(message)
+		other.Receive(message)
 		return nil
 	}})
 	other = New(Config{Rate: 5})

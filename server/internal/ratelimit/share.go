@@ -42,7 +42,7 @@ type announcement struct {
 // Run shares the limits with other daemons and removes unused buckets, until ctx ends. Call it once.
 func (l *Limiter) Run(ctx context.Context) {
 	interval := bucketLifetime
-	if l.announce != nil {
+	if l.publish != nil {
 		interval = announceInterval
 	}
 	ticker := time.NewTicker(interval)
@@ -52,7 +52,7 @@ func (l *Limiter) Run(ctx context.Context) {
 		now := time.Now()
 		used := l.adjust(now.Sub(last))
 		last = now
-		if l.announce != nil {
+		if l.publish != nil {
 			l.sendAnnouncement(ctx, used)
 		}
 		select {
@@ -63,9 +63,9 @@ func (l *Limiter) Run(ctx context.Context) {
 	}
 }
 
-// Hear processes an announcement. It ignores those of this daemon and those that it cannot read. A daemon whose
+// Receive processes an announcement. It ignores those of this daemon and those that it cannot read. A daemon whose
 // announcements stop counts for five more seconds.
-func (l *Limiter) Hear(message string) {
+func (l *Limiter) Receive(message string) {
 	var received announcement
 	if err := json.Unmarshal([]byte(message), &received); err != nil || received.Daemon == "" || received.Daemon == l.daemon {
 		return // daemons of other versions may use another format
@@ -101,7 +101,7 @@ func (l *Limiter) left(k key) float64 {
 // fairShare returns the rate that a daemon may always admit, in requests per second.
 func (l *Limiter) fairShare(class class) float64 { return l.limits[class] / float64(1+len(l.peers)) }
 
-// adjust updates the rate of each bucket according to the announcements, and returns the rates to announce.
+// adjust updates the rate of each bucket according to the announcements, and returns the rates to publish.
 func (l *Limiter) adjust(passed time.Duration) map[string][classes]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +153,7 @@ func (l *Limiter) sendAnnouncement(ctx context.Context, used map[string][classes
 	send := func() {
 		message, err := json.Marshal(own)
 		if err == nil {
-			_ = l.announce(limited, string(message))
+			_ = l.publish(limited, string(message))
 		}
 		own.Part++
 		clear(own.Used)

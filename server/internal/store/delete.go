@@ -11,7 +11,7 @@ import (
 const ReasonDeleted Reason = "deleted"
 
 func (s *Store) DeleteSubject(
-	ctx context.Context, userID string, kind studio.Kind, id string, now, again time.Time,
+	ctx context.Context, userID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
 	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
@@ -23,7 +23,7 @@ func (s *Store) DeleteSubject(
 		switch {
 		case err != nil:
 			return err
-		case !deleted.IsZero() && !deleted.After(again):
+		case !deleted.IsZero() && !deleted.After(repeatAfter):
 			return studio.ErrNotFound
 		}
 		err = tx.query(ctx, func(scan func(...any) error) error {

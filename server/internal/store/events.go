@@ -60,7 +60,7 @@ func (f EventFilter) where() (conditions string, args []any) {
 		add("e.subject_id =", f.SubjectID)
 	}
 	switch f.State { // a literal, because a partial index cannot match a parameter
-	case Undecided:
+	case NoState:
 	case Pending, Delivered, Exhausted:
 		all = append(all, "e.state = '"+string(f.State)+"'")
 	}

@@ -40,12 +40,12 @@ type DeliveryQuery struct {
 
 // Delivery is the first pending event of a subject, with what an attempt needs.
 type Delivery struct {
-	Event  studio.Event
-	UserID string
-	URL    string
-	Origin string // of the URL
-	Off    bool   // the URL is switched off for the user
-	Tries  int    // attempts made since the creation or the last replay
+	Event       studio.Event
+	UserID      string
+	URL         string
+	Origin      string // of the URL
+	URLDisabled bool   // for the user
+	Tries       int    // attempts made since the creation or the last replay
 	// RequestID is the ID of the request that created the subject, for the log.
 	RequestID string
 	// TraceParent is the span of that request; "" if it is not traced.
@@ -102,7 +102,7 @@ func (d *Delivery) columns() []any {
 	return []any{
 		&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body,
 		instant{&d.Event.CreatedAt},
-		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.Off,
+		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.URLDisabled,
 		instant{&d.DueAt},
 		&d.RequestID, &d.TraceParent,
 	}

@@ -18,9 +18,9 @@ const (
 	Exhausted EventState = "exhausted"
 )
 
-// Undecided is the state of an [Outcome] that stores the attempt and leaves the event unchanged. In an
+// NoState is the state of an [Outcome] that stores the attempt and leaves the event unchanged. In an
 // [EventFilter] it matches every state.
-const Undecided EventState = ""
+const NoState EventState = ""
 
 // Reason is why an event is exhausted, which means that it is a dead letter.
 type Reason string

@@ -185,7 +185,7 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 				if next.Origin != "https://hooks.example.com" {
 					t.Errorf("the origin is %s", next.Origin)
 				}
-				if next.Off {
+				if next.URLDisabled {
 					got = append(got, id)
 				}
 			}
@@ -209,14 +209,14 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		}
 		next, err := db.NextDelivery(t.Context(), "e")
 		check(t, err)
-		if !next.Off {
+		if !next.URLDisabled {
 			t.Error("a new registration of the URL enables it")
 		}
 		wantError(t, db.EnableEndpoint(t.Context(), "bob", "https://hooks.example.com/"), studio.ErrNotFound)
 		check(t, db.EnableEndpoint(t.Context(), "ada", "https://hooks.example.com/"))
 		next, err = db.NextDelivery(t.Context(), "e")
 		check(t, err)
-		if next.Off {
+		if next.URLDisabled {
 			t.Error("an enabled URL is off")
 		}
 	})

@@ -14,7 +14,7 @@ import (
 // a position, or at the newest for the zero Position.
 func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio.Position, limit int) (all []Event, err error) {
 	states := []EventState{filter.State}
-	if filter.State == Undecided && filter.SubjectID == "" {
+	if filter.State == NoState && filter.SubjectID == "" {
 		states = []EventState{Pending, Delivered, Exhausted} // for each state, an index has the order
 	}
 	for _, filter.State = range states {

@@ -11,7 +11,7 @@ import (
 )
 
 // CountWebhookTest counts in login_tries, where began_at is the begin of the window.
-func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, most int) error {
+func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error {
 	return s.write(ctx, func(tx transaction) error {
 		var tests int
 		var began time.Time
@@ -21,7 +21,7 @@ func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time,
 				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
 				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
 			RETURNING tries, began_at`, key, micros(now), micros(now.Add(-window)))
-		if err == nil && tests > most { // the error rolls the count back
+		if err == nil && tests > limit { // the error rolls the count back
 			err = &studio.LimitError{Limit: studio.ErrTooManyTests, RetryAfter: began.Add(window).Sub(now)}
 		}
 		return err
@@ -79,7 +79,7 @@ func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now
 	return 0, err
 }
 
-func (s *Store) UncountLogin(ctx context.Context, throttles []studio.Throttle, succeeded bool) error {
+func (s *Store) ReleaseLoginAttempt(ctx context.Context, throttles []studio.Throttle, succeeded bool) error {
 	var changes []statement
 	for _, throttle := range slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) }) {
 		query := `UPDATE login_tries SET tries = tries - 1 WHERE account = $1 AND tries > 0`

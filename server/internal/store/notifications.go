@@ -88,8 +88,8 @@ func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, s
 		}
 		switch notification.Channel {
 		case useChannel + schema:
-			if s.onUse != nil {
-				s.onUse(notification.Payload)
+			if s.receiveUse != nil {
+				s.receiveUse(notification.Payload)
 			}
 			continue
 		case renderChannel + schema:
@@ -124,9 +124,9 @@ func (s *Store) NotifyRenderDue(ctx context.Context, by string) error {
 	return s.sendNotification(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, renderChannel, by)
 }
 
-// NotifyUse sends a message of up to 7,999 bytes to every process that listens; see [Config.OnUse]. The store
+// PublishUse sends a message of up to 7,999 bytes to every process that listens; see [Config.ReceiveUse]. The store
 // must be on PostgreSQL.
-func (s *Store) NotifyUse(ctx context.Context, message string) error {
+func (s *Store) PublishUse(ctx context.Context, message string) error {
 	return s.sendNotification(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, useChannel, message)
 }
 

@@ -104,7 +104,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, err)
 		_, err = db.CountLogin(ctx, throttles, now)
 		check(t, err)
-		check(t, db.UncountLogin(ctx, throttles, true))
+		check(t, db.ReleaseLoginAttempt(ctx, throttles, true))
 		_, err = db.KnowsAddress(ctx, "u5", "a5", now)
 		check(t, err)
 		check(t, db.SeeAddress(ctx, "u5", "a5", now))

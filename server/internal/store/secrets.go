@@ -28,7 +28,7 @@ func (s *Store) webhookSecrets(ctx context.Context, q querier, userID string, no
 }
 
 func (s *Store) AddWebhookSecret(
-	ctx context.Context, userID, secret string, now, oldEnd time.Time, most int,
+	ctx context.Context, userID, secret string, now, oldEnd time.Time, limit int,
 ) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
@@ -38,7 +38,7 @@ func (s *Store) AddWebhookSecret(
 		if err != nil {
 			return err
 		}
-		if n := len(secrets); n >= most {
+		if n := len(secrets); n >= limit {
 			return &studio.LimitError{Limit: studio.ErrTooManySecrets, RetryAfter: secrets[n-1].ExpiresAt.Sub(now)}
 		}
 		_, err = tx.exec(ctx, `UPDATE webhook_secrets SET expires_at = $2 WHERE user_id = $1 AND expires_at IS NULL`,

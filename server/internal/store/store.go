@@ -88,9 +88,9 @@ type Config struct {
 	MustExist bool
 	// Keys encrypts and decrypts signing keys and webhook secrets. Default: they are stored in clear.
 	Keys *keyring.Keyring
-	// OnUse is called with every message of [Store.NotifyUse], including those of this process, while
+	// ReceiveUse is called with every message of [Store.PublishUse], including those of this process, while
 	// [Store.Listen] runs. Default: none.
-	OnUse func(message string)
+	ReceiveUse func(message string)
 	// Logger gets a line before and after a migration of an existing database. Default: none.
 	Logger *slog.Logger
 	// Traces records a span for each statement in a trace. Default: none.
@@ -104,18 +104,18 @@ type Config struct {
 // Methods without a comment implement [studio.Store] and are documented there. If the database is unreachable,
 // busy, full or damaged, the error of most methods wraps [studio.ErrBusy].
 type Store struct {
-	engine    engine
-	postgres  *postgres // nil on SQLite
-	name      string
-	daemon    bool
-	keys      *keyring.Keyring
-	onUse     func(message string)
-	tracer    trace.Tracer // nil for none
-	due       chan struct{}
-	renderDue chan struct{}
-	records   *commitQueue[*record]
-	creations *commitQueue[*creation]
-	updates   *commitQueue[*update]
+	engine     engine
+	postgres   *postgres // nil on SQLite
+	name       string
+	daemon     bool
+	keys       *keyring.Keyring
+	receiveUse func(message string)
+	tracer     trace.Tracer // nil for none
+	due        chan struct{}
+	renderDue  chan struct{}
+	records    *commitQueue[*record]
+	creations  *commitQueue[*creation]
+	updates    *commitQueue[*update]
 
 	mu           sync.Mutex
 	dueFlows     map[Flow]struct{}
@@ -202,7 +202,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		cfg.migrations = migrations
 	}
 	s := &Store{
-		keys: cfg.Keys, daemon: cfg.Daemon, onUse: cfg.OnUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
+		keys: cfg.Keys, daemon: cfg.Daemon, receiveUse: cfg.ReceiveUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
 	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue() //nolint:contextcheck // a group has a context of its own

@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *Store) AddUpload(ctx context.Context, u studio.Upload, most int64) error {
+func (s *Store) AddUpload(ctx context.Context, u studio.Upload, limit int64) error {
 	return s.write(ctx, func(tx transaction) error {
 		// The lock serializes the uploads of a user, so that they cannot exceed the limit together.
 		if err := lockUser(ctx, tx, `id = $1`, u.UserID); err != nil {
@@ -17,7 +17,7 @@ func (s *Store) AddUpload(ctx context.Context, u studio.Upload, most int64) erro
 		if err != nil {
 			return err
 		}
-		if bytes > most-u.Size {
+		if bytes > limit-u.Size {
 			return studio.ErrTooMuchMedia
 		}
 		_, err = tx.exec(ctx, `INSERT INTO uploads (id, user_id, key, content_type, size, created_at, expires_at)

@@ -20,7 +20,7 @@ type Creation struct {
 	RequestID      string // for the log
 }
 
-// Registration is the webhook registration in a request (interface, 6.1).
+// Registration is the webhook registration in a request (section 6.1 of the interface).
 type Registration struct {
 	URL     string
 	Enabled bool

@@ -28,14 +28,14 @@ func eventID(subject *Subject, status Status) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
 }
 
-// announces reports whether entering a state creates an event (interface, 6.2). For avatars, all states do,
+// announces reports whether entering a state creates an event (section 6.2 of the interface). For avatars, all states do,
 // and for other kinds only the final states.
 func announces(kind Kind, status Status) bool {
 	return kind == Avatar || status != Processing
 }
 
 // eventBody returns the notification that a subject has entered a state. It consists of the event type and
-// the id and status of the subject (interface, 6.2).
+// the id and status of the subject (section 6.2 of the interface).
 func eventBody(kind Kind, id string, status Status) ([]byte, error) {
 	type data struct {
 		AvatarID    string `json:"avatar_id,omitempty"`

@@ -24,9 +24,9 @@ type LoginStore interface {
 	// CountLogin counts a failure for each of throttles. If the login must wait, it counts nothing and
 	// returns how long.
 	CountLogin(ctx context.Context, throttles []Throttle, now time.Time) (time.Duration, error)
-	// UncountLogin undoes CountLogin after a login that did not fail, or whose password could not be compared.
+	// ReleaseLoginAttempt undoes CountLogin after a login that did not fail, or whose password could not be compared.
 	// If the login succeeded, it also resets the throttles with Forgets.
-	UncountLogin(ctx context.Context, throttles []Throttle, succeeded bool) error
+	ReleaseLoginAttempt(ctx context.Context, throttles []Throttle, succeeded bool) error
 	// KnowsAddress reports whether SeeAddress was called for a user and an address after the given time.
 	KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error)
 	// SeeAddress makes an address known to a user at now. It may keep a time of up to a day before.
@@ -87,7 +87,7 @@ func addressOf(client netip.Addr) string {
 	return client.String()
 }
 
-// Login exchanges an email and a password for tokens (interface, 4.2). client is the address of the request.
+// Login exchanges an email and a password for tokens (section 4.2 of the interface). client is the address of the request.
 // For an unknown email and a wrong password, it returns the same [ErrUnauthorized] after the same work. The
 // error is [ErrTooManyTries] if the login must wait because of earlier failures, and [ErrBusy] if too many
 // password comparisons are queued.
@@ -131,7 +131,7 @@ func (s *Service) Login(ctx context.Context, client netip.Addr, email, password 
 	if errors.Is(err, ErrUnauthorized) {
 		return TokenPair{}, err
 	}
-	if err := s.Store.UncountLogin(context.WithoutCancel(ctx), throttles, err == nil); err != nil {
+	if err := s.Store.ReleaseLoginAttempt(context.WithoutCancel(ctx), throttles, err == nil); err != nil {
 		return TokenPair{}, err
 	}
 	if err != nil {

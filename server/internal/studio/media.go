@@ -93,8 +93,8 @@ func splitKey(key string) (folder, id, name string) {
 // UploadStore stores the records of uploads; see [Store].
 type UploadStore interface {
 	// AddUpload adds an upload. The error is [ErrTooMuchMedia] if the unexpired uploads of the user would
-	// exceed most bytes in total, and [ErrNotFound] if the user has been deleted.
-	AddUpload(ctx context.Context, upload Upload, most int64) error
+	// exceed limit bytes in total, and [ErrNotFound] if the user has been deleted.
+	AddUpload(ctx context.Context, upload Upload, limit int64) error
 	// UploadedBytes returns the total size of the unexpired uploads of a user, in bytes.
 	UploadedBytes(ctx context.Context, userID string, now time.Time) (int64, error)
 	Upload(ctx context.Context, id string) (Upload, error)
@@ -119,7 +119,7 @@ type Upload struct {
 func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
 	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
 	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)
-	most := cmp.Or(s.MaxMediaBytes, math.MaxInt64/2) // half, so that sums do not overflow
+	limit := cmp.Or(s.MaxMediaBytes, math.MaxInt64/2) // half, so that sums do not overflow
 	counted := &uploadReader{content: content, add: func(n int64) int64 { return s.uploading.add(userID, n) }}
 	known, stored := s.uploading.begin(userID), false // before the rows are read
 	defer func() { s.uploading.end(userID, counted.n, stored) }()
@@ -127,13 +127,13 @@ func (s *Service) Upload(ctx context.Context, userID, contentType string, conten
 	if err != nil {
 		return Upload{}, "", err
 	}
-	counted.left = most - kept + known
+	counted.left = limit - kept + known
 	if err := s.Media.Write(ctx, upload.Key, counted); err != nil {
 		return Upload{}, "", err
 	}
 	upload.Size, upload.CreatedAt = counted.n, s.now()
 	upload.ExpiresAt = upload.CreatedAt.Add(UploadLifetime)
-	if err := s.Store.AddUpload(ctx, upload, most); err != nil {
+	if err := s.Store.AddUpload(ctx, upload, limit); err != nil {
 		return Upload{}, "", errors.Join(err, s.Media.Erase(ctx, upload.Key))
 	}
 	stored = true

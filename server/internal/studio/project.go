@@ -27,7 +27,7 @@ type ProjectStore interface {
 	Projects(ctx context.Context, workspaceID, userID string, after Project, limit int) (page []Project, more bool, err error)
 }
 
-// Project is a project in the project list (interface, 2.1). Most of its fields have no meaning in the domain
+// Project is a project in the project list (section 2.1 of the interface). Most of its fields have no meaning in the domain
 // and are only in Document. The other fields are keys, order and counts.
 type Project struct {
 	ID          string
@@ -41,7 +41,7 @@ type Project struct {
 // IsPublished reports whether a project status means published, in any case.
 func IsPublished(status string) bool { return strings.EqualFold(status, "published") }
 
-// ProjectCounts are the counts for a user in a workspace (interface, 2.2).
+// ProjectCounts are the counts for a user in a workspace (section 2.2 of the interface).
 type ProjectCounts struct {
 	Size        int
 	Unpublished int
@@ -58,7 +58,7 @@ type ProjectList struct {
 // Counts returns the counts of the projects over which the iteration has passed.
 func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 
-// ListProjects returns the projects of a workspace to a member (interface, 4.1). The error is [ErrForbidden]
+// ListProjects returns the projects of a workspace to a member (section 4.1 of the interface). The error is [ErrForbidden]
 // if the user is not a member or the workspace does not exist.
 func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
 	size := firstProjectPage

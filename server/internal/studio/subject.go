@@ -104,9 +104,9 @@ type SubjectStore interface {
 	SetProgress(ctx context.Context, id string, percent int) error
 	// DeleteSubject erases a subject, its videos, their undelivered events, and their uploads that no other
 	// subject of the user uses. It returns what it has erased. If the subject was deleted after the time
-	// again, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has
+	// repeatAfter, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has
 	// no such subject of this kind.
-	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, again time.Time) (Erased, error)
+	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, repeatAfter time.Time) (Erased, error)
 	// CreationsInProgress returns the number of subjects of a user that are waiting to be rendered or being
 	// rendered.
 	CreationsInProgress(ctx context.Context, userID string) (int, error)

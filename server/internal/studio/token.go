@@ -16,7 +16,7 @@ const RefreshTokenLifetime = 30 * 24 * time.Hour
 // longest ago.
 const MaxSessions = 100
 
-// TokenPair is the result of a login or refresh (interface, 2.4).
+// TokenPair is the result of a login or refresh (section 2.4 of the interface).
 type TokenPair struct {
 	Access  string
 	Refresh string

@@ -15,13 +15,13 @@ const (
 type WebhookStore interface {
 	// WebhookSecrets returns the secrets of a user that are active at now, newest first.
 	WebhookSecrets(ctx context.Context, userID string, now time.Time) ([]WebhookSecret, error)
-	// AddWebhookSecret adds a secret. The active secrets then expire at oldEnd. If most secrets are
+	// AddWebhookSecret adds a secret. The active secrets then expire at oldEnd. If limit secrets are
 	// active, it adds nothing and returns [ErrTooManySecrets] with the time until the oldest expires.
-	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, most int) error
+	AddWebhookSecret(ctx context.Context, userID, secret string, now, oldEnd time.Time, limit int) error
 	// CountWebhookTest counts a sample notification under key in the current window. If the window is over at
-	// now, a new one begins. If most have been counted in it, CountWebhookTest counts nothing and returns
+	// now, a new one begins. If limit have been counted in it, CountWebhookTest counts nothing and returns
 	// [ErrTooManyTests] with the time until its end.
-	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, most int) error
+	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error
 }
 
 // WebhookAttempt is the result of one attempt to deliver an event.

@@ -96,7 +96,7 @@ type fixture struct {
 	t           *testing.T
 	dsn         string
 	now         func() time.Time
-	work        func(d time.Duration) // runs a trigger for d
+	work        func(d time.Duration) // runs a runner for d
 	db          *store.Store
 	studio      *studio.Service
 	user        studio.User
@@ -195,7 +195,7 @@ func (s *fixture) jobs() *jobs.Jobs {
 
 func (s *fixture) workInBubble(d time.Duration) {
 	s.t.Helper()
-	local := jobs.NewTrigger(s.jobs())
+	local := jobs.NewRunner(s.jobs())
 	local.SetRescanInterval(time.Hour) // so that the tests depend on notifications and due times
 	if s.soleProcess {
 		local.SetSoleProcess()
@@ -243,7 +243,7 @@ func (s *fixture) wantStatuses(id string, want ...string) {
 	}
 }
 
-func TestTrigger_Run_rendersAndDeliversImmediately(t *testing.T) {
+func TestRunner_Run_rendersAndDeliversImmediately(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		began := s.now()
 		avatar := s.create()
@@ -277,7 +277,7 @@ func TestSQLite_deliversSubjectsCreatedWhileRunning(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_deliversTheEventsOfASubjectInOrder(t *testing.T) {
+func TestRunner_Run_deliversTheEventsOfASubjectInOrder(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		slow, quick := s.create(), s.create()
 		s.receiver.answer = func(message sender.Message, try int) sender.Attempt {
@@ -309,7 +309,7 @@ func TestSQLite_startsWorkThatBecomesDueDuringAScan(t *testing.T) {
 			s.create()
 		}
 		var readings atomic.Int64
-		local := jobs.NewTrigger(s.jobs())
+		local := jobs.NewRunner(s.jobs())
 		local.SetClock(func() time.Time {
 			if readings.Add(1) == maxReadings {
 				panic("startDue does not return")
@@ -325,7 +325,7 @@ func TestSQLite_startsWorkThatBecomesDueDuringAScan(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_sendsTheSameIDAndBodyInEveryAttempt(t *testing.T) {
+func TestRunner_Run_sendsTheSameIDAndBodyInEveryAttempt(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		s.receiver.answer = func(_ sender.Message, try int) sender.Attempt {
 			if try < 3 {
@@ -348,7 +348,7 @@ func TestTrigger_Run_sendsTheSameIDAndBodyInEveryAttempt(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_exhaustsAnEventAfterTheLastRetry(t *testing.T) {
+func TestRunner_Run_exhaustsAnEventAfterTheLastRetry(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
 			if message.Sequence == 1 {
@@ -372,7 +372,7 @@ func TestTrigger_Run_exhaustsAnEventAfterTheLastRetry(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_continuesAfterARestart(t *testing.T) {
+func TestRunner_Run_continuesAfterARestart(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		rendering := make(chan struct{})
 		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
@@ -495,7 +495,7 @@ func TestSQLite_startsNoAttemptAfterStop(t *testing.T) {
 			return sender.Attempt{Status: 200}
 		}
 		avatar := s.create()
-		local := jobs.NewTrigger(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
+		local := jobs.NewRunner(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
 		stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		local.Run(context.Background(), stop)
@@ -510,7 +510,7 @@ func TestSQLite_recordsARunningAttemptBeforeItStops(t *testing.T) {
 			return studio.Rendering{}, ctx.Err()
 		}
 		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			time.Sleep(10 * time.Second) // longer than the trigger runs
+			time.Sleep(10 * time.Second) // longer than the runner runs
 			return sender.Attempt{Status: 200}
 		}
 		avatar := s.create()
@@ -522,7 +522,7 @@ func TestSQLite_recordsARunningAttemptBeforeItStops(t *testing.T) {
 	})
 }
 
-func TestTrigger_Run_signsWithEveryValidSecret(t *testing.T) {
+func TestRunner_Run_signsWithEveryValidSecret(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		if _, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID); err != nil {
 			s.t.Fatal(err)

@@ -17,8 +17,8 @@ const (
 	errorPause = time.Second
 )
 
-// Trigger renders subjects and delivers events when they are due. Use one per process.
-type Trigger struct {
+// Runner renders subjects and delivers events when they are due. Use one per process.
+type Runner struct {
 	jobs       *Jobs
 	deliverer  *deliverer
 	holder     laneHolder
@@ -39,20 +39,20 @@ type laneHolder interface {
 	notifyDeleted(ctx context.Context, flows []store.Flow)
 }
 
-// NewTrigger returns a Trigger for the database of the store. Open the store with [store.Config].Daemon set.
-func NewTrigger(jobs *Jobs) *Trigger {
-	t := &Trigger{jobs: jobs, deliverer: newDeliverer(jobs), renderPool: newRenderPool(jobs)}
+// NewRunner returns a Runner for the database of the store. Open the store with [store.Config].Daemon set.
+func NewRunner(jobs *Jobs) *Runner {
+	r := &Runner{jobs: jobs, deliverer: newDeliverer(jobs), renderPool: newRenderPool(jobs)}
 	if jobs.Store.Shared() {
-		t.holder = newLeaseHolder(jobs, t.deliverer, t.renderPool)
+		r.holder = newLeaseHolder(jobs, r.deliverer, r.renderPool)
 	} else {
-		t.holder = newSoleHolder()
+		r.holder = newSoleHolder()
 	}
-	return t
+	return r
 }
 
 // HoldsLease reports whether this process has a valid lease, which deliveries need. On SQLite it always has. It is
 // safe for concurrent use.
-func (t *Trigger) HoldsLease() bool { return t.holder.valid() }
+func (r *Runner) HoldsLease() bool { return r.holder.valid() }
 
 // Worker renders subjects and delivers no events.
 type Worker struct{ renderPool *renderPool }
@@ -75,41 +75,41 @@ func (w *Worker) Run(ctx, stop context.Context) {
 
 // Run starts work until stop ends, and then waits for the work that runs. Work runs under ctx: ending ctx
 // cancels it, and it is then due again. Run must be called once.
-func (t *Trigger) Run(ctx, stop context.Context) {
+func (r *Runner) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
-	background.Go(func() { t.jobs.prune(stop) })
-	background.Go(func() { t.renderPool.run(ctx, stop) })
-	background.Go(func() { t.watch(stop) })
+	background.Go(func() { r.jobs.prune(stop) })
+	background.Go(func() { r.renderPool.run(ctx, stop) })
+	background.Go(func() { r.watch(stop) })
 	// The process holds its lanes until no attempt is running.
 	holdContext, release := context.WithCancel(context.WithoutCancel(ctx))
 	var holderRunning sync.WaitGroup
-	holderRunning.Go(func() { t.holder.run(holdContext, t.deliverer) })
-	t.deliverer.run(ctx, stop)
+	holderRunning.Go(func() { r.holder.run(holdContext, r.deliverer) })
+	r.deliverer.run(ctx, stop)
 	release()
 	holderRunning.Wait()
-	t.holder.releaseAll(context.WithoutCancel(ctx))
+	r.holder.releaseAll(context.WithoutCancel(ctx))
 	background.Wait()
 }
 
 // watch passes the signals of the store to the deliverer and the other processes.
-func (t *Trigger) watch(stop context.Context) {
+func (r *Runner) watch(stop context.Context) {
 	for {
 		select {
 		case <-stop.Done():
 			return
-		case <-t.jobs.Store.Due():
+		case <-r.jobs.Store.Due():
 		}
-		if flows := t.jobs.Store.TakeDeleted(); len(flows) > 0 {
-			t.deliverer.call(func() {
-				if notHeld := t.deliverer.invalidate(flows); len(notHeld) > 0 {
-					t.deliverer.background.Go(func() { t.holder.notifyDeleted(stop, notHeld) })
+		if flows := r.jobs.Store.TakeDeleted(); len(flows) > 0 {
+			r.deliverer.call(func() {
+				if notHeld := r.deliverer.invalidate(flows); len(notHeld) > 0 {
+					r.deliverer.background.Go(func() { r.holder.notifyDeleted(stop, notHeld) })
 				}
 			})
 		}
-		if flows := t.jobs.Store.TakeDue(); len(flows) > 0 {
-			t.deliverer.call(func() {
-				if notHeld := t.deliverer.markDue(flows); len(notHeld) > 0 {
-					t.deliverer.background.Go(func() { t.holder.notifyDue(stop, notHeld) })
+		if flows := r.jobs.Store.TakeDue(); len(flows) > 0 {
+			r.deliverer.call(func() {
+				if notHeld := r.deliverer.markDue(flows); len(notHeld) > 0 {
+					r.deliverer.background.Go(func() { r.holder.notifyDue(stop, notHeld) })
 				}
 			})
 		}
