@@ -3,10 +3,10 @@
 // they contain which subjects must be rendered, which events must be delivered, and when. Package jobs reads the rows,
 // does the work, and writes the result into the same rows. No caller passes a subject or an event to it.
 //
-// The command "studiod serve" runs a [Trigger]. The command "studiod work" runs a [Worker], which is only the
+// The command "studiod serve" runs a [Runner]. The command "studiod work" runs a [Worker], which is only the
 // render pool. The calls are:
 //
-//	Trigger.Run                 starts each of these in a goroutine
+//	Runner.Run                 starts each of these in a goroutine
 //	├─ watch                    waits for Store.Due, which signals writes of this process; calls Store.TakeDue
 //	│                           and TakeDeleted; wakes the deliverer
 //	├─ laneHolder               sets the lanes of the deliverer with holdLanes, dropLanes and dropAllLanes
@@ -44,7 +44,7 @@
 // when notifications may have been lost: after another process wrote to the SQLite file, after it has connected
 // to listen, and after the lease of another process expired.
 //
-// The files are: trigger.go; holder.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
+// The files are: runner.go; holder.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
 // fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
 // limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
 // backoff; renders.go, which claims and runs renderings; jobs.go, the configuration; outcome.go, the labels of metrics;
@@ -102,40 +102,5 @@
 // All work can be repeated, for example after a crash. A rendering is repeated until its result is written. An attempt
 // that was not recorded is repeated with the same event ID, so the receiver can detect the duplicate.
 //
-// # Capacity
-//
-// On two shared cores that also ran the receivers, a delivery took 0.10 ms of CPU in studiod and 0.15 ms in
-// PostgreSQL. This includes the attempt, reading the due event and the record. A creation with the records of
-// its rendering took 0.32 ms in studiod and 0.70 ms in PostgreSQL, at 1,250 a second. The rendering itself is
-// not included, because it runs on other machines. An event and its attempt take 1.0 KB with their indexes,
-// and 7.4 KB of write-ahead log from the creation of the subject to the record. A billion creations with one event each
-// per day are 11,600 per second, and 35,000 per second at a peak of three times the mean. They need:
-//
-//	                                      each     11,600/s     35,000/s
-//	studiod, deliveries                   0.10 ms  1.2 cores    3.5 cores
-//	studiod, creations and renderings     0.32 ms  3.7 cores    11 cores
-//	PostgreSQL, deliveries                0.15 ms  1.7 cores    5.3 cores
-//	PostgreSQL, creations and renderings  0.70 ms  8.1 cores    25 cores
-//	write-ahead log, everything           7.4 KB   86 MB/s      260 MB/s
-//	events and attempts, 30 days          1.0 KB   30 TB
-//
-// With half of each machine in reserve for failures, the peak needs four databases with 16 cores, each with two daemons
-// with 4 cores and 1,024 workers. The limits are reached in this order:
-//
-//   - Space: events and attempts are kept for 30 days after their end, which is 3 × 10¹⁰ rows of each, and are deleted
-//     row by row. Before this limit, they must be partitioned by day, or kept for hours only.
-//   - The write-ahead log, and the replica that follows it.
-//   - Workers: 256 workers make 2,560 attempts per second to receivers that respond within 100 ms. The event loop of a
-//     daemon needs 7 µs per attempt, so it can serve many more workers.
-//   - Lanes: 256 lanes are enough for 64 daemons on one database.
-//
-// These are no limits: the 16 connections of a daemon; commits, because a group commit has up to 128 records; and
-// origins, because one process can easily make 50 attempts per second for each of its origins.
-//
-// The data could be sharded by user: a subject and its events, attempts and secrets belong to one user, no transaction
-// changes rows of two users, and a token contains its user. A shard would be one PostgreSQL database with its own
-// daemons, and a router would find the shard by a hash of the user ID. Two parts would need more work. Rates, breakers
-// and in-flight limits would apply per origin and shard, so a receiver of users in N shards could get N times the rate.
-// A login with an email would need a table of emails and shards. None of this is implemented: studiod serves one
-// database.
+// The capacity of a database, and what would limit it first, are in server/bench/CAPACITY.md.
 package jobs
