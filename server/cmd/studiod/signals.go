@@ -36,12 +36,12 @@ func untilStopped(ctx context.Context, logger *slog.Logger) context.Context {
 			}
 		}()
 	}
-	ctx, stop := signal.NotifyContext(ctx, stops...)
-	context.AfterFunc(ctx, func() {
+	stopped, stop := signal.NotifyContext(ctx, stops...)
+	context.AfterFunc(stopped, func() {
 		if len(stops) > 2 {
 			signal.Ignore(syscall.SIGHUP) // the kernel and the shell may both send one
 		}
 		stop()
 	})
-	return ctx
+	return stopped
 }
