@@ -98,12 +98,15 @@ test: ## Run the tests, some of them shortened
 
 # Packages without concurrent code. Their tests build programs, run browsers and render videos.
 UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/internal/console$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
+# It measures a daemon that is built without the race detector.
+UNRACED_TEST := ^TestProcess_survivesHostileConnections$$$$
 
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	go test $(RACE) -shuffle=on $$(go list ./... | grep -vE '$(UNRACED)')
+	go test $(RACE) -shuffle=on -skip '$(UNRACED_TEST)' $$(go list ./... | grep -vE '$(UNRACED)')
 	go test -shuffle=on $$(go list ./... | grep -E '$(UNRACED)')
+	go test -run '$(UNRACED_TEST)' ./server/cmd/studiod
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
