@@ -99,7 +99,7 @@ test: ## Run the tests, some of them shortened
 # Packages without concurrent code. Their tests build programs, run browsers and render videos.
 UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/internal/console$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
 # It measures a daemon that is built without the race detector.
-UNRACED_TEST := ^TestProcess_survivesHostileConnections$$$$
+UNRACED_TEST := ^TestProcess_survivesHostileConnections$$
 
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)

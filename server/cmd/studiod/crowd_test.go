@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -181,38 +182,46 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 	return h
 }
 
-// besideCrowd runs one crowd against a process and returns the results of a healthy client. If its latency exceeds
-// limit, which may happen while the crowd arrives, it measures up to twice again.
-func besideCrowd(t testing.TB, p *process, c *crowd, token string, n, addresses, requests int, limit time.Duration) *health {
+// besideCrowds runs crowds against a process, which share n connections, and returns the results of a healthy client. If
+// its latency exceeds limit, which may happen while the crowds arrive, it measures up to twice again.
+func besideCrowds(t testing.TB, p *process, crowds []*crowd, token string, n, addresses, requests int, limit time.Duration) (names string, h *health) {
 	t.Helper()
-	n /= max(1, c.divide)
-	_, address, _ := strings.Cut(cmp.Or(c.url, p.URL), "://")
-	leave := c.gather(t.Context(), address, token, n, addresses)
-	defer leave()
-	var h *health
+	for _, c := range crowds {
+		n := max(1, n/len(crowds)/max(1, c.divide))
+		_, address, _ := strings.Cut(cmp.Or(c.url, p.URL), "://")
+		defer c.gather(t.Context(), address, token, n, addresses)()
+		names += fmt.Sprintf("%d %s, ", n, c.name)
+	}
 	for again := 3; again > 0; again-- {
 		h = examine(t.Context(), p.URL, token, requests)
 		now, peak := p.Memory()
-		t.Logf("%d %s from %d addresses: %v; %d MiB, peak %d; %d connected, %d came back", n, c.name, addresses, h, now>>20, peak>>20,
-			c.connected.Load(), c.reopened.Load())
+		var connected, reopened int64
+		for _, c := range crowds {
+			connected, reopened = connected+c.connected.Load(), reopened+c.reopened.Load()
+		}
+		t.Logf("%sfrom %d addresses: %v; %d MiB, peak %d; %d connected, %d came back", names, addresses, h, now>>20, peak>>20, connected, reopened)
 		if h.failed > 0 || h.at(0.99) <= limit {
 			break
 		}
 	}
-	return h
+	return names, h
 }
 
 // maxP99 is the limit of the latency of a healthy client beside slow readers, on a machine that does nothing else. On
 // others, it is a multiple of the latency without slow readers.
 const maxP99 = 50 * time.Millisecond
 
-// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or STUDIO_TEST_CROWD of each. With
-// -v it prints the results of a healthy client. The daemon is built without the race detector, which takes memory.
+// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or STUDIO_TEST_CROWD of each. Slow
+// readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a healthy client. The daemon is built without the race detector, which takes memory.
 func TestProcess_survivesHostileConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it opens thousands of connections")
 	}
-	n, _ := strconv.Atoi(cmp.Or(os.Getenv("STUDIO_TEST_CROWD"), "1000"))
+	n, together := 1000, 4
+	if text := os.Getenv("STUDIO_TEST_CROWD"); text != "" {
+		n, _ = strconv.Atoi(text)
+		together = 1
+	}
 	program := filepath.Join(t.TempDir(), "studiod")
 	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -228,8 +237,8 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 				survive(t, startProcessBy(t, []string{program}, dsn, "--max-connections", limit), func(p *process, token string, alone *health) {
 					for _, addresses := range []int{1, 500} {
 						for _, c := range crowds() {
-							if h := besideCrowd(t, p, c, token, n, addresses, 40, waitTimeout); h.failed > 0 {
-								t.Errorf("beside %s from %d addresses %d requests failed", c.name, addresses, h.failed)
+							if names, h := besideCrowds(t, p, []*crowd{c}, token, n, addresses, 40, waitTimeout); h.failed > 0 {
+								t.Errorf("beside %s from %d addresses %d requests failed", names, addresses, h.failed)
 							}
 						}
 					}
@@ -237,6 +246,11 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 			} else {
 				protocols = protocols[:1] // only the lists depend on the database
 			}
+			db, err := store.Open(t.Context(), dsn, store.Config{})
+			check(t, err)
+			defer func() { check(t, db.Close()) }()
+			service := studioOf(db)
+			workspace := fillWorkspace(t, service)
 			certFile, keyFile := writeCertificate(t, cert, key)
 			for _, secure := range protocols {
 				args := []string{"--docs", "--admin-addr=127.0.0.1:0", "--renderer=simulate:10m"}
@@ -244,19 +258,25 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 					args = append(args, "--tls-cert", certFile, "--tls-key", keyFile)
 				}
 				email := fmt.Sprintf("reader-%t@example.com", secure)
-				workspace := fill(t, dsn, email)
+				fill(t, service, email, workspace)
 				survive(t, startProcessBy(t, []string{program}, dsn, args...), func(p *process, token string, alone *health) {
+					var readers []*crowd
 					for _, r := range resources(t, p, email, workspace) {
-						if name != "SQLite" && !r.reads {
-							continue
+						switch {
+						case name != "SQLite" && !r.reads:
+						case secure:
+							readers = append(readers, r.overHTTP2())
+						default:
+							readers = append(readers, r.overHTTP1())
 						}
-						c, connections := r.overHTTP1(), n*4/5
-						if secure {
-							c, connections = r.overHTTP2(), n/100
-						}
-						limit := max(maxP99, 5*alone.at(0.99))
-						if h := besideCrowd(t, p, c, token, connections, 1, 100, limit); h.failed > 0 || h.at(0.99) > limit {
-							t.Errorf("beside %s: %v", c.name, h)
+					}
+					connections, limit := n*4/5, max(maxP99, 5*alone.at(0.99))
+					if secure {
+						connections = n / 100
+					}
+					for group := range slices.Chunk(readers, together) {
+						if names, h := besideCrowds(t, p, group, token, connections, 1, 100, limit); h.failed > 0 || h.at(0.99) > limit {
+							t.Errorf("beside %s: %v", names, h)
 						}
 					}
 				})

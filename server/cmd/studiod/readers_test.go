@@ -21,34 +21,35 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// fill adds a user with 100,000 projects in a workspace, 100 records of each kind, and 64 large ones that are rendered for
-// as long as the test runs.
-func fill(t *testing.T, dsn, email string) (workspace string) {
+// fillWorkspace adds a workspace with 20,000 projects.
+func fillWorkspace(t *testing.T, service *studio.Service) (workspace string) {
 	t.Helper()
-	db, err := store.Open(t.Context(), dsn, store.Config{})
-	check(t, err)
-	defer func() { check(t, db.Close()) }()
-	service := studioOf(db)
-	user, err := service.AddUser(t.Context(), "", email, testPassword)
-	check(t, err)
 	team, err := service.AddWorkspace(t.Context(), "", "Team")
 	check(t, err)
-	check(t, service.AddMember(t.Context(), team.ID, email))
 	projects := make([]studio.Project, 10_000)
-	for batch := range 10 {
+	for batch := range 2 {
 		for i := range projects {
 			projects[i] = studio.Project{
-				ID: fmt.Sprint(user.ID, batch, "-", i), WorkspaceID: team.ID, UserID: user.ID, CreatedAt: time.Now(),
+				ID: fmt.Sprint(batch, "-", i), WorkspaceID: team.ID, UserID: team.ID, CreatedAt: time.Now(),
 				Document: fmt.Appendf(nil, `{"title":"%01000d"}`, i),
 			}
 		}
 		_, err := service.ImportProjects(t.Context(), projects)
 		check(t, err)
 	}
+	return team.ID
+}
+
+// fill adds a member to a workspace, with 100 records of each kind, and 64 large ones that are rendered for as long as the
+// test runs.
+func fill(t *testing.T, service *studio.Service, email, workspace string) {
+	t.Helper()
+	user, err := service.AddUser(t.Context(), "", email, testPassword)
+	check(t, err)
+	check(t, service.AddMember(t.Context(), workspace, email))
 	for range 64 {
 		_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: fmt.Appendf(nil, `{"title":"%0200000d"}`, 1)})
 		check(t, err)
@@ -66,7 +67,6 @@ func fill(t *testing.T, dsn, email string) (workspace string) {
 		_, err = service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 	}
-	return team.ID
 }
 
 // resource is something that a daemon serves.
