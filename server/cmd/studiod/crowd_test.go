@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -182,8 +180,8 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 	return h
 }
 
-// besideCrowds runs crowds against a process, which share n connections, and returns the results of a healthy client. If
-// its latency exceeds limit, which may happen while the crowds arrive, it measures up to twice again.
+// besideCrowds runs crowds against a process, which share n connections, and returns the results of a healthy client.
+// If its latency exceeds limit, which may happen while the crowds arrive, it measures up to twice again.
 func besideCrowds(t testing.TB, p *process, crowds []*crowd, token string, n, addresses, requests int, limit time.Duration) (names string, h *health) {
 	t.Helper()
 	for _, c := range crowds {
@@ -212,7 +210,8 @@ func besideCrowds(t testing.TB, p *process, crowds []*crowd, token string, n, ad
 const maxP99 = 50 * time.Millisecond
 
 // TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or STUDIO_TEST_CROWD of each. Slow
-// readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a healthy client. The daemon is built without the race detector, which takes memory.
+// readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a healthy
+// client. The daemon is built without the race detector, which takes memory.
 func TestProcess_survivesHostileConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it opens thousands of connections")
@@ -222,70 +221,65 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 		n, _ = strconv.Atoi(text)
 		together = 1
 	}
-	program := filepath.Join(t.TempDir(), "studiod")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	cert, key := certificate(t, "one")
+	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
+	check(t, err)
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {
-			if name != "SQLite" && together > 1 {
-				t.Skip("only the lists depend on the database, and take less memory here: set STUDIO_TEST_CROWD to read them")
-			}
 			dsn := create(t)
 			prepareDatabase(t, dsn)
-			limit := strconv.Itoa(max(250, min(n/2, 2048)))
-			protocols := []bool{false, true}
-			if name == "SQLite" {
-				survive(t, startProcessBy(t, []string{program}, dsn, "--max-connections", limit), func(p *process, token string, alone *health) {
-					for _, addresses := range []int{1, 500} {
-						for _, c := range crowds() {
-							if names, h := besideCrowds(t, p, []*crowd{c}, token, n, addresses, 40, waitTimeout); h.failed > 0 {
-								t.Errorf("beside %s from %d addresses %d requests failed", names, addresses, h.failed)
-							}
-						}
-					}
-				})
-			} else {
-				protocols = protocols[:1] // only the lists depend on the database
-			}
-			db, err := store.Open(t.Context(), dsn, store.Config{})
-			check(t, err)
-			defer func() { check(t, db.Close()) }()
-			service := studioOf(db)
-			workspace := fillWorkspace(t, service)
-			certFile, keyFile := writeCertificate(t, cert, key)
-			for _, secure := range protocols {
-				args := []string{"--docs", "--admin-addr=127.0.0.1:0", "--renderer=simulate:10m"}
-				if secure {
-					args = append(args, "--tls-cert", certFile, "--tls-key", keyFile)
-				}
-				email := fmt.Sprintf("reader-%t@example.com", secure)
-				fill(t, service, email, workspace)
-				survive(t, startProcessBy(t, []string{program}, dsn, args...), func(p *process, token string, alone *health) {
-					var readers []*crowd
-					for _, r := range resources(t, p, email, workspace) {
-						switch {
-						case name != "SQLite" && !r.reads:
-						case secure:
-							readers = append(readers, r.overHTTP2())
-						default:
-							readers = append(readers, r.overHTTP1())
-						}
-					}
-					connections, limit := n*4/5, max(maxP99, 5*alone.at(0.99))
-					if secure {
-						connections = n / 100
-					}
-					for group := range slices.Chunk(readers, together) {
-						if names, h := besideCrowds(t, p, group, token, connections, 1, 100, limit); h.failed > 0 || h.at(0.99) > limit {
-							t.Errorf("beside %s: %v", names, h)
-						}
-					}
+			t.Run("requests", func(t *testing.T) { surviveRequests(t, program, dsn, n) })
+			service, workspace := fillWorkspace(t, dsn)
+			for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+				t.Run("readers over "+protocol, func(t *testing.T) {
+					email := fmt.Sprintf("reader-%d@example.com", len(protocol))
+					fill(t, service, email, workspace)
+					surviveReaders(t, program, dsn, protocol == "HTTP/2", email, workspace, n, together)
 				})
 			}
 		})
 	}
+}
+
+// surviveRequests runs crowds that send no request, or send one slowly.
+func surviveRequests(t *testing.T, program, dsn string, n int) {
+	t.Helper()
+	limit := strconv.Itoa(max(250, min(n/2, 2048)))
+	survive(t, startProcessBy(t, []string{program}, dsn, "--max-connections", limit), func(p *process, token string, _ *health) {
+		for _, addresses := range []int{1, 500} {
+			for _, c := range crowds() {
+				if names, h := besideCrowds(t, p, []*crowd{c}, token, n, addresses, 40, waitTimeout); h.failed > 0 {
+					t.Errorf("beside %sfrom %d addresses: %v", names, addresses, h)
+				}
+			}
+		}
+	})
+}
+
+// surviveReaders runs crowds that read responses slowly, several together.
+func surviveReaders(t *testing.T, program, dsn string, secure bool, email, workspace string, n, together int) {
+	t.Helper()
+	args, connections := []string{"--docs", "--admin-addr=127.0.0.1:0", "--renderer=simulate:10m"}, n*4/5
+	if secure {
+		cert, key := certificate(t, "one")
+		certFile, keyFile := writeCertificate(t, cert, key)
+		args, connections = append(args, "--tls-cert", certFile, "--tls-key", keyFile), n/100
+	}
+	survive(t, startProcessBy(t, []string{program}, dsn, args...), func(p *process, token string, alone *health) {
+		var readers []*crowd
+		for _, r := range resources(t, p, email, workspace) {
+			if secure {
+				readers = append(readers, r.overHTTP2())
+			} else {
+				readers = append(readers, r.overHTTP1())
+			}
+		}
+		limit := max(maxP99, 5*alone.at(0.99))
+		for group := range slices.Chunk(readers, together) {
+			if names, h := besideCrowds(t, p, group, token, connections, 1, 100, limit); h.failed > 0 || h.at(0.99) > limit {
+				t.Errorf("beside %s%v", names, h)
+			}
+		}
+	})
 }
 
 // survive runs a test against a process and checks the memory of the process.
@@ -298,7 +292,7 @@ func survive(t *testing.T, p *process, test func(p *process, token string, alone
 	if _, peak := p.Memory(); peak > 256<<20 {
 		t.Errorf("the daemon took %d MiB", peak>>20)
 	}
-	check(t, p.Stop())
+	check(t, p.Kill()) // to stop, it would wait for its renderings
 }
 
 // insecure accepts the certificates of tests.

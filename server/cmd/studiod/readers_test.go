@@ -21,12 +21,17 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // fillWorkspace adds a workspace with 20,000 projects.
-func fillWorkspace(t *testing.T, service *studio.Service) (workspace string) {
+func fillWorkspace(t *testing.T, dsn string) (service *studio.Service, workspace string) {
 	t.Helper()
+	db, err := store.Open(t.Context(), dsn, store.Config{})
+	check(t, err)
+	t.Cleanup(func() { check(t, db.Close()) })
+	service = studioOf(db)
 	team, err := service.AddWorkspace(t.Context(), "", "Team")
 	check(t, err)
 	projects := make([]studio.Project, 10_000)
@@ -40,7 +45,7 @@ func fillWorkspace(t *testing.T, service *studio.Service) (workspace string) {
 		_, err := service.ImportProjects(t.Context(), projects)
 		check(t, err)
 	}
-	return team.ID
+	return service, team.ID
 }
 
 // fill adds a member to a workspace, with 100 records of each kind, and 64 large ones that are rendered for as long as the
@@ -76,7 +81,6 @@ type resource struct {
 	body       string   // the request is a POST if it has one
 	url        string   // of the server; the default is the daemon's
 	divide     int
-	reads      bool // the response depends on the database
 }
 
 // resources returns everything that a process serves and that may be large. The operators' server has no TLS, and
@@ -96,22 +100,22 @@ func resources(t *testing.T, p *process, email, workspace string) []resource {
 		{name: "/openapi.yaml", path: "/openapi.yaml"},
 		{name: "public keys", path: publicKeysPath},
 		{name: "problems", path: "/nowhere"},
-		{name: "projects", path: "/projects/v2", header: append([]string{"x-workspace-id", workspace}, user...), reads: true},
-		{name: "avatars", path: "/v1/avatars/list?limit=100", header: user, reads: true},
-		{name: "videos", path: "/v1/avatars/list_inferences?limit=100", header: user, reads: true},
-		{name: "lip-syncs", path: "/v1/lipsync/list?limit=100", header: user, reads: true},
+		{name: "projects", path: "/projects/v2", header: append([]string{"x-workspace-id", workspace}, user...)},
+		{name: "avatars", path: "/v1/avatars/list?limit=100", header: user},
+		{name: "videos", path: "/v1/avatars/list_inferences?limit=100", header: user},
+		{name: "lip-syncs", path: "/v1/lipsync/list?limit=100", header: user},
 		{name: "files", path: uploadFile(t, p.URL, pair.AccessToken)},
 		{name: "a script of the console", path: "/console/assets/htmx.min.js"},
 		{name: "the login of the console", path: "/console/login"},
-		{name: "lip-syncs in the console", path: "/console/lipsyncs", header: page, reads: true},
-		{name: "projects in the console", path: "/console/projects?workspace=" + workspace, header: page, reads: true},
-		{name: "event streams of the console", path: "/console/lipsyncs/live", header: page, reads: true},
+		{name: "lip-syncs in the console", path: "/console/lipsyncs", header: page},
+		{name: "projects in the console", path: "/console/projects?workspace=" + workspace, header: page},
+		{name: "event streams of the console", path: "/console/lipsyncs/live", header: page},
 		{
 			name: "creations with long titles", path: "/v1/lipsync/create_lipsync", header: append([]string{"content-type", "application/json"}, user...),
 			body: `{"title":"` + strings.Repeat("a", 200<<10) + `"}`, divide: 8,
 		},
-		{name: "lip-syncs with long titles", path: "/v1/lipsync/list?limit=100", header: user, reads: true},
-		{name: "long titles in the console", path: "/console/lipsyncs", header: page, reads: true},
+		{name: "lip-syncs with long titles", path: "/v1/lipsync/list?limit=100", header: user},
+		{name: "long titles in the console", path: "/console/lipsyncs", header: page},
 	}
 	if cookie == "studio=" {
 		for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
