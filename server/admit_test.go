@@ -1,8 +1,6 @@
 package server_test
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,19 +13,17 @@ import (
 // Requests are rejected after authentication and before their bodies are read.
 func TestAdmit_runsBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
-	errTooMany := errors.New("too many")
 	var asked []string
 	handler, logged := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
-		cfg.Admit = func(ctx context.Context, operationID string) error {
-			caller, _ := server.PrincipalFrom(ctx)
-			asked = append(asked, operationID+" "+caller.UserID)
-			return errTooMany
-		}
-		cfg.MapError = func(_ context.Context, err error) *server.Error {
-			return &server.Error{
-				Status: http.StatusTooManyRequests, RetryAfter: time.Second, Err: err,
-				Header: http.Header{"Ratelimit": {`"reads";r=0`}, "Content-Type": {"text/plain"}},
-			}
+		cfg.Admit = func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				caller, _ := server.PrincipalFrom(r.Context())
+				asked = append(asked, server.OperationID(r.Context())+" "+caller.UserID)
+				server.WriteProblem(w, r, &server.Error{
+					Status: http.StatusTooManyRequests, RetryAfter: time.Second,
+					Header: http.Header{"Ratelimit": {`"reads";r=0`}, "Content-Type": {"text/plain"}},
+				})
+			})
 		}
 	})
 	problem(t, do(handler, "GET", details, "", bearer("bad")...), 401)

@@ -179,8 +179,8 @@ type rootHandler struct {
 	challenge  string
 }
 
-func (e *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, rootHandler: e, noStore: [1]string{"no-store"}}
+func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, rootHandler: h, noStore: [1]string{"no-store"}}
 	if given := r.Header[requestIDHeader]; len(given) > 0 && validRequestID(given[0]) {
 		x.id[0] = given[0]
 	} else {
@@ -192,25 +192,25 @@ func (e *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.ctx = exchangeContext{r.Context(), x}
 	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // derived from the context of r
 	r = &x.request
-	if e.onResponse != nil {
-		defer e.callOnResponse(x, time.Now()) //nolint:contextcheck // x has the context; deferred so that aborted requests are counted too
+	if h.onResponse != nil {
+		defer h.callOnResponse(x, time.Now()) //nolint:contextcheck // x has the context; deferred so that aborted requests are counted too
 	}
-	if e.logger.Enabled(r.Context(), slog.LevelInfo) { //nolint:contextcheck // as above
-		defer e.log(x, r, time.Now()) // as above
+	if h.logger.Enabled(r.Context(), slog.LevelInfo) { //nolint:contextcheck // as above
+		defer h.log(x, r, time.Now()) // as above
 	}
-	defer e.recover(x, r)
-	e.next.ServeHTTP(x, r)
+	defer h.recover(x, r)
+	h.next.ServeHTTP(x, r)
 }
 
 // log writes the access log line. It logs the route instead of the path, because paths may contain anything,
 // and omits the query.
-func (e *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
+func (h *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
 	called := x.call()
 	var route string
 	if called.route != nil {
 		route = called.route.operation.Path()
 	}
-	e.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
+	h.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("request_id", x.id[0]), slog.String("method", r.Method), slog.String("route", route),
 		slog.Int("status", x.reportedStatus()), slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", time.Since(began)), slog.String("user_id", called.principal.UserID),
@@ -218,13 +218,13 @@ func (e *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
 }
 
 // recover turns a panic into a 500 and logs the stack. It must be deferred directly.
-func (e *rootHandler) recover(x *exchange, r *http.Request) {
+func (h *rootHandler) recover(x *exchange, r *http.Request) {
 	switch cause := recover(); cause {
 	case nil:
 	case http.ErrAbortHandler:
 		panic(cause)
 	default:
-		e.logger.ErrorContext(r.Context(), "panic", "request_id", x.id[0], "err", cause, "stack", string(debug.Stack()))
+		h.logger.ErrorContext(r.Context(), "panic", "request_id", x.id[0], "err", cause, "stack", string(debug.Stack()))
 		writeProblem(x, r, internalError(nil))
 	}
 }
@@ -296,8 +296,8 @@ func hasBegun(w http.ResponseWriter, r *http.Request) bool {
 	return x != nil && x.hasBegun()
 }
 
-// trackingWriter makes any ResponseWriter a beginTracker. Config.Wrap may pass a ResponseWriter that buffers
-// the response, so that the exchange does not see it begin.
+// trackingWriter makes any ResponseWriter a beginTracker. Config.Wrap and Config.Admit may pass a
+// ResponseWriter that buffers the response, so that the exchange does not see it begin.
 type trackingWriter struct {
 	http.ResponseWriter
 	begun bool

@@ -154,7 +154,7 @@ func holding(next http.Handler) http.Handler {
 	})
 }
 
-func TestWrap_mayBufferTheResponse(t *testing.T) {
+func TestWrap_andAdmitMayBufferTheResponse(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
 		"in memory":    holding,
@@ -163,7 +163,7 @@ func TestWrap_mayBufferTheResponse(t *testing.T) {
 		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
 			handler, _ := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
 				return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, nil
-			}}, func(cfg *server.Config) { cfg.Wrap, cfg.ValidateResponses = wrap, check })
+			}}, func(cfg *server.Config) { cfg.Wrap, cfg.Admit, cfg.ValidateResponses = wrap, wrap, check })
 			answer := do(handler, "GET", details, "", bearer("good")...)
 			if body := answer.Body.String(); answer.Code != 200 || !strings.HasPrefix(body, `{"avatar_id":"a-1"`) || strings.Contains(body, "detail") {
 				t.Errorf("%s: %d %s", name, answer.Code, body)

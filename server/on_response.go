@@ -22,7 +22,7 @@ type Response struct {
 }
 
 // callOnResponse calls Config.OnResponse.
-func (e *rootHandler) callOnResponse(x *exchange, began time.Time) {
+func (h *rootHandler) callOnResponse(x *exchange, began time.Time) {
 	x.mu.Lock()
 	called, violations := x.called, x.violations
 	x.mu.Unlock()
@@ -30,5 +30,5 @@ func (e *rootHandler) callOnResponse(x *exchange, began time.Time) {
 	if called.route != nil {
 		response.OperationID = called.route.operation.ID()
 	}
-	e.onResponse(&x.ctx, response)
+	h.onResponse(&x.ctx, response)
 }

@@ -50,6 +50,9 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 	if rt.cfg.ValidateResponses != ResponsesUnchecked {
 		next = checkResponses(operation, rt.cfg, next)
 	}
+	if rt.cfg.Admit != nil {
+		next = rt.cfg.Admit(next)
+	}
 	registered := &route{
 		operation: operation, router: rt, next: next, pattern: pattern, method: method, template: template,
 		challenge: challenges(operation.Security()), missingDetail: missingDetail(operation.Security()),
@@ -90,9 +93,6 @@ func (rt *router) handler() (http.Handler, error) {
 // matches, it responds with a problem document: 405 with Allow if the path exists for other methods, and
 // otherwise 404.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, ok := w.(beginTracker); !ok {
-		w = &trackingWriter{ResponseWriter: w}
-	}
 	if route := rt.literal[methodPath{r.Method, r.URL.Path}]; route != nil && r.URL.RawPath == "" {
 		r.Pattern = route.pattern
 		route.ServeHTTP(w, r)
@@ -157,12 +157,6 @@ func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		r = authenticated
 	}
-	if admit := rt.router.cfg.Admit; admit != nil {
-		if err := admit(r.Context(), rt.operation.ID()); err != nil {
-			rt.router.cfg.writeError(w, r, err)
-			return
-		}
-	}
 	rt.next.ServeHTTP(w, r)
 }
 
@@ -171,6 +165,9 @@ var errNoResponse = errors.New("the implementation returned neither a response n
 // requireResponse responds with 500 if handler wrote nothing. net/http would send an empty 200.
 func requireResponse(handler http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := w.(beginTracker); !ok {
+			w = &trackingWriter{ResponseWriter: w}
+		}
 		handler(w, r)
 		if !hasBegun(w, r) {
 			writeProblem(w, r, errNoResponse)

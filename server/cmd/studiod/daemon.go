@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
@@ -148,9 +149,13 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.openConsole(ctx, work.Config); err != nil {
 		return d, err
 	}
+	reading := fairqueue.New(fairqueue.Config{Bytes: maxReading, Streamed: uploadOperation})
+	processing := fairqueue.New(fairqueue.Config{Streamed: uploadOperation})
 	api := server.Config{
-		Authenticator: server.AuthenticatorFunc(d.tokens.Authenticate), Admit: d.userRates.Admit, MapError: rest.MapError,
+		Authenticator: server.AuthenticatorFunc(d.tokens.Authenticate), MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
+		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(reading.Admit(next)) },
+		Middleware: []gen.StrictMiddlewareFunc{processing.Middleware},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},
@@ -193,11 +198,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	return d, nil
 }
 
-// wrap adds the handlers of files, the console and the root to next, and limits the request bodies in memory.
+// wrap adds the handlers of files, the console and the root to next.
 func (d *daemon) wrap(next http.Handler) http.Handler {
-	return d.serveMedia(d.withConsole(d.withRoot(&fairqueue.Handler{
-		Next: next, Reading: fairqueue.New(fairqueue.Config{Bytes: maxReading}), Processing: fairqueue.New(fairqueue.Config{}), Streamed: isUpload,
-	})))
+	return d.serveMedia(d.withConsole(d.withRoot(next)))
 }
 
 func isUpload(r *http.Request) bool {

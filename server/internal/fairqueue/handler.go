@@ -1,11 +1,11 @@
 package fairqueue
 
 import (
-	"errors"
-	"io"
+	"context"
 	"net/http"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
@@ -19,102 +19,76 @@ const (
 	assumedBytes = 1 << 20
 )
 
-// Handler queues requests by user, for server.Config.Wrap. It queues only requests of authenticated users
-// that have a body.
-//
-// Handler runs before package server knows the user, so it does not wait itself: it replaces the body, whose
-// Read method waits when package server, which has authenticated the user by then, reads it. If the wait is too
-// long, Read returns a 503 as a [*server.Error] with Retry-After: 5.
-type Handler struct {
-	Next http.Handler
-	// Reading limits the bodies over 4 KiB that are being read into memory. A request holds it from the first
-	// read on, with its Content-Length, or 1 MiB without one. Processing limits the requests that are being
-	// handled. A request holds it from the end of its body on, with the bytes that were read. A request holds
-	// both until its response begins. They are separate, so that a slow sender blocks only reading, and a
-	// slow reader of a response blocks nothing.
-	Reading, Processing *Queue
-	// Streamed reports whether the body of a request is streamed instead of being held in memory. Such
-	// requests are not queued.
-	Streamed func(*http.Request) bool
-}
-
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody || h.Streamed(r) {
-		h.Next.ServeHTTP(w, r)
-		return
-	}
-	b := &body{ReadCloser: r.Body, handler: h, request: r}
-	defer b.release()
-	r.Body = b
-	h.Next.ServeHTTP(&responseWriter{ResponseWriter: w, body: b}, r)
-}
-
-// body is a request body that queues its request: for Reading at the first Read, and for Processing at EOF.
-type body struct {
-	io.ReadCloser
-
-	handler  *Handler
-	request  *http.Request
-	n        int64
-	begun    bool
-	whole    bool
-	releases []func() // releases of what was acquired
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	if length := b.request.ContentLength; !b.begun && (length < 0 || length > smallBody) {
-		if length < 0 {
-			length = assumedBytes
+// Admit queues requests before their bodies are read into memory, with their Content-Length, or 1 MiB without
+// one. It is for [server.Config].Admit. Bodies of up to 4 KiB are not queued. A request holds the queue until its
+// response begins, so that a slow reader of a response blocks nothing.
+func (q *Queue) Admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bytes := r.ContentLength
+		if bytes < 0 {
+			bytes = assumedBytes
 		}
-		if err := b.acquire(b.handler.Reading, length); err != nil {
-			return 0, err
+		if bytes <= smallBody || server.OperationID(r.Context()) == q.cfg.Streamed {
+			next.ServeHTTP(w, r)
+			return
 		}
-	}
-	b.begun = true
-	n, err := b.ReadCloser.Read(p)
-	b.n += int64(n)
-	if !b.whole && errors.Is(err, io.EOF) {
-		b.whole = true
-		if err := b.acquire(b.handler.Processing, b.n); err != nil {
-			return n, err
+		release, err := q.acquire(r.Context(), bytes)
+		if err != nil {
+			server.WriteProblem(w, r, server.Busy(retryAfter, err))
+			return
 		}
-	}
-	return n, err
+		held := &responseWriter{ResponseWriter: w, release: release}
+		defer held.begin()
+		next.ServeHTTP(held, r)
+	})
 }
 
-// acquire waits in a queue on behalf of the caller. Requests without a caller are not queued.
-func (b *body) acquire(queue *Queue, bytes int64) error {
-	ctx := b.request.Context()
+// Middleware queues requests with a body while the implementation handles them, with the bytes that were read. It
+// is for [server.Config].Middleware. It is apart from Admit, so that a slow sender blocks only reading.
+func (q *Queue) Middleware(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
+	if operationID == q.cfg.Streamed {
+		return next
+	}
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		if r.ContentLength == 0 {
+			return next(ctx, w, r, request)
+		}
+		release, err := q.acquire(ctx, r.ContentLength)
+		if err != nil {
+			return nil, server.Busy(retryAfter, err)
+		}
+		defer release()
+		return next(ctx, w, r, request)
+	}
+}
+
+// acquire is Acquire on behalf of the caller. Requests without a caller are not queued.
+func (q *Queue) acquire(ctx context.Context, bytes int64) (release func(), err error) {
 	caller, known := server.PrincipalFrom(ctx)
 	if !known {
-		return nil
+		return func() {}, nil
 	}
-	release, err := queue.Acquire(ctx, caller.UserID, bytes)
-	if err != nil {
-		return server.Busy(retryAfter, err)
-	}
-	b.releases = append(b.releases, release)
-	return nil
+	return q.Acquire(ctx, caller.UserID, bytes)
 }
 
-func (b *body) release() {
-	for _, release := range b.releases {
-		release()
-	}
-	b.releases = nil
-}
-
-// responseWriter is a ResponseWriter that releases the queues before it writes the body.
+// responseWriter is a ResponseWriter that releases a queue before it writes the body.
 type responseWriter struct {
 	http.ResponseWriter
 
-	body *body
+	release func() // nil after it was called
 }
 
-func (a *responseWriter) Write(p []byte) (int, error) {
-	a.body.release()
-	return a.ResponseWriter.Write(p)
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(p)
+}
+
+func (w *responseWriter) begin() {
+	if w.release != nil {
+		w.release()
+		w.release = nil
+	}
 }
 
 // Unwrap supports [http.ResponseController].
-func (a *responseWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -46,12 +46,8 @@ func startServer(t *testing.T, wait time.Duration) (s *studio, url string) {
 		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
 			return server.Principal{UserID: token}, nil
 		}),
-		Wrap: func(next http.Handler) http.Handler {
-			return &fairqueue.Handler{
-				Next: next, Reading: fairqueue.New(fairqueue.Config{Bytes: 8 << 20, Wait: wait}), Processing: fairqueue.New(fairqueue.Config{Wait: wait}),
-				Streamed: func(*http.Request) bool { return false },
-			}
-		},
+		Admit:      fairqueue.New(fairqueue.Config{Bytes: 8 << 20, Wait: wait}).Admit,
+		Middleware: []gen.StrictMiddlewareFunc{fairqueue.New(fairqueue.Config{Wait: wait}).Middleware},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +84,7 @@ func titled(length int) io.Reader {
 
 // Large creations of one user are handled one after the other, with and without Content-Length. Those of
 // other users are not delayed.
-func TestHandler_oneUserDelaysNoOther(t *testing.T) {
+func TestQueue_oneUserDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	s, url := startServer(t, time.Minute)
 	var all sync.WaitGroup
@@ -117,7 +113,7 @@ func TestHandler_oneUserDelaysNoOther(t *testing.T) {
 }
 
 // A body that does not arrive delays no other request.
-func TestHandler_slowSendersDelayNoOther(t *testing.T) {
+func TestQueue_slowSendersDelayNoOther(t *testing.T) {
 	t.Parallel()
 	s, url := startServer(t, time.Minute)
 	close(s.released)
@@ -142,7 +138,7 @@ func TestHandler_slowSendersDelayNoOther(t *testing.T) {
 }
 
 // A creation that waits too long is answered with 503 and Retry-After.
-func TestHandler_respondsWith503AfterATimeout(t *testing.T) {
+func TestQueue_respondsWith503AfterATimeout(t *testing.T) {
 	t.Parallel()
 	s, url := startServer(t, time.Nanosecond)
 	var first sync.WaitGroup

@@ -1,5 +1,5 @@
 // Package fairqueue implements fair queueing of requests by user, weighted by the size of their bodies.
-// [Handler] applies it to an HTTP server.
+// [Queue.Admit] and [Queue.Middleware] are layers of package server.
 package fairqueue
 
 import (
@@ -19,6 +19,9 @@ type Config struct {
 	Bytes int64
 	// Wait limits how long a request waits. Defaults to 5 seconds.
 	Wait time.Duration
+	// Streamed is the id of an operation that streams the bodies of its requests instead of holding them in memory.
+	// Admit and Middleware do not queue them. Empty by default.
+	Streamed string
 }
 
 // Overhead is added to the size of each request, in bytes.

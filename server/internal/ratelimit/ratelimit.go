@@ -119,26 +119,34 @@ func New(cfg Config) *Limiter {
 	return l
 }
 
-// Admit returns a [*server.Error] with 429, Retry-After and RateLimit headers if the user has exceeded the rate
-// limit for the operation. It can be used as the Admit function of [server.Config].
-func (l *Limiter) Admit(ctx context.Context, operationID string) error {
-	caller, ok := server.PrincipalFrom(ctx)
-	if !ok {
-		return nil
-	}
-	return l.admit(caller.UserID, classOf(operationID))
+// Admit responds with 429, Retry-After and RateLimit headers if the user has exceeded the rate limit for the
+// operation. It is for [server.Config].Admit.
+func (l *Limiter) Admit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if caller, ok := server.PrincipalFrom(r.Context()); ok {
+			if err := l.admit(caller.UserID, classOf(server.OperationID(r.Context()))); err != nil {
+				server.WriteProblem(w, r, err)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
-// AdmitPage is like Admit for requests that are not operations of the document. change reports whether the
-// request changes anything.
+// AdmitPage is like Admit for requests that are not operations of the document: it returns the response as a
+// [*server.Error]. change reports whether the request changes anything.
 func (l *Limiter) AdmitPage(userID string, change bool) error {
+	class := reads
 	if change {
-		return l.admit(userID, changes)
+		class = changes
 	}
-	return l.admit(userID, reads)
+	if err := l.admit(userID, class); err != nil {
+		return err
+	}
+	return nil
 }
 
-func (l *Limiter) admit(userID string, class class) error {
+func (l *Limiter) admit(userID string, class class) *server.Error {
 	wait := l.take(userID, class)
 	if wait == 0 {
 		return nil

@@ -241,7 +241,7 @@ func (lists) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.L
 
 // BenchmarkHandler measures the cost of admission for a request.
 func BenchmarkHandler(b *testing.B) {
-	for name, admit := range map[string]func(context.Context, string) error{
+	for name, admit := range map[string]func(http.Handler) http.Handler{
 		"without": nil, "with": New(Config{Rate: math.MaxInt32 / 2}).Admit,
 	} {
 		handler, err := server.New(lists{}, server.Config{Admit: admit, Authenticator: server.AuthenticatorFunc(
