@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -31,9 +32,7 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator) (h
 			"cookie": {"type": "apiKey", "in": "cookie", "name": "session"}, "tls": {"type": "mutualTLS"},
 			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"},
 			"digest": {"type": "http", "scheme": "digest"}}}}`), validate.Config{Lenient: func(*validate.DocumentError) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	router := newRouter(Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)}, validator)
 	for _, pattern := range []string{"GET /p", "POST /p"} {
 		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -118,9 +117,7 @@ func TestHandler_authenticatesByTheSecurityOfTheDocument(t *testing.T) {
 		{`[{}]`, "Authorization: Bearer bad", "/p", " false <nil>"},
 	} {
 		handler, err := serveSecured(t, test.security, testAuthenticator{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		request := httptest.NewRequest(http.MethodGet, test.target, http.NoBody)
 		for line := range strings.Lines(test.header) {
 			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
@@ -141,9 +138,7 @@ func TestHandler_authenticatesByTheSecurityOfTheDocument(t *testing.T) {
 func TestAuthentication_acceptsVerifiedClientCertificates(t *testing.T) {
 	t.Parallel()
 	handler, err := serveSecured(t, `[{"tls": []}]`, testAuthenticator{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request := httptest.NewRequest(http.MethodGet, "/p", http.NoBody)
 	for _, test := range []struct {
 		state  tls.ConnectionState
@@ -172,9 +167,7 @@ func TestAuthentication_runsBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
 	for _, security := range []string{`[{"query": []}, {"bearer": []}]`, `[{"basic": [], "cookie": []}]`, `[{}, {"bearer": []}]`, `[{"tls": []}]`} {
 		handler, err := serveSecured(t, security, testAuthenticator{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		request := httptest.NewRequest(http.MethodPost, "/p", unreadable{t})
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Authorization", "Bearer bad")
@@ -207,9 +200,7 @@ func TestCredential_formatsWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	credential := Credential{Scheme: "basic", Username: "hunter", Password: "hunter2", Token: "hunter3"}
 	encoded, err := json.Marshal(credential)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("json", "credential", credential)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("text", "credential", &credential)

@@ -24,9 +24,7 @@ const canary = "c4n4ry"
 func TestHandler_echoesNoSubmittedValue(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	handler, log := setup(t, server.Unimplemented{})
 	sent := 0
 	for path, item := range document.Paths.Map() {

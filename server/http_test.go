@@ -45,19 +45,13 @@ func TestHandler_documentsResponsesOfNetHTTP(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			conn, err := net.Dial("tcp", web.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer func() { _ = conn.Close() }()
-			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 			go func() { _, _ = io.WriteString(conn, test.request) }() // the server does not always read the whole request
 			method, _, _ := strings.Cut(test.request, " ")
 			response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			id, media := response.Header.Get("X-Request-Id"), response.Header.Get("Content-Type")
 			if response.StatusCode != test.status || (id == "") != test.below || (media != "application/problem+json") != test.below {
 				t.Errorf("status %d, request id %q, content type %q", response.StatusCode, id, media)

@@ -39,9 +39,7 @@ func (k keeper) CreateLipsync(ctx context.Context, request gen.CreateLipsyncRequ
 // BenchmarkManyMembers measures a body of maximum size with as many members as possible.
 func BenchmarkManyMembers(b *testing.B) {
 	handler, err := server.New(keeper{}, server.Config{Authenticator: tokens})
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	for name, body := range map[string]string{
 		"members":           manyMembers("1"),
 		"members of one":    `{"a":` + manyMembers("1") + `}`,
@@ -63,9 +61,7 @@ func BenchmarkManyMembers(b *testing.B) {
 			before := processorTime(b)
 			for b.Loop() {
 				request, err := http.NewRequest(http.MethodPost, path, io.NopCloser(bytes.NewReader([]byte(body))))
-				if err != nil {
-					b.Fatal(err)
-				}
+				check(b, err)
 				request.ContentLength = int64(len(body))
 				request.Header.Set("Content-Type", "application/json")
 				request.Header.Set("Authorization", "Bearer good")
@@ -81,8 +77,6 @@ func BenchmarkManyMembers(b *testing.B) {
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	check(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -80,9 +80,7 @@ func TestHandler_reportsNoFailureAfterADisconnect(t *testing.T) {
 			disconnect()
 		}()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.URL+details, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		request.Header.Set("Authorization", "Bearer good")
 		response, err := http.DefaultClient.Do(request)
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -22,9 +23,7 @@ func serveChecked(t *testing.T, check ResponseCheck, invalid *int, handler http.
 			"200": {"description": "D", "headers": {"X-Length": {"required": true, "schema": {"type": "integer"}}},
 				"content": {"video/*": {}, "text/event-stream": {}, "application/json": {"schema": {"type": "object"}}}},
 			"204": {"description": "D"}}}}}}`), validate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	operation, _ := validator.Operation("GET", "/p")
 	cfg := Config{
 		ValidateResponses: check, Logger: slog.New(slog.DiscardHandler), OnInvalidResponse: func(string) { *invalid++ },
@@ -37,13 +36,9 @@ func serveChecked(t *testing.T, check ResponseCheck, invalid *int, handler http.
 func get(t *testing.T, server *httptest.Server) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/p", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	response, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
@@ -109,9 +104,7 @@ func TestCheckResponses_rejectsInvalidResponses(t *testing.T) {
 			})
 			response := get(t, server)
 			body, err := io.ReadAll(response.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			want := c.status
 			if !c.ok && check == ResponsesEnforced {
 				want = http.StatusInternalServerError
@@ -149,9 +142,7 @@ func TestResponseWriters_supportResponseController(t *testing.T) {
 	t.Parallel()
 	validator, err := validate.Load([]byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {"get": {
 		"operationId": "get", "responses": {"200": {"description": "D", "content": {"video/*": {}, "application/json": {}}}}}}}}`), validate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	operation, _ := validator.Operation("GET", "/p")
 	cfg := Config{ValidateResponses: ResponsesEnforced, Logger: slog.New(slog.DiscardHandler)}
 	for contentType, passed := range map[string]int64{"video/mp4": 2, "application/json": 0} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -36,13 +37,9 @@ func TestRouter_findsTheOperation(t *testing.T) {
 		}
 	}
 	document, err := json.Marshal(map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "T", "version": "1"}, "paths": paths})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	validator, err := validate.Load(document, validate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	router := newRouter(Config{Logger: slog.New(slog.DiscardHandler), BasePath: "/base"}, validator)
 	got := ""
 	for _, pattern := range patterns {
@@ -60,9 +57,7 @@ func TestRouter_findsTheOperation(t *testing.T) {
 		})
 	}
 	handler, err := router.handler()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for request, want := range map[string]string{
 		"GET /base/plain":           "GET /base/plain",
 		"HEAD /base/plain":          "HEAD /base/plain",

@@ -13,9 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 )
+
+var check = harness.Check
 
 // service implements the operations that the tests call with its functions. All others are unimplemented.
 type service struct {
@@ -55,9 +58,7 @@ func setup(t *testing.T, implementation gen.StrictServerInterface, change ...fun
 		f(&cfg)
 	}
 	handler, err := server.New(implementation, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return handler, &log
 }
 
@@ -319,9 +320,7 @@ func TestHandler_logsOneLineForARequest(t *testing.T) {
 		t.Fatalf("%d lines: %s", len(lines), log)
 	}
 	var line map[string]any
-	if err := json.Unmarshal([]byte(lines[0]), &line); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(lines[0]), &line))
 	for key, want := range map[string]any{
 		"msg": "request", "request_id": "r-1", "method": "GET", "route": "/v1/avatars/avatar_details",
 		"status": 501.0, "user_id": "ada",
@@ -357,9 +356,7 @@ func TestHandler_abortsATruncatedResponse(t *testing.T) {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
 		response, err := server.Client().Post(server.URL+"/users/login", "application/json", strings.NewReader(`{"email":"a","password":"b"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, err = io.ReadAll(response.Body)
 		if closed := response.Body.Close(); closed != nil {
 			t.Error(closed)
@@ -408,14 +405,10 @@ func TestHandler_servesHEADWhereItServesGET(t *testing.T) {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+details, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	request.Header.Set("Authorization", "Bearer good")
 	response, err := server.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = response.Body.Close() }()
 	if body, err := io.ReadAll(response.Body); response.StatusCode != 200 || len(body) != 0 || err != nil {
 		t.Errorf("status %d, %d bytes, %v", response.StatusCode, len(body), err)

@@ -14,21 +14,20 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
+
+var check = harness.Check
 
 func TestTokens_acceptIssuedTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	token, err := tokens.Issue("ada", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if principal, err := tokens.Authenticate(t.Context(), token); err != nil || principal.UserID != "ada" {
 		t.Errorf("got %v, %v", principal, err)
 	}
@@ -42,13 +41,9 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	t.Parallel()
 	seed := auth.NewSeed()
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	others, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	foreign, _ := others.Issue("ada", time.Now())
 	token, _ := tokens.Issue("ada", time.Now())
 	claims := jwt.MapClaims{"iss": "avatarstudio", "sub": "ada", "exp": time.Now().Add(time.Hour).Unix()}
@@ -56,9 +51,7 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	symmetric, _ := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte("key"))
 	nobody, _ := tokens.Issue("", time.Now())
 	issued, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	signed := func(header, more map[string]any) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 			"iss": "avatarstudio", "sub": "ada", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
@@ -67,9 +60,7 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 		maps.Copy(token.Header, header)
 		maps.Copy(token.Claims.(jwt.MapClaims), more)
 		text, err := token.SignedString(ed25519.NewKeyFromSeed(seed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return text
 	}
 	if _, err := tokens.Authenticate(t.Context(), signed(nil, nil)); err != nil {
@@ -99,18 +90,14 @@ func TestTokens_rejectRevokedTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	before, _ := tokens.Issue("ada", now)
 	other, _ := tokens.Issue("bob", now)
 	after, _ := tokens.Issue("ada", now.Add(2*time.Second))
 	tokens.Revocations = &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
 		return map[string]time.Time{"ada": now.Add(time.Second)}, nil
 	}}
-	if err := tokens.Revocations.Load(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	check(t, tokens.Revocations.Load(t.Context(), now))
 	for token, want := range map[string]bool{before: false, other: true, after: true} {
 		if _, err := tokens.Authenticate(t.Context(), token); (err == nil) != want {
 			t.Errorf("a token is valid: %v, want %v", err == nil, want)
@@ -122,9 +109,7 @@ func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		token, _ := tokens.Issue("ada", time.Now())
 		answers := []error{nil, errors.New("down"), errors.New("down")}
 		read := 0
@@ -156,13 +141,9 @@ func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
 	revocations := &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
 		return map[string]time.Time{"ada": revoked}, nil
 	}}
-	if err := revocations.Load(t.Context(), revoked); err != nil {
-		t.Fatal(err)
-	}
+	check(t, revocations.Load(t.Context(), revoked))
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return revoked })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tokens.Revocations = revocations
 	for at, valid := range map[time.Time]bool{
 		revoked.Add(-time.Millisecond): false,
@@ -171,9 +152,7 @@ func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
 		revoked.Add(time.Millisecond):  true,
 	} {
 		token, err := tokens.Issue("ada", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if _, err := tokens.Authenticate(t.Context(), token); (err == nil) != valid {
 			t.Errorf("issued %v after the revocation: %v", at.Sub(revoked), err)
 		}

@@ -44,21 +44,15 @@ func TestTokens_canBeVerifiedWithThePublishedKeys(t *testing.T) {
 	t.Parallel()
 	// The key in RFC 8037, appendix A.
 	seed, err := base64.RawURLEncoding.DecodeString("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	keys := published(t, tokens)
 	if x := base64.RawURLEncoding.EncodeToString(keys["kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"]); x != "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" {
 		t.Errorf("the published key is %s of %v", x, keys)
 	}
 	token, err := tokens.Issue("ada", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_, err = jwt.Parse(token, func(token *jwt.Token) (any, error) { return keys[token.Header["kid"].(string)], nil },
 		jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithIssuer("avatarstudio"))
 	if err != nil {
@@ -77,9 +71,7 @@ func TestTokens_rotateKeys(t *testing.T) {
 	first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: now.Add(auth.KeyOverlap)}
 	open := func(keys ...auth.SigningKey) *auth.Tokens {
 		tokens, err := auth.NewTokens(keys, func() time.Time { return now })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return tokens
 	}
 	// Other daemons load the new key slightly earlier or later.
@@ -90,9 +82,7 @@ func TestTokens_rotateKeys(t *testing.T) {
 	}
 	issue := func(tokens *auth.Tokens) string {
 		token, err := tokens.Issue("ada", now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return token
 	}
 	if !valid(late, issue(early)) || len(published(t, early)) != 2 {
@@ -128,9 +118,7 @@ func TestTokens_reloadKeysAndKeepThemAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: time.Now()}
 		tokens, err := auth.NewTokens([]auth.SigningKey{first}, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		reads := 0
 		go tokens.RunKeys(ctx, func(context.Context) ([]auth.SigningKey, error) {

@@ -51,9 +51,7 @@ func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFu
 	}
 	var err error
 	s.sender, err = sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	b.Cleanup(s.sender.Close)
 	return s
 }
@@ -158,9 +156,7 @@ func measureLatency(b *testing.B, dsn string, waiting int) {
 			Webhook: studio.Registration{URL: s.receivers[i%len(s.receivers)].URL, Enabled: true},
 		})
 		committed := time.Now()
-		if err != nil {
-			b.Fatal(err)
-		}
+		check(b, err)
 		latencies = append(latencies, max((<-arrivals).Sub(committed), 0))
 		<-arrivals // the event of the rendering
 	}

@@ -45,9 +45,7 @@ func TestPostgres_restoresBreakersOfItsLanes(t *testing.T) {
 		const breakers = 64
 		for i := range breakers {
 			b := store.Breaker{Origin: fmt.Sprintf("https://%d.example.com", i), Until: time.Now().Add(time.Hour), Pause: time.Hour}
-			if err := s.db.SaveBreaker(s.t.Context(), b); err != nil {
-				s.t.Fatal(err)
-			}
+			check(s.t, s.db.SaveBreaker(s.t.Context(), b))
 		}
 		first, second := jobs.NewRunner(s.jobs()), jobs.NewRunner(s.jobs())
 		defer start(first)()

@@ -102,9 +102,7 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 			return n > 0
 		})
 		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
-		if err := remove(other, victim); err != nil {
-			s.t.Fatal(err)
-		}
+		check(s.t, remove(other, victim))
 		s.eventually("the daemon knows of the deletion", func() bool {
 			_, again := runner.Loaded(flow)
 			return again

@@ -227,9 +227,7 @@ func TestSQLite_recoveredReceiverGetsEveryEventGradually(t *testing.T) {
 		tries := 0
 		for i := range events {
 			next, err := s.db.NextDelivery(s.t.Context(), fmt.Sprintf("%s %d", url, i+1))
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			check(s.t, err)
 			tries += next.Tries
 		}
 		if tries != len(at) {
@@ -280,9 +278,7 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 		}
 		reasons := func(id string) (all []store.Reason) {
 			events, err := s.db.Events(s.t.Context(), store.EventFilter{SubjectID: id, State: store.Exhausted}, "", 10)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			check(s.t, err)
 			for _, event := range events {
 				all = append(all, event.Reason)
 			}
@@ -300,9 +296,7 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 		}
 
 		status = 200
-		if err := s.db.EnableEndpoint(s.t.Context(), s.user.ID, gone); err != nil {
-			s.t.Fatal(err)
-		}
+		check(s.t, s.db.EnableEndpoint(s.t.Context(), s.user.ID, gone))
 		if n, err := s.db.Replay(s.t.Context(), store.EventFilter{}, s.now()); n != 6 || err != nil {
 			s.t.Fatalf("%d events are replayed (%v), want 6", n, err)
 		}

@@ -134,9 +134,7 @@ func (s *fixture) workToTheEnd() map[string][]store.Event {
 	for range 100 {
 		s.work(96 * time.Hour)
 		events, err := s.db.Events(s.t.Context(), store.EventFilter{}, "", 1000)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check(s.t, err)
 		pending := false
 		for _, event := range slices.Backward(events) {
 			pending = pending || event.State == store.Pending

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -33,6 +34,8 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+var check = harness.Check
 
 // receiver is a Sender that records its messages. A test sets its answers.
 type receiver struct {
@@ -171,9 +174,7 @@ func (s *fixture) run(test func(s *fixture)) {
 func (s *fixture) open() {
 	s.t.Helper()
 	db, err := store.Open(s.t.Context(), s.dsn, store.Config{Daemon: true})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	s.db = db
 	cfg := studiotest.Config(db, s.now)
 	cfg.AutoConsent = func(studio.Subject) bool { return true }
@@ -221,18 +222,14 @@ func (s *fixture) createFor(url string) studio.Subject {
 	subject, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{
 		UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: url, Enabled: true},
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	return subject
 }
 
 func (s *fixture) status(id string) studio.Status {
 	s.t.Helper()
 	subject, err := s.db.Subject(s.t.Context(), id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	return subject.Status
 }
 
@@ -461,9 +458,7 @@ func TestSQLite_makesOneAttemptPerSubjectAtATime(t *testing.T) {
 func TestSQLite_recordsAnAttemptOnceTheDatabaseRecovers(t *testing.T) {
 	onSQLite(t, func(s *fixture) { // an SQLite trigger refuses the row
 		other, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check(s.t, err)
 		exec := func(statement string) {
 			if _, err := other.ExecContext(s.t.Context(), statement); err != nil {
 				s.t.Error(err)
@@ -531,9 +526,7 @@ func TestRunner_Run_signsWithEveryValidSecret(t *testing.T) {
 			s.t.Fatal(err)
 		}
 		secrets, err := s.studio.WebhookSecrets(s.t.Context(), s.user.ID)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check(s.t, err)
 		s.create()
 		s.work(time.Second)
 		var signed []string

@@ -12,16 +12,10 @@ func seed(t testing.TB, dsn, userID string, events int, urls ...string) {
 	db := studiotest.OpenSQL(t, dsn)
 	defer func() { _ = db.Close() }()
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, url := range urls {
 		backlog := studiotest.Backlog{UserID: userID, Prefix: url + " ", URL: url, Subjects: events, Events: 1}
-		if err := backlog.Insert(t.Context(), tx, dsn); err != nil {
-			t.Fatal(err)
-		}
+		check(t, backlog.Insert(t.Context(), tx, dsn))
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, tx.Commit())
 }

@@ -13,9 +13,7 @@ import (
 func TestLoad_rejectsAPipe(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "keys")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Mkfifo(pipe, 0o600))
 	if _, err := keyring.Load(pipe); err == nil { // opening it would block, because nothing writes to it
 		t.Error("no error")
 	}

@@ -8,8 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 )
+
+var check = harness.Check
 
 func TestKeyring_opensValuesInTheirPlaceOnly(t *testing.T) {
 	t.Parallel()
@@ -47,9 +50,7 @@ func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "studio.keys")
 	first := keyring.New()
-	if err := first.Create(path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, first.Create(path))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
 	}
@@ -57,13 +58,9 @@ func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 		t.Errorf("a file that there is: %v", err)
 	}
 	other, err := keyring.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	old := first.Seal("a secret", "here")
-	if err := first.Rotate(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, first.Rotate())
 	sealed := first.Seal("a secret", "here")
 	if ids := first.IDs(); len(ids) != 2 || !strings.HasPrefix(sealed, "sealed:1:"+ids[0]+":") || !strings.HasPrefix(old, "sealed:1:"+ids[1]+":") {
 		t.Errorf("the keys are %v", ids)
@@ -81,9 +78,7 @@ func TestKeyring_rotatesTheKeysOfAFile(t *testing.T) {
 func TestKeyring_concurrentRotationsLoseNoKey(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "studio.keys")
-	if err := keyring.New().Create(path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, keyring.New().Create(path))
 	const rotations = 20
 	sealed := make([]string, rotations)
 	var rotating sync.WaitGroup
@@ -102,9 +97,7 @@ func TestKeyring_concurrentRotationsLoseNoKey(t *testing.T) {
 	}
 	rotating.Wait()
 	keys, err := keyring.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if n := len(keys.IDs()); n != 1+rotations {
 		t.Errorf("the file has %d keys, want %d", n, 1+rotations)
 	}

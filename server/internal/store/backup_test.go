@@ -9,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -34,16 +33,14 @@ func TestBackup_restoresEveryRow(t *testing.T) {
 	dsn, backup := "sqlite:"+filepath.Join(directory, "studio.db"), filepath.Join(directory, "backup.db")
 	db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	check(t, err)
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	for i := range 5 {
-		_, err := db.CreateSubject(t.Context(), subject(fmt.Sprintf("before-%d", i), 2), studio.IdempotencyKey{})
-		check(t, err)
+		create(t, db, subject(fmt.Sprintf("before-%d", i), 2))
 	}
 	want := pendingEvents(t, db)
 	command := studiotest.Open(t, dsn) // as a command does while a daemon runs
 	check(t, command.Backup(t.Context(), backup))
-	_, err = db.CreateSubject(t.Context(), subject("after", 2), studio.IdempotencyKey{})
-	check(t, err)
+	create(t, db, subject("after", 2))
 	check(t, db.Close())
 
 	info, err := os.Stat(backup)
@@ -75,7 +72,7 @@ func TestBackup_isASnapshotDuringWrites(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	done := make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -122,7 +119,7 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 	directory := t.TempDir()
 	whole := filepath.Join(directory, "whole.db")
 	db := studiotest.Open(t, "sqlite:"+filepath.Join(directory, "studio.db"))
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	check(t, db.Backup(t.Context(), whole))
 	content, err := os.ReadFile(whole)
 	check(t, err)
@@ -170,22 +167,4 @@ func TestRestore_rejectsUnusableBackups(t *testing.T) {
 		file("gone.db-wal", []byte("the log of a database that was deleted"))
 		wantError(t, store.Restore(t.Context(), whole, "sqlite:"+log), fs.ErrExist)
 	})
-}
-
-// Opening a pipe as the database would block forever.
-func TestOpen_rejectsAPipe(t *testing.T) {
-	t.Parallel()
-	pipe := filepath.Join(t.TempDir(), "studio.db")
-	check(t, syscall.Mkfifo(pipe, 0o600))
-	opened := make(chan error, 1)
-	go func() {
-		_, err := store.Open(t.Context(), "sqlite:"+pipe, store.Config{})
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		wantError(t, err, store.ErrNoDatabase)
-	case <-time.After(30 * time.Second):
-		t.Fatal("it is waited for")
-	}
 }

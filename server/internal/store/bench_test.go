@@ -16,9 +16,7 @@ func BenchmarkCreateSubject(b *testing.B) {
 	for name, create := range studiotest.Databases() {
 		b.Run(name, func(b *testing.B) {
 			db := studiotest.Open(b, create(b))
-			if err := db.CreateUser(b.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}); err != nil {
-				b.Fatal(err)
-			}
+			check(b, db.CreateUser(b.Context(), user("ada")))
 			one := func(b *testing.B, keyed bool) {
 				id := uuid.NewString()
 				key := studio.IdempotencyKey{}
@@ -60,9 +58,7 @@ func BenchmarkDeliver(b *testing.B) {
 	for name, create := range studiotest.Databases() {
 		b.Run(name, func(b *testing.B) {
 			db := studiotest.Open(b, create(b))
-			if err := db.CreateUser(b.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}); err != nil {
-				b.Fatal(err)
-			}
+			check(b, db.CreateUser(b.Context(), user("ada")))
 			start := func(b *testing.B) (one func()) {
 				id := uuid.NewString()
 				if _, err := db.CreateSubject(b.Context(), subject(id, 0), studio.IdempotencyKey{}); err != nil {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func wantConsistent(t *testing.T, db *store.Store) {
@@ -27,12 +26,10 @@ func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			withUser(t, func(t *testing.T, db *store.Store) {
-				_, err := db.CreateSubject(t.Context(), subject("a", 2), studio.IdempotencyKey{})
-				check(t, err)
+				create(t, db, subject("a", 2))
 				attempt := store.Attempt{At: noon(), Duration: time.Second}
 				for range 2 {
-					next, err := db.NextDelivery(t.Context(), "a")
-					check(t, err)
+					next := nextDelivery(t, db, "a")
 					for _, outcome := range []store.Outcome{{State: store.Delivered}, late} {
 						check(t, recordAttempt(t.Context(), db, next.Event, attempt, outcome))
 						wantConsistent(t, db)
@@ -45,8 +42,7 @@ func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 						t.Errorf("event %d is %s after %d tries with %d attempts", event.Sequence, event.State, event.Tries, len(attempts))
 					}
 				}
-				due, err := db.NextDue(t.Context(), store.Deliver, 10)
-				check(t, err)
+				due := db.NextDue(t, store.DeliverAt)
 				if len(due) > 0 {
 					t.Errorf("due is %v, with no pending event", due)
 				}
@@ -59,18 +55,14 @@ func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 func TestStore_Record_ofAnEndedEventKeepsTheDueTimeOfTheNext(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		_, err := db.CreateSubject(t.Context(), subject("a", 2), studio.IdempotencyKey{})
-		check(t, err)
-		first, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		create(t, db, subject("a", 2))
+		first := nextDelivery(t, db, "a")
 		check(t, recordAttempt(t.Context(), db, first.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
-		second, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		second := nextDelivery(t, db, "a")
 		want := noon().Add(time.Hour)
 		check(t, recordAttempt(t.Context(), db, second.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: want}))
 		check(t, recordAttempt(t.Context(), db, first.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: noon()}))
-		next, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		next := nextDelivery(t, db, "a")
 		if next.Event.ID != second.Event.ID || !next.DueAt.Equal(want) {
 			t.Errorf("next is %s at %v, want %s at %v", next.Event.ID, next.DueAt, second.Event.ID, want)
 		}

@@ -54,8 +54,7 @@ func event(s *studio.Subject) {
 func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		_, err := db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
-		check(t, err)
+		create(t, db, subject("a", 0))
 		const total = 30
 		concurrently(repeat(total, func(int) {
 			_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
@@ -67,8 +66,7 @@ func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
 			}
 		})...)
 		for want := range int64(total) {
-			next, err := db.NextDelivery(t.Context(), "a")
-			check(t, err)
+			next := nextDelivery(t, db, "a")
 			if next.Event.Sequence != want+1 {
 				t.Fatalf("event %d has the sequence %d", want+1, next.Event.Sequence)
 			}
@@ -84,10 +82,9 @@ func TestStore_Record_keepsAConcurrentEventDue(t *testing.T) {
 		for i := range 2 * rounds {
 			id := fmt.Sprint(i)
 			s := subject(id, 1)
-			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-			check(t, err)
+			create(t, db, s)
 			recorded := make(chan error, 1)
-			_, err = db.UpdateSubject(t.Context(), id, func(changed *studio.Subject) error {
+			_, err := db.UpdateSubject(t.Context(), id, func(changed *studio.Subject) error {
 				go func() {
 					recorded <- recordAttempt(t.Context(), db, s.Events[0], store.Attempt{At: noon()}, store.Outcome{State: store.Delivered})
 				}()
@@ -101,8 +98,7 @@ func TestStore_Record_keepsAConcurrentEventDue(t *testing.T) {
 			})
 			check(t, err)
 			check(t, <-recorded)
-			due, err := db.NextDue(t.Context(), store.Deliver, 1000)
-			check(t, err)
+			due := db.NextDue(t, store.DeliverAt)
 			if !slices.ContainsFunc(due, func(d store.Due) bool { return d.SubjectID == id }) {
 				t.Fatal("the second event is not due")
 			}

@@ -40,9 +40,8 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 			_, err = db.NextDelivery(t.Context(), id)
 			wantError(t, err, studio.ErrNotFound)
 		}
-		for _, work := range []store.Work{store.Render, store.Deliver} {
-			due, err := db.NextDue(t.Context(), work, 10)
-			check(t, err)
+		for _, work := range []string{store.RenderAt, store.DeliverAt} {
+			due := db.NextDue(t, work)
 			if len(due) != 1 || due[0].SubjectID != "b" {
 				t.Errorf("%s is due for %+v, want b alone", work, due)
 			}
@@ -77,13 +76,11 @@ func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 2))
-		next, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		next := nextDelivery(t, db, "a")
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
 		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon(), Status: 500},
 			store.Outcome{State: store.Pending, RetryAt: noon().Add(time.Minute)}))
-		due, err := db.NextDue(t.Context(), store.Deliver, 10)
-		check(t, err)
+		due := db.NextDue(t, store.DeliverAt)
 		attempts, err := db.Attempts(t.Context(), next.Event.ID)
 		check(t, err)
 		if len(due) != 0 || len(attempts) != 1 {

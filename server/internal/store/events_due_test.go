@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // testFlow returns the flow of the user ada to an origin.
@@ -22,11 +21,9 @@ func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
 			s := subject(fmt.Sprint(i), 1)
 			s.WebhookURL = testFlow(origin).Origin + "/hooks"
 			s.Events[0].CreatedAt = noon().Add(time.Duration(-i) * time.Hour)
-			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-			check(t, err)
+			create(t, db, s)
 		}
-		next, err := db.NextDelivery(t.Context(), "3")
-		check(t, err)
+		next := nextDelivery(t, db, "3")
 		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
 		flows, err := db.DueFlows(t.Context(), nil)
 		check(t, err)
@@ -53,8 +50,7 @@ func TestStore_Deliveries_returnsTheFirstEventOfEachSubject(t *testing.T) {
 			s := subject(fmt.Sprint(i), 2)
 			s.WebhookURL = testFlow(i%2).Origin + "/hooks"
 			s.Events[0].CreatedAt = noon().Add(time.Duration(-i) * time.Hour)
-			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-			check(t, err)
+			create(t, db, s)
 		}
 		got, err := db.Deliveries(t.Context(), []store.DeliveryQuery{{Flow: testFlow(0), Limit: 5}, {Flow: testFlow(2), Limit: 5}, {Flow: testFlow(1), Limit: 1}})
 		check(t, err)

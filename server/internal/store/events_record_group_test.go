@@ -6,20 +6,16 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // Concurrent records, more than fit into a group, are written once each. A record that cannot be written does
 // not affect the others.
 func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	withUser(t, func(t *testing.T, db *store.Store) {
 		const n = 200
 		for i := range n {
-			_, err := db.CreateSubject(t.Context(), subject(fmt.Sprint("subject ", i), 1), studio.IdempotencyKey{})
-			check(t, err)
+			create(t, db, subject(fmt.Sprint("subject ", i), 1))
 		}
 		var recording sync.WaitGroup
 		for i := range n {

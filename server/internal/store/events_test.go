@@ -12,18 +12,22 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// finish records an attempt at noon for the next event of a subject.
-func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outcome) {
+func nextDelivery(t *testing.T, db *store.Store, subjectID string) store.Delivery {
 	t.Helper()
 	next, err := db.NextDelivery(t.Context(), subjectID)
 	check(t, err)
-	check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, outcome))
+	return next
+}
+
+// finish records an attempt at noon for the next event of a subject.
+func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outcome) {
+	t.Helper()
+	check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, subjectID).Event, store.Attempt{At: noon()}, outcome))
 }
 
 func create(t *testing.T, db studio.Store, s studio.Subject) {
 	t.Helper()
-	_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-	check(t, err)
+	check(t, createError(t, db, s))
 }
 
 func ids(events []store.Event) (all []string) {
@@ -105,8 +109,7 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 			t.Errorf("due flows are %v", flows)
 		}
 		for _, want := range []string{"a-1", "a-3", "a-4"} {
-			next, err := db.NextDelivery(t.Context(), "a")
-			check(t, err)
+			next := nextDelivery(t, db, "a")
 			if next.Event.ID != want || next.Tries != 0 || next.DueAt.After(hour) {
 				t.Errorf("next is %+v, want %s", next, want)
 			}
@@ -137,8 +140,7 @@ func TestStore_Replay_appliesTheFilterInBatches(t *testing.T) {
 			create(t, db, s)
 			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), store.ReasonOff))
 		}
-		due, err := db.NextDue(t.Context(), store.Deliver, 100)
-		check(t, err)
+		due := db.NextDue(t, store.DeliverAt)
 		if len(due) != 0 {
 			t.Errorf("%d subjects are due after their events were exhausted", len(due))
 		}
@@ -180,8 +182,7 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 			t.Helper()
 			var got []string
 			for _, id := range []string{"b", "c", "d"} {
-				next, err := db.NextDelivery(t.Context(), id)
-				check(t, err)
+				next := nextDelivery(t, db, id)
 				if next.Origin != "https://hooks.example.com" {
 					t.Errorf("the origin is %s", next.Origin)
 				}
@@ -207,15 +208,13 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		if diff := cmp.Diff(want, endpoints); diff != "" {
 			t.Errorf("endpoints (-want +got):\n%s", diff)
 		}
-		next, err := db.NextDelivery(t.Context(), "e")
-		check(t, err)
+		next := nextDelivery(t, db, "e")
 		if !next.URLDisabled {
 			t.Error("a new registration of the URL enables it")
 		}
 		wantError(t, db.EnableEndpoint(t.Context(), "bob", "https://hooks.example.com/"), studio.ErrNotFound)
 		check(t, db.EnableEndpoint(t.Context(), "ada", "https://hooks.example.com/"))
-		next, err = db.NextDelivery(t.Context(), "e")
-		check(t, err)
+		next = nextDelivery(t, db, "e")
 		if next.URLDisabled {
 			t.Error("an enabled URL is off")
 		}

@@ -65,8 +65,7 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 // An event has the title and the state of its subject, its latest attempt, and the time of the next one.
 func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	withUser(t, func(t *testing.T, db *store.Store) {
 		s := subject("s", 2)
 		s.Title = new("Greeting")
 		create(t, db, s)
@@ -103,8 +102,7 @@ func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
 // Each URL is listed once, with its switch-off reason, its circuit breaker and its latest attempt.
 func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	withUser(t, func(t *testing.T, db *store.Store) {
 		for i := range 20 {
 			s := subject(fmt.Sprintf("s%02d", i), 1)
 			s.WebhookURL = fmt.Sprintf("https://hooks%d.example.com/", i%4)

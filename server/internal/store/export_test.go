@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -48,14 +49,10 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 	var connections []*sql.Conn
 	for range db.Stats().MaxOpenConnections {
 		connection, err := db.Conn(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		connections = append(connections, connection)
 		var value string
-		if err := connection.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&value); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, connection.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&value))
 		values = append(values, value)
 	}
 	for _, connection := range connections {
@@ -70,17 +67,13 @@ func (s *Store) Pragma(t *testing.T, pool, name string) []string {
 func (s *Store) SetBusyTimeout(t *testing.T, d time.Duration) {
 	t.Helper()
 	_, err := s.engine.(*sqlite).writer.ExecContext(t.Context(), fmt.Sprintf("PRAGMA busy_timeout(%d)", d.Milliseconds()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 }
 
 // Setting returns a setting of PostgreSQL on a connection of the pool.
 func (s *Store) Setting(t *testing.T, name string) (value string) {
 	t.Helper()
-	if err := queryRow(t.Context(), s.engine, []any{&value}, `SELECT current_setting($1)`, name); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, queryRow(t.Context(), s.engine, []any{&value}, `SELECT current_setting($1)`, name))
 	return value
 }
 
@@ -90,14 +83,10 @@ func (s *Store) MaxConnections() int { return int(s.postgres.pool.Config().MaxCo
 // Texts returns the values of a query with one column.
 func (s *Store) Texts(t *testing.T, query string) (all []string) {
 	t.Helper()
-	err := s.engine.query(t.Context(), func(scan func(...any) error) error {
-		var value []byte
-		err := scan(&value)
+	values, err := queryRows(t.Context(), s.engine, oneColumn[[]byte], query)
+	harness.Check(t, err)
+	for _, value := range values {
 		all = append(all, string(value))
-		return err
-	}, query)
-	if err != nil {
-		t.Fatal(err)
 	}
 	return all
 }
@@ -113,9 +102,7 @@ func (s *Store) Exec(t testing.TB, statements ...string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 }
 
 // Explain makes the store call seen with the plan of each query before the query runs.
@@ -249,17 +236,19 @@ type Due struct {
 	At        time.Time
 }
 
-// NextDue returns up to limit subjects with pending work of a kind, the earliest due first.
-func (s *Store) NextDue(ctx context.Context, work Work, limit int) ([]Due, error) {
-	column := string(work) + "_at"
-	var all []Due
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var due Due
-		err := scan(&due.SubjectID, instant{&due.At})
-		all = append(all, due)
-		return err
-	}, fmt.Sprintf(`SELECT id, %s FROM subjects WHERE %[1]s IS NOT NULL ORDER BY %[1]s LIMIT $1`, column), limit)
-	return all, err
+// Due times of subjects, as columns.
+const (
+	RenderAt  = "render_at"
+	DeliverAt = "deliver_at"
+)
+
+// NextDue returns the subjects with a due time, the earliest first.
+func (s *Store) NextDue(t *testing.T, column string) []Due {
+	t.Helper()
+	all, err := queryRows(t.Context(), s.engine, func(d *Due) []any { return []any{&d.SubjectID, instant{&d.At}} },
+		fmt.Sprintf(`SELECT id, %s FROM subjects WHERE %[1]s IS NOT NULL ORDER BY %[1]s`, column))
+	harness.Check(t, err)
+	return all
 }
 
 // ClaimRendering claims one rendering. It returns "" if none is due.

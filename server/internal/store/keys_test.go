@@ -19,9 +19,7 @@ import (
 func openWith(t *testing.T, dsn string, keys *keyring.Keyring) *store.Store {
 	t.Helper()
 	db, err := store.Open(t.Context(), dsn, store.Config{Keys: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -43,9 +41,7 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 		service := studio.New(studiotest.Config(plain, time.Now))
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		add := func(db *store.Store, secret string) {
-			if err := db.AddWebhookSecret(t.Context(), user.ID, secret, now, now.Add(time.Hour), 100); err != nil {
-				t.Fatal(err)
-			}
+			check(t, db.AddWebhookSecret(t.Context(), user.ID, secret, now, now.Add(time.Hour), 100))
 		}
 		const first, second = "whsec_the-first-of-all", "whsec_the-second-of-them"
 		add(plain, first)
@@ -53,9 +49,7 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys := keyring.New()
-		if err := keys.Create(t.TempDir() + "/studio.keys"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, keys.Create(t.TempDir()+"/studio.keys"))
 		sealed := openWith(t, dsn, keys)
 		if n, err := sealed.Seal(t.Context(), false); n != 2 || err != nil {
 			t.Errorf("%d are sealed, %v", n, err)
@@ -93,9 +87,7 @@ func TestStore_Seal_encryptsKeysAndSecrets(t *testing.T) {
 				t.Errorf("with %s: %v, %v", name, err, keyErr)
 			}
 		}
-		if err := keys.Rotate(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, keys.Rotate())
 		if n, err := sealed.Seal(t.Context(), false); n != 0 || err != nil {
 			t.Errorf("%d are sealed that were, %v", n, err)
 		}

@@ -103,7 +103,7 @@ func TestPostgres_Listen_endsStatementsIfTheServerHangs(t *testing.T) {
 	t.Parallel()
 	proxy := studiotest.NewProxy(t, studiotest.NewPostgres(t))
 	db := studiotest.Open(t, proxy.DSN)
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	create(t, db, subject("a", 0))
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {

@@ -40,11 +40,10 @@ func TestPostgres_processesSeeEachOthersWrites(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	first, second := studiotest.Open(t, dsn), studiotest.Open(t, dsn)
-	check(t, first.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, first.CreateUser(t.Context(), user("ada")))
 	_, err := first.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
 	check(t, err)
-	due, err := second.NextDue(t.Context(), store.Deliver, 10)
-	check(t, err)
+	due := second.NextDue(t, store.DeliverAt)
 	if len(due) != 1 {
 		t.Errorf("%d subjects are due, want 1", len(due))
 	}
@@ -81,7 +80,7 @@ func TestPostgres_returnsErrBusyOnALockTimeout(t *testing.T) {
 			studiotest.Open(t, dsn)
 			db := studiotest.Open(t, dsn+limit)
 			end := lock(t, connect(t, dsn), "users", "ACCESS EXCLUSIVE")
-			ada := studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}
+			ada := user("ada")
 			wantError(t, db.CreateUser(t.Context(), ada), studio.ErrBusy)
 			_, err := db.UserByEmail(t.Context(), ada.Email)
 			wantError(t, err, studio.ErrBusy)
@@ -97,9 +96,8 @@ func TestPostgres_returnsErrBusyWithoutAFreeConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
-		_, err = db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
-		check(t, err)
+		check(t, db.CreateUser(t.Context(), user("ada")))
+		create(t, db, subject("a", 0))
 		_, err = db.UpdateSubject(t.Context(), "a", func(*studio.Subject) error {
 			began := time.Now()
 			_, read := db.Subject(t.Context(), "a")
@@ -147,9 +145,7 @@ func TestPostgres_retriesAfterADeadlock(t *testing.T) {
 // An expired key that is used again during Prune is not deleted.
 func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
 	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	db := studiotest.Open(t, dsn)
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	db, dsn := newPostgres(t)
 	key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon()}
 	_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
 	check(t, err)
@@ -174,9 +170,7 @@ func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
 // An event that another process adds to a subject while its user is deleted ends like the others.
 func TestPostgres_DeleteUser_endsAConcurrentEvent(t *testing.T) {
 	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	db := studiotest.Open(t, dsn)
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	db, dsn := newPostgres(t)
 	create(t, db, subject("a", 1))
 	beside := connect(t, dsn)
 	tx, err := beside.Begin(t.Context())
@@ -213,9 +207,7 @@ func awaitLock(t *testing.T, connection, holder *pgx.Conn) {
 // that the other one created.
 func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testing.T) {
 	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	db := studiotest.Open(t, dsn)
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	db, dsn := newPostgres(t)
 	create := func(id string) (studio.Subject, error) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon().Add(-time.Hour)}
 		return db.CreateSubject(t.Context(), subject(id, 1), key)
@@ -283,7 +275,7 @@ func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewPostgres(t)
 	db := studiotest.Open(t, dsn+"&lock_timeout=30s")
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	create(t, db, subject("locked", 1))
 	create(t, db, subject("free", 1))
 	update := func(id string) error {
@@ -322,7 +314,7 @@ func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
 func TestPostgres_aClockThatIsAheadDelaysNoWork(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewPostgres(t))
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	ahead := time.Now().Add(time.Hour)
 	created, updated := subject("created", 1), subject("updated", 0)
 	created.RenderAt, updated.RenderAt, created.Events[0].CreatedAt = ahead, ahead, ahead
@@ -334,9 +326,8 @@ func TestPostgres_aClockThatIsAheadDelaysNoWork(t *testing.T) {
 		return nil
 	})
 	check(t, err)
-	for _, work := range []store.Work{store.Render, store.Deliver} {
-		due, err := db.NextDue(t.Context(), work, 10)
-		check(t, err)
+	for _, work := range []string{store.RenderAt, store.DeliverAt} {
+		due := db.NextDue(t, work)
 		if len(due) != 2 || due[1].At.After(time.Now()) {
 			t.Errorf("%s is due at %v", work, due)
 		}

@@ -18,8 +18,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		for i := range 3 {
 			s := subject(fmt.Sprint(i), 0)
 			s.UserID, s.RenderAt = "ada", noon()
-			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-			check(t, err)
+			create(t, db, s)
 		}
 		_, err := db.ClaimRenderings(t.Context(), "one", noon(), 2)
 		check(t, err)

@@ -25,8 +25,7 @@ func addDue(t *testing.T, db *store.Store, users map[string]int) {
 		for i := range n {
 			added := subject(fmt.Sprintf("%s-%03d", user, i), 0)
 			added.UserID, added.RenderAt = user, noon()
-			_, err := db.CreateSubject(t.Context(), added, studio.IdempotencyKey{})
-			check(t, err)
+			create(t, db, added)
 		}
 	}
 }

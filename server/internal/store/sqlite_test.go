@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestSQLite_allowsOneDaemon(t *testing.T) {
 	_, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
 	wantError(t, err, store.ErrInUse)
 	command := studiotest.Open(t, dsn) // a command may use the database at the same time
-	check(t, command.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, command.CreateUser(t.Context(), user("ada")))
 	if _, err := daemon.UserByEmail(t.Context(), "ada@example.com"); err != nil {
 		t.Errorf("the daemon does not see what the command did: %v", err)
 	}
@@ -61,7 +62,7 @@ func TestSQLite_returnsErrBusyOnALock(t *testing.T) {
 	defer func() { check(t, other.Close()) }()
 	tx, err := other.BeginTx(t.Context(), nil)
 	check(t, err)
-	err = db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()})
+	err = db.CreateUser(t.Context(), user("ada"))
 	wantError(t, err, studio.ErrBusy)
 	check(t, tx.Rollback())
 }
@@ -72,7 +73,7 @@ func TestSQLite_acceptsAnyFileName(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		db, err := store.Open(t.Context(), "sqlite:"+path, store.Config{})
 		check(t, err)
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		check(t, db.CreateUser(t.Context(), user("ada")))
 		check(t, db.Close())
 		info, err := os.Stat(path)
 		if err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
@@ -83,10 +84,11 @@ func TestSQLite_acceptsAnyFileName(t *testing.T) {
 
 func TestSQLite_rejectsOtherFiles(t *testing.T) {
 	t.Parallel()
-	text := filepath.Join(t.TempDir(), "text.db")
+	text, pipe := filepath.Join(t.TempDir(), "text.db"), filepath.Join(t.TempDir(), "pipe.db")
+	check(t, syscall.Mkfifo(pipe, 0o600)) // opening it would block
 	check(t, os.WriteFile(text, []byte("this is not a database, it is a text of more than a hundred bytes, and it must stay as it is whatever happens"), 0o600))
 	for _, dsn := range []string{
-		"", "sqlite:", "studio.db", "mysql://localhost/studio", "sqlite:" + text, "sqlite:" + t.TempDir(), "sqlite:/dev/null/studio.db",
+		"", "sqlite:", "studio.db", "mysql://localhost/studio", "sqlite:" + text, "sqlite:" + t.TempDir(), "sqlite:/dev/null/studio.db", "sqlite:" + pipe,
 	} {
 		if db, err := store.Open(t.Context(), dsn, store.Config{}); err == nil {
 			t.Errorf("%q is taken for a database", dsn)

@@ -84,7 +84,7 @@ func TestSQLite_ChangedElsewhere_seesWritesOfOtherProcesses(t *testing.T) {
 	_, err := db.ChangedElsewhere(t.Context())
 	check(t, err)
 	want(false, "nothing")
-	check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+	check(t, db.CreateUser(t.Context(), user("ada")))
 	want(false, "an own write")
 	check(t, other.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
 	want(true, "a write of another")

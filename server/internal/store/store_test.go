@@ -33,20 +33,33 @@ func wantError(t *testing.T, got, want error) {
 	}
 }
 
+func user(id string) studio.User {
+	return studio.User{ID: id, Email: id + "@example.com", CreatedAt: noon()}
+}
+
 // withUser runs a test on each database, with a user named ada.
 func withUser(t *testing.T, test func(t *testing.T, db *store.Store)) {
 	t.Helper()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		check(t, db.CreateUser(t.Context(), user("ada")))
 		test(t, db)
 	})
+}
+
+// newPostgres opens a PostgreSQL database with a user named ada.
+func newPostgres(t *testing.T) (db *store.Store, dsn string) {
+	t.Helper()
+	dsn = studiotest.NewPostgres(t)
+	db = studiotest.Open(t, dsn)
+	check(t, db.CreateUser(t.Context(), user("ada")))
+	return db, dsn
 }
 
 // withUserInEachStore runs a test like withUser, and on a store in memory, too.
 func withUserInEachStore(t *testing.T, test func(t *testing.T, db studio.Store)) {
 	t.Helper()
 	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		check(t, db.CreateUser(t.Context(), user("ada")))
 		test(t, db)
 	})
 }
@@ -104,7 +117,7 @@ func TestOpen_ofAnEarlierVersion(t *testing.T) {
 		}
 		previous, _, err := open(store.Config{})
 		check(t, err)
-		check(t, previous.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
+		check(t, previous.CreateUser(t.Context(), user("ada")))
 		next := store.Config{}.WithMigration(`ALTER TABLE subjects ADD COLUMN next TEXT NOT NULL DEFAULT 'new';
 			ALTER TABLE events ADD COLUMN next TEXT NOT NULL DEFAULT 'new'; UPDATE compatibility SET oldest = version, version = 9999;`)
 		for _, migrates := range []bool{true, false} {
@@ -182,8 +195,7 @@ func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
 func TestStore_UpdateSubject_isAtomic(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		_, err := db.CreateSubject(t.Context(), subject("a", 0), studio.IdempotencyKey{})
-		check(t, err)
+		create(t, db, subject("a", 0))
 		change := func(end error) func(*studio.Subject) error {
 			return func(s *studio.Subject) error {
 				s.Status, s.FailureReason, s.RenderAt, s.Sequence = studio.Failed, "No face.", time.Time{}, 1
@@ -192,7 +204,7 @@ func TestStore_UpdateSubject_isAtomic(t *testing.T) {
 			}
 		}
 		stop := errors.New("stop")
-		_, err = db.UpdateSubject(t.Context(), "a", change(stop))
+		_, err := db.UpdateSubject(t.Context(), "a", change(stop))
 		wantError(t, err, stop)
 		got, err := db.Subject(t.Context(), "a")
 		check(t, err)
@@ -209,8 +221,7 @@ func TestStore_UpdateSubject_isAtomic(t *testing.T) {
 		if got.Status != studio.Failed || got.FailureReason != "No face." || !got.RenderAt.IsZero() || got.Sequence != 1 {
 			t.Errorf("got %+v", got)
 		}
-		next, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		next := nextDelivery(t, db, "a")
 		if next.Event.ID != "a-1" || next.URL != "https://hooks.example.com/" || next.UserID != "ada" || !next.DueAt.IsZero() {
 			t.Errorf("got %+v", next)
 		}
@@ -222,12 +233,10 @@ func TestStore_UpdateSubject_isAtomic(t *testing.T) {
 func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		_, err := db.CreateSubject(t.Context(), subject("a", 3), studio.IdempotencyKey{})
-		check(t, err)
+		create(t, db, subject("a", 3))
 		record := func(number int, state store.EventState, retryAt time.Time) {
 			t.Helper()
-			next, err := db.NextDelivery(t.Context(), "a")
-			check(t, err)
+			next := nextDelivery(t, db, "a")
 			if next.Tries != number-1 {
 				t.Errorf("event %s has had %d tries, want %d", next.Event.ID, next.Tries, number-1)
 			}
@@ -237,12 +246,10 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 		}
 		due := func(want ...string) {
 			t.Helper()
-			all, err := db.NextDue(t.Context(), store.Deliver, 10)
-			check(t, err)
+			all := db.NextDue(t, store.DeliverAt)
 			var got []string
 			for _, due := range all {
-				next, err := db.NextDelivery(t.Context(), due.SubjectID)
-				check(t, err)
+				next := nextDelivery(t, db, due.SubjectID)
 				got = append(got, next.Event.ID+" in "+due.At.Sub(noon()).String())
 			}
 			if !slices.Equal(got, want) {
@@ -270,39 +277,18 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 func TestStore_UpdateSubject_keepsTheDueTimeOfAPendingRetry(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
-		check(t, err)
-		next, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		create(t, db, subject("a", 1))
+		next := nextDelivery(t, db, "a")
 		retry := noon().Add(time.Hour)
 		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: retry}))
-		_, err = db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
+		_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
 			s.Events, s.Sequence = subject("a", 2).Events[1:], 2
 			return nil
 		})
 		check(t, err)
-		all, err := db.NextDue(t.Context(), store.Deliver, 10)
-		check(t, err)
+		all := db.NextDue(t, store.DeliverAt)
 		if len(all) != 1 || !all[0].At.Equal(retry) {
 			t.Errorf("due is %v, want the time of the first event", all)
-		}
-	})
-}
-
-func TestStore_NextDue_returnsTheEarliestFirst(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		for i, wait := range []time.Duration{3, 1, 2} {
-			s := subject(fmt.Sprint(i), 0)
-			s.RenderAt = noon().Add(wait * time.Hour)
-			_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-			check(t, err)
-		}
-		all, err := db.NextDue(t.Context(), store.Render, 2)
-		check(t, err)
-		want := []store.Due{{SubjectID: "1", At: noon().Add(time.Hour)}, {SubjectID: "2", At: noon().Add(2 * time.Hour)}}
-		if diff := cmp.Diff(want, all); diff != "" {
-			t.Errorf("due (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -315,67 +301,12 @@ func TestStore_RenderDue_signalsAfterTheCommit(t *testing.T) {
 			t.Error("a new user is signaled as work")
 		default:
 		}
-		_, err := db.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
-		check(t, err)
+		create(t, db, subject("a", 1))
 		select {
 		case <-db.RenderDue():
 		default:
 			t.Error("a subject that is due to be rendered is not signaled")
 		}
-	})
-}
-
-// Concurrent creations with the same key all return the same subject, immediately or after a retry.
-func TestStore_CreateSubject_returnsOneSubjectForAKey(t *testing.T) {
-	t.Parallel()
-	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
-		ids := make([]string, 20)
-		var group sync.WaitGroup
-		for i := range ids {
-			group.Go(func() {
-				key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon().Add(-time.Hour)}
-				for {
-					created, err := db.CreateSubject(t.Context(), subject(fmt.Sprint(i), 1), key)
-					if errors.Is(err, studio.ErrKeyInUse) {
-						continue
-					}
-					if err != nil {
-						t.Error(err)
-					}
-					ids[i] = created.ID
-					return
-				}
-			})
-		}
-		group.Wait()
-		if slices.Sort(ids); ids[0] != ids[len(ids)-1] {
-			t.Errorf("the key created %v", slices.Compact(ids))
-		}
-		all, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, studio.Position{}, 100)
-		check(t, err)
-		if len(all) != 1 {
-			t.Errorf("%d subjects, want 1", len(all))
-		}
-	})
-}
-
-// A write does not fail because of concurrent writes.
-func TestStore_concurrentWritesSucceed(t *testing.T) {
-	t.Parallel()
-	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
-		var group sync.WaitGroup
-		for i := range 50 {
-			group.Go(func() {
-				id := fmt.Sprint(i)
-				if _, err := db.CreateSubject(t.Context(), subject(id, 1), studio.IdempotencyKey{}); err != nil {
-					t.Error(err)
-				}
-				if _, err := db.Subject(t.Context(), id); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		group.Wait()
 	})
 }
 
@@ -396,20 +327,6 @@ func TestStore_Key_isCreatedOnce(t *testing.T) {
 		group.Wait()
 		if slices.Sort(keys); keys[0] != keys[9] || keys[0] == "" {
 			t.Errorf("keys are %v", slices.Compact(keys))
-		}
-	})
-}
-
-func TestStore_Empty_isFalseWithAUser(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		empty, err := db.Empty(t.Context())
-		check(t, err)
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "ada", Email: "ada@example.com", CreatedAt: noon()}))
-		after, err := db.Empty(t.Context())
-		check(t, err)
-		if !empty || after {
-			t.Errorf("empty before: %v, after: %v", empty, after)
 		}
 	})
 }
@@ -438,8 +355,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon().Add(-time.Hour)}
 		_, err := db.CreateSubject(t.Context(), subject("a", 2), key)
 		check(t, err)
-		next, err := db.NextDelivery(t.Context(), "a")
-		check(t, err)
+		next := nextDelivery(t, db, "a")
 		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), 10))

@@ -23,8 +23,7 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		check(t, db.SetRole(t.Context(), "u03", studio.Operator))
 		s := subject("s1", 0)
 		s.UserID, s.RenderAt = "u03", noon()
-		_, err = db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
-		check(t, err)
+		create(t, db, s)
 		var seen []string
 		for below := ""; ; below = seen[len(seen)-1] {
 			page, err := db.Users(t.Context(), store.UserFilter{}, below, 5)
