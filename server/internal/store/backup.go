@@ -44,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 // writeInto writes a whole database to a new file.
 func writeInto(ctx context.Context, db *sql.DB, path string) (err error) {
 	partial := path + ".partial"
-	if err := createNew(partial); err != nil {
+	if err := createPrivate(partial, os.O_EXCL); err != nil {
 		return err
 	}
 	defer func() {
@@ -137,15 +137,6 @@ func verifyBackup(ctx context.Context, db *sql.DB) error {
 		err = ErrNewer
 	}
 	return err
-}
-
-// createNew creates an empty file that only its owner can read. It returns fs.ErrExist if the file exists.
-func createNew(path string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	return file.Close()
 }
 
 // renameDurably renames a complete file, and syncs the file and its directory so that the name survives a

@@ -15,16 +15,14 @@ type Breaker struct {
 
 // SaveBreaker stores a breaker. It replaces an earlier one of the same origin.
 func (s *Store) SaveBreaker(ctx context.Context, b Breaker) error {
-	_, err := s.exec(ctx, `INSERT INTO breakers (origin, until, pause) VALUES ($1, $2, $3)
+	return s.exec(ctx, `INSERT INTO breakers (origin, until, pause) VALUES ($1, $2, $3)
 		ON CONFLICT (origin) DO UPDATE SET until = excluded.until, pause = excluded.pause`,
 		b.Origin, micros(b.Until), b.Pause.Microseconds())
-	return err
 }
 
 // ForgetBreaker deletes the breaker of an origin, after it has closed.
 func (s *Store) ForgetBreaker(ctx context.Context, origin string) error {
-	_, err := s.exec(ctx, `DELETE FROM breakers WHERE origin = $1`, origin)
-	return err
+	return s.exec(ctx, `DELETE FROM breakers WHERE origin = $1`, origin)
 }
 
 // Breakers returns all stored breakers, including those whose pause is over.

@@ -38,13 +38,7 @@ func (s *Store) DeleteSubject(
 		if err != nil || !deleted.IsZero() {
 			return err
 		}
-		err = tx.execAll(ctx, []statement{
-			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
-				rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL WHERE (id = $1 OR avatar_id = $1) AND deleted_at IS NULL`, []any{id, micros(now)}},
-			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
-				AND subject_id IN (SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1)`, []any{id, micros(now), string(ReasonDeleted)}},
-		})
-		if err != nil {
+		if err := tx.execAll(ctx, eraseSubjects(`(id = $1 OR avatar_id = $1)`, id, now, ``)); err != nil {
 			return err
 		}
 		erased.Uploads, err = deleteUploads(ctx, tx, userID, uploads)
@@ -54,6 +48,20 @@ func (s *Store) DeleteSubject(
 		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return erased, err
+}
+
+// eraseSubjects returns the statements that erase the subjects that match a condition on $1, and then end their events,
+// so that no concurrent update adds another event. set sets further columns.
+func eraseSubjects(condition, value string, now time.Time, set string) []statement {
+	return []statement{
+		{
+			`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
+			rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
+			[]any{value, micros(now)},
+		},
+		{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
+			AND subject_id IN (SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2)`, []any{value, micros(now), string(ReasonDeleted)}},
+	}
 }
 
 // deleteUploads deletes those uploads of a user that no subject uses, and returns their keys. It considers
@@ -74,6 +82,5 @@ func deleteUploads(ctx context.Context, tx transaction, userID string, ids []str
 
 // SetProgress raises the progress of a subject that is processing.
 func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
-	_, err := s.exec(ctx, `UPDATE subjects SET progress = $2 WHERE id = $1 AND status = 'processing' AND progress < $2`, id, percent)
-	return err
+	return s.exec(ctx, `UPDATE subjects SET progress = $2 WHERE id = $1 AND status = 'processing' AND progress < $2`, id, percent)
 }

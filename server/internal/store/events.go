@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -43,50 +42,45 @@ type EventFilter struct {
 	From, To  time.Time // the range of creation times; To is exclusive
 }
 
-// where returns the SQL conditions of the filter and their parameters.
-func (f EventFilter) where() (conditions string, args []any) {
-	all := []string{"true"}
-	add := func(condition string, arg any) {
-		args = append(args, arg)
-		all = append(all, fmt.Sprintf("%s $%d", condition, len(args)))
-	}
+// where returns the conditions of the filter.
+func (f EventFilter) where() conditions {
+	where := conditions{sql: "true"}
 	if f.ID != "" {
-		add("e.id =", f.ID)
+		where.add("e.id = ?", f.ID)
 	}
 	if f.UserID != "" {
-		add("e.user_id =", f.UserID)
+		where.add("e.user_id = ?", f.UserID)
 	}
 	if f.SubjectID != "" {
-		add("e.subject_id =", f.SubjectID)
+		where.add("e.subject_id = ?", f.SubjectID)
 	}
 	switch f.State { // a literal, because a partial index cannot match a parameter
 	case NoState:
 	case Pending, Delivered, Exhausted:
-		all = append(all, "e.state = '"+string(f.State)+"'")
+		where.add("e.state = '" + string(f.State) + "'")
 	}
 	if !f.From.IsZero() {
-		add("e.created_at >=", micros(f.From))
+		where.add("e.created_at >= ?", micros(f.From))
 	}
 	if !f.To.IsZero() {
-		add("e.created_at <", micros(f.To))
+		where.add("e.created_at < ?", micros(f.To))
 	}
-	return strings.Join(all, " AND "), args
+	return where
 }
 
 // Events returns up to limit events that the filter selects, in descending order of ID: the newest subjects
 // first, and the newest events of a subject first. It starts after the event with the ID after, or at the first
 // if after is "".
 func (s *Store) Events(ctx context.Context, filter EventFilter, after string, limit int) ([]Event, error) {
-	where, args := filter.where()
+	where := filter.where()
 	if after != "" {
-		args = append(args, after)
-		where += fmt.Sprintf(" AND e.id < $%d", len(args))
+		where.add("e.id < ?", after)
 	}
-	return s.events(ctx, where, "e.id DESC", args, limit)
+	return s.events(ctx, where, "e.id DESC", limit)
 }
 
-func (s *Store) events(ctx context.Context, where, order string, args []any, limit int) ([]Event, error) {
-	args = append(args, limit)
+func (s *Store) events(ctx context.Context, where conditions, order string, limit int) ([]Event, error) {
+	rows := where.parameter(limit)
 	var events []Event
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
 		var e Event
@@ -113,7 +107,7 @@ func (s *Store) events(ctx context.Context, where, order string, args []any, lim
 			`+attemptColumns+`
 		FROM events e JOIN subjects s ON s.id = e.subject_id LEFT JOIN breakers b ON b.origin = s.origin
 			LEFT JOIN attempts a ON a.event_id = e.id AND a.number = (SELECT MAX(number) FROM attempts WHERE event_id = e.id)
-		WHERE %s ORDER BY %s LIMIT $%d + 0`, where, order, len(args)), args...)
+		WHERE %s ORDER BY %s LIMIT %s + 0`, where.sql, order, rows), where.args...)
 	return events, err
 }
 
@@ -135,14 +129,15 @@ func (s *Store) Event(ctx context.Context, id string) (Event, error) {
 // may have been replayed, and Replay may be called again. It skips events of deleted subjects.
 func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (replayed int, err error) {
 	filter.State = Exhausted
-	where, args := filter.where()
-	n := len(args)
+	where := filter.where()
+	at := where.parameter(micros(now))
+	where.add("e.reason <> 'deleted' AND e.ended_at <= " + at)
+	batchSize := where.parameter(replayBatch)
 	// The condition on ended_at skips an event that was replayed and exhausted again during this call. The outer
 	// conditions are checked again on an event that another transaction changed after the subquery.
-	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = $%d, reason = ''
+	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = %s, reason = ''
 		WHERE state = 'exhausted' AND reason <> 'deleted' AND id IN
-		(SELECT e.id FROM events e WHERE %s AND e.reason <> 'deleted' AND e.ended_at <= $%d ORDER BY e.id LIMIT $%d) RETURNING subject_id`, n+1, where, n+1, n+2)
-	args = append(args, micros(now), replayBatch)
+		(SELECT e.id FROM events e WHERE %s ORDER BY e.id LIMIT %s) RETURNING subject_id`, at, where.sql, batchSize)
 	for batch := 1; batch > 0; replayed += batch { // a batch is smaller if another transaction changed some of its events
 		err := s.write(ctx, func(tx transaction) error {
 			batch = 0
@@ -153,7 +148,7 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 				subjects[id] = struct{}{}
 				batch++
 				return err
-			}, query, args...)
+			}, query, where.args...)
 			for _, id := range slices.Sorted(maps.Keys(subjects)) {
 				if err == nil {
 					err = tx.execAll(ctx, []statement{lockSubject(tx, id)})

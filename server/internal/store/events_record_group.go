@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -110,10 +111,9 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	}
 	batch := new(pgx.Batch)
 	if holder != "" {
-		batch.Queue(fenceHolder, holder).Query(func(rows pgx.Rows) error {
-			held = rows.Next()
-			rows.Close()
-			return rows.Err()
+		batch.Queue(fenceHolder, holder).Exec(func(tag pgconn.CommandTag) error {
+			held = tag.RowsAffected() > 0
+			return nil
 		})
 	}
 	batch.Queue(lockSubjects, holder, subjects)
@@ -121,15 +121,13 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		batch.Queue(s.query, s.args...)
 	}
 	batch.Queue(`UPDATE subjects SET deliver_at = ` + firstDue(postgresDialect{}) + ` WHERE id = ANY(` + lockedSubjects + `) RETURNING id, deliver_at`).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			var id string
-			var next time.Time
-			if err := rows.Scan(&id, instant{&next}); err != nil {
-				return err
-			}
+		var id string
+		var next time.Time
+		_, err := pgx.ForEachRow(rows, []any{&id, instant{&next}}, func() error {
 			written[id] = next
-		}
-		return rows.Err()
+			return nil
+		})
+		return err
 	})
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return err

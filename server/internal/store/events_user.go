@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,12 +17,11 @@ func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio
 		states = []EventState{Pending, Delivered, Exhausted} // for each state, an index has the order
 	}
 	for _, filter.State = range states {
-		where, args := filter.where()
+		where := filter.where()
 		if after.ID != "" {
-			args = append(args, micros(after.CreatedAt), after.ID)
-			where += fmt.Sprintf(" AND (e.created_at, e.id) < ($%d, $%d)", len(args)-1, len(args))
+			where.add("(e.created_at, e.id) < (?, ?)", micros(after.CreatedAt), after.ID)
 		}
-		events, err := s.events(ctx, where, "e.created_at DESC, e.id DESC", args, limit)
+		events, err := s.events(ctx, where, "e.created_at DESC, e.id DESC", limit)
 		if err != nil {
 			return nil, err
 		}
@@ -38,9 +36,9 @@ func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio
 // CountReplay returns how many events [Store.Replay] would replay, up to limit.
 func (s *Store) CountReplay(ctx context.Context, filter EventFilter, limit int) (count int, err error) {
 	filter.State = Exhausted
-	where, args := filter.where()
-	args = append(args, limit)
-	err = queryRow(ctx, s.engine, []any{&count}, fmt.Sprintf(
-		`SELECT COUNT(*) FROM (SELECT 1 FROM events e WHERE %s AND e.reason <> 'deleted' LIMIT $%d + 0) AS chosen`, where, len(args)), args...)
+	where := filter.where()
+	rows := where.parameter(limit)
+	err = queryRow(ctx, s.engine, []any{&count}, `SELECT COUNT(*) FROM (SELECT 1 FROM events e WHERE `+where.sql+
+		` AND e.reason <> 'deleted' LIMIT `+rows+` + 0) AS chosen`, where.args...)
 	return count, err
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // sealBatch bounds the webhook secrets that Seal encrypts in one transaction.
@@ -25,23 +24,17 @@ func secretPlace(id int64, userID string) string {
 }
 
 // Key returns the key with a name. If there is none, it stores and returns the key that create returns.
-func (s *Store) Key(ctx context.Context, name string, create func() []byte) (key []byte, err error) {
-	const find = `SELECT key FROM signing_keys WHERE name = $1`
-	if err = queryRow(ctx, s.engine, []any{&key}, find, name); errors.Is(err, studio.ErrNotFound) {
-		err = s.write(ctx, func(tx transaction) error {
-			_, err := tx.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
-				name, []byte(s.keys.Seal(string(create()), keyPlace(name))))
-			if err != nil {
-				return err
-			}
-			return queryRow(ctx, tx, []any{&key}, find, name)
-		})
+func (s *Store) Key(ctx context.Context, name string, create func() []byte) ([]byte, error) {
+	keys, err := s.Keys(ctx)
+	if err != nil || keys[name] != nil {
+		return keys[name], err
 	}
-	if err != nil {
-		return nil, err
+	err = s.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+		name, []byte(s.keys.Seal(string(create()), keyPlace(name))))
+	if err == nil {
+		keys, err = s.Keys(ctx)
 	}
-	value, err := s.keys.Open(string(key), keyPlace(name))
-	return []byte(value), err
+	return keys[name], err
 }
 
 // Keys returns all keys by name.
@@ -72,8 +65,7 @@ func sealedKeys(ctx context.Context, q querier) (map[string][]byte, error) {
 
 // DeleteKey deletes the key with a name. It is no error if there is none.
 func (s *Store) DeleteKey(ctx context.Context, name string) error {
-	_, err := s.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
-	return err
+	return s.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
 }
 
 // Unreadable is the keys and webhook secrets that are encrypted with a key that is not in the keyring.
@@ -87,10 +79,10 @@ type Unreadable struct {
 // No daemon may run then.
 func (s *Store) Unreadable(ctx context.Context, remove bool) (found Unreadable, err error) {
 	prefixes := s.keys.Prefixes()
-	where, args := `substr(secret, 1, $1) = $2`, []any{len(keyring.Mark()), keyring.Mark()}
+	var where conditions
+	where.add(`substr(secret, 1, ?) = ?`, len(keyring.Mark()), keyring.Mark())
 	for _, prefix := range prefixes {
-		args = append(args, len(prefix), prefix)
-		where += fmt.Sprintf(" AND substr(secret, 1, $%d) <> $%d", len(args)-1, len(args))
+		where.add(`substr(secret, 1, ?) <> ?`, len(prefix), prefix)
 	}
 	err = s.write(ctx, func(tx transaction) error {
 		found = Unreadable{}
@@ -104,11 +96,11 @@ func (s *Store) Unreadable(ctx context.Context, remove bool) (found Unreadable, 
 				found.Keys = append(found.Keys, name)
 			}
 		}
-		err = queryRow(ctx, tx, []any{&found.Secrets, &found.Users}, `SELECT COUNT(*), COUNT(DISTINCT user_id) FROM webhook_secrets WHERE `+where, args...)
+		err = queryRow(ctx, tx, []any{&found.Secrets, &found.Users}, `SELECT COUNT(*), COUNT(DISTINCT user_id) FROM webhook_secrets WHERE `+where.sql, where.args...)
 		if err != nil || !remove {
 			return err
 		}
-		all := []statement{{`DELETE FROM webhook_secrets WHERE ` + where, args}}
+		all := []statement{{`DELETE FROM webhook_secrets WHERE ` + where.sql, where.args}}
 		for _, name := range found.Keys {
 			all = append(all, statement{`DELETE FROM signing_keys WHERE name = $1`, []any{name}})
 		}

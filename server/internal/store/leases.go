@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -74,27 +75,21 @@ func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, 
 		renew = `INSERT INTO holders (id, seen_at) SELECT $1, clock_timestamp() WHERE NOT EXISTS (` + clockSetBackQuery + `)`
 	}
 	clockSetBack := false
-	batch.Queue(clockSetBackQuery).Query(func(rows pgx.Rows) error {
-		clockSetBack = rows.Next()
-		rows.Close()
-		return rows.Err()
+	batch.Queue(clockSetBackQuery).Exec(func(tag pgconn.CommandTag) error {
+		clockSetBack = tag.RowsAffected() > 0
+		return nil
 	})
 	batch.Queue(renew+` RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, h.ID).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			renewed = true
-			if err := rows.Scan(&now); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+		tag, err := pgx.ForEachRow(rows, []any{&now}, func() error { return nil })
+		renewed = tag.RowsAffected() > 0
+		return err
 	})
 	// SKIP LOCKED leaves a holder whose record is being written to the next renewal.
 	batch.Queue(`DELETE FROM holders WHERE id IN (SELECT id FROM holders
 		WHERE seen_at < clock_timestamp() - make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`, Lease.Seconds()).
-		Query(func(rows pgx.Rows) error {
-			rows.Close()
-			holding.Expired = int(rows.CommandTag().RowsAffected())
-			return rows.Err()
+		Exec(func(tag pgconn.CommandTag) error {
+			holding.Expired = int(tag.RowsAffected())
+			return nil
 		})
 	batch.Queue(`UPDATE lanes SET holder = $1 WHERE EXISTS (SELECT FROM holders WHERE id = $1) AND lane IN
 		(SELECT lane FROM lanes WHERE holder IS NULL ORDER BY lane LIMIT GREATEST(0,
@@ -102,14 +97,12 @@ func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, 
 			- (SELECT count(*) FROM lanes WHERE holder = $1)) FOR NO KEY UPDATE SKIP LOCKED)`, h.ID)
 	batch.Queue(`SELECT lane, (SELECT (256 + count(*) - 1) / GREATEST(1, count(*)) FROM holders) FROM lanes WHERE holder = $1`, h.ID).
 		Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				var lane int
-				if err := rows.Scan(&lane, &holding.FairShare); err != nil {
-					return err
-				}
+			var lane int
+			_, err := pgx.ForEachRow(rows, []any{&lane, &holding.FairShare}, func() error {
 				holding.Lanes = append(holding.Lanes, lane)
-			}
-			return rows.Err()
+				return nil
+			})
+			return err
 		})
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return holding, err

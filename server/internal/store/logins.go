@@ -104,7 +104,6 @@ func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time
 	if err != nil || known {
 		return err
 	}
-	_, err = s.exec(ctx, `INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
+	return s.exec(ctx, `INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
 		ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, userID, address, micros(now))
-	return err
 }

@@ -109,42 +109,46 @@ func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, s
 }
 
 // NotifyDue notifies the other processes that events of flows have become due. It runs after the transaction
-// that makes them due, because commits with NOTIFY wait for each other. The store must be on PostgreSQL.
-func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error { return s.notify(ctx, "", flows) }
+// that makes them due, because commits with NOTIFY wait for each other. On SQLite it does nothing.
+func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error {
+	return s.notifyFlows(ctx, "", flows)
+}
 
-// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. The store must be
-// on PostgreSQL.
+// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. On SQLite it does nothing.
 func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
-	return s.notify(ctx, deletedPrefix, flows)
+	return s.notifyFlows(ctx, deletedPrefix, flows)
 }
 
 // NotifyRenderDue notifies the other processes that renderings are due for which the process with the ID by
 // has no free worker.
 func (s *Store) NotifyRenderDue(ctx context.Context, by string) error {
-	return s.sendNotification(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, renderChannel, by)
+	return s.notify(ctx, renderChannel, by)
 }
 
 // PublishUse sends a message of up to 7,999 bytes to every process that listens; see [Config.ReceiveUse]. The store
 // must be on PostgreSQL.
 func (s *Store) PublishUse(ctx context.Context, message string) error {
-	return s.sendNotification(ctx, `SELECT pg_notify($1 || current_schema(), $2)`, useChannel, message)
+	return s.notify(ctx, useChannel, message)
 }
 
-// notify sends one notification for each flow. Its payload is prefix, user ID, space, origin.
-func (s *Store) notify(ctx context.Context, prefix string, flows []Flow) error {
+// notifyFlows sends one notification for each flow. Its payload is prefix, user ID, space, origin.
+func (s *Store) notifyFlows(ctx context.Context, prefix string, flows []Flow) error {
+	if !s.Shared() || len(flows) == 0 {
+		return nil
+	}
 	payloads := make([]string, len(flows))
 	for i, flow := range flows {
 		payloads[i] = prefix + flow.UserID + " " + flow.Origin
 	}
-	return s.sendNotification(ctx, `SELECT pg_notify($1 || current_schema(), payload) FROM unnest($2::text[]) payload`, dueChannel, payloads)
+	return s.notify(ctx, dueChannel, payloads...)
 }
 
-// sendNotification runs a query of pg_notify.
-func (s *Store) sendNotification(ctx context.Context, query string, args ...any) error {
-	return s.engine.query(ctx, func(func(...any) error) error { return nil }, query, args...)
+func (s *Store) notify(ctx context.Context, channel string, payloads ...string) error {
+	return s.engine.query(ctx, func(func(...any) error) error { return nil },
+		`SELECT pg_notify($1 || current_schema(), payload) FROM unnest($2::text[]) payload`, channel, payloads)
 }
 
-// parseFlow parses a payload of notify without its prefix.
+// parseFlow parses a payload of notifyFlows without its prefix.
 func parseFlow(payload string) (flow Flow, ok bool) {
 	flow.UserID, flow.Origin, ok = strings.Cut(payload, " ")
 	return flow, ok

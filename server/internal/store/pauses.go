@@ -35,11 +35,7 @@ func (s *Store) Pause(ctx context.Context, scope PauseScope, now time.Time) (sin
 // scope is not paused.
 func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
 	return s.write(ctx, func(tx transaction) error {
-		resumed, err := tx.exec(ctx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL)
-		if err == nil && resumed == 0 {
-			err = studio.ErrNotFound
-		}
-		if err != nil {
+		if err := execFound(ctx, tx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL); err != nil {
 			return err
 		}
 		where, args := `deliver_at IS NOT NULL`, []any(nil)

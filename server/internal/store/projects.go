@@ -47,11 +47,9 @@ func (s *Store) Projects(
 	page := page[studio.Project]{limit: limit}
 	err = page.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
 		p := studio.Project{WorkspaceID: workspaceID}
-		var published int
-		err := scan(&p.ID, &p.UserID, instant{&p.CreatedAt}, &published, (*[]byte)(&p.Document))
-		p.Published = published != 0
+		err := scan(&p.ID, &p.UserID, instant{&p.CreatedAt}, &p.Published, (*[]byte)(&p.Document))
 		return p, len(p.Document), err
-	}, `SELECT id, user_id, created_at, published, document FROM projects
+	}, `SELECT id, user_id, created_at, published <> 0, document FROM projects
 		WHERE workspace_id = $1`+older+` AND EXISTS (SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2)
 		ORDER BY created_at DESC, id DESC LIMIT $3 + 0`, args...)
 	if err != nil || len(page.rows) > 0 {

@@ -48,8 +48,11 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
 	} {
 		for deleted := int64(pruneBatch); deleted == pruneBatch; {
-			var err error
-			if deleted, err = s.exec(ctx, rule.query, micros(rule.limit), pruneBatch); err != nil {
+			err := s.write(ctx, func(tx transaction) (err error) {
+				deleted, err = tx.exec(ctx, rule.query, micros(rule.limit), pruneBatch)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}

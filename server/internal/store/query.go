@@ -83,17 +83,17 @@ func (t jsonText) Scan(value any) error {
 }
 
 // exec executes a statement in a transaction.
-func (s *Store) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
-	err = s.write(ctx, func(tx transaction) error {
-		rows, err = tx.exec(ctx, query, args...)
-		return err
-	})
-	return rows, err
+func (s *Store) exec(ctx context.Context, query string, args ...any) error {
+	return s.execAll(ctx, []statement{{query, args}})
 }
 
 // execFound is exec for a statement that changes a row. It returns studio.ErrNotFound if there is none.
 func (s *Store) execFound(ctx context.Context, query string, args ...any) error {
-	rows, err := s.exec(ctx, query, args...)
+	return s.write(ctx, func(tx transaction) error { return execFound(ctx, tx, query, args...) })
+}
+
+func execFound(ctx context.Context, tx transaction, query string, args ...any) error {
+	rows, err := tx.exec(ctx, query, args...)
 	if err == nil && rows == 0 {
 		err = studio.ErrNotFound
 	}
@@ -105,7 +105,5 @@ func (s *Store) execAll(ctx context.Context, all []statement) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return s.write(ctx, func(tx transaction) error {
-		return tx.execAll(ctx, all)
-	})
+	return s.write(ctx, func(tx transaction) error { return tx.execAll(ctx, all) })
 }

@@ -134,8 +134,7 @@ func (s *Store) HoldsRendering(ctx context.Context, subjectID, by string) error 
 
 // ReleaseRendering releases the lease of a process on a rendering, so that any process may claim it.
 func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) error {
-	_, err := s.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
-	return err
+	return s.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
 }
 
 // ClockOffset returns how far the clock of the database is ahead of that of this process. It is 0 on SQLite,

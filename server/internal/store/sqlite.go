@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -71,13 +72,13 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 			err = errors.Join(markUnavailable(e, err), e.close())
 		}
 	}()
-	if err := createPrivate(path); err != nil {
+	if err := createPrivate(path, 0); err != nil {
 		return nil, err
 	}
 	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	if e.writer, err = openSQLiteDSN(sqliteDSN(path, "_txlock=immediate"), cfg); err != nil {
+	if e.writer, err = openSQLiteDSN(sqliteDSN(path, "_txlock=immediate"), cfg.Traces); err != nil {
 		return nil, err
 	}
 	e.writer.SetMaxOpenConns(1)
@@ -93,21 +94,13 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if e.files[path+"-wal"], err = os.Stat(path + "-wal"); err != nil {
 		return nil, err
 	}
-	if e.readers, err = openSQLiteDSN(sqliteDSN(path, "_pragma=query_only(true)"), cfg); err != nil {
+	if e.readers, err = openSQLiteDSN(sqliteDSN(path, "_pragma=query_only(true)"), cfg.Traces); err != nil {
 		return nil, err
 	}
 	e.readers.SetMaxOpenConns(sqliteReaders)
 	e.readers.SetMaxIdleConns(sqliteReaders)
 	e.sqliteQuerier, e.statements = sqliteQuerier{newStatements(e.readers)}, newStatements(e.writer)
 	return e, nil
-}
-
-// openSQLiteDSN opens a pool, with traces if cfg has them.
-func openSQLiteDSN(dsn string, cfg Config) (*sql.DB, error) {
-	if cfg.Traces != nil {
-		return openTracedSQLite(dsn, cfg.Traces)
-	}
-	return sql.Open("sqlite", dsn)
 }
 
 // checkDatabaseFile checks that a file is an SQLite database or empty, before any file is created next to it.
@@ -138,9 +131,10 @@ func checkDatabaseFile(path string, mustExist bool) error {
 	return err
 }
 
-// createPrivate creates a file that only its owner can read, because it will hold secrets.
-func createPrivate(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// createPrivate creates a file that only its owner can read, because it will hold secrets. With os.O_EXCL it returns
+// fs.ErrExist if the file exists.
+func createPrivate(path string, flag int) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|flag, 0o600)
 	if err != nil {
 		return err
 	}
@@ -221,11 +215,7 @@ func (e *sqlite) checkFiles() error {
 
 // secureDelete sets whether SQLite overwrites deleted and replaced data in the file with zeros.
 func (e *sqlite) secureDelete(ctx context.Context, on bool) error {
-	pragma := "PRAGMA secure_delete = OFF"
-	if on {
-		pragma = "PRAGMA secure_delete = ON"
-	}
-	_, err := e.writer.ExecContext(ctx, pragma)
+	_, err := e.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA secure_delete = %t", on))
 	return err
 }
 

@@ -42,7 +42,8 @@
 // transaction what else does: the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL:
 // postgres_hosts.go connects, postgres_sockets.go ends the wait for a server that hangs, and postgres_write.go
 // commits. A statement that writes rows of a table is a rowStatement, in rows.go: PostgreSQL runs it once for
-// many rows, and SQLite for each row. query.go reads rows and executes single statements.
+// many rows, and SQLite for each row. query.go reads rows and executes single statements,
+// and conditions.go collects the conditions of a query that depend on its caller.
 //
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
@@ -312,41 +313,43 @@ func markUnavailable(e interface{ busy(err error) bool }, err error) error {
 func (s *Store) signalDue(work dueWork) {
 	if len(work.flows) > 0 {
 		s.notifyDaemons(s.NotifyDue, work.flows)
-		s.signal(s.dueFlows, work.flows)
+		s.signalFlows(s.dueFlows, work.flows)
 	}
 	if work.rendering {
-		select {
-		case s.renderDue <- struct{}{}:
-		default: // the reader has not received the last signal and will see this rendering, too
-		}
+		signal(s.renderDue)
 	}
 }
 
 // signalDeleted signals that subjects with events in flows were deleted.
 func (s *Store) signalDeleted(flows []Flow) {
 	s.notifyDaemons(s.NotifyDeleted, flows)
-	s.signal(s.deletedFlows, flows)
+	s.signalFlows(s.deletedFlows, flows)
 }
 
 // notifyDaemons notifies the daemons of the changes of a command, on PostgreSQL. It ignores errors, because
 // the daemons also find the changes by their next scan.
 func (s *Store) notifyDaemons(notify func(ctx context.Context, flows []Flow) error, flows []Flow) {
-	if s.Shared() && !s.daemon && len(flows) > 0 {
+	if !s.daemon {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
 		_ = notify(ctx, flows)
 	}
 }
 
-// signal adds flows to a set and signals Due.
-func (s *Store) signal(all map[Flow]struct{}, flows []Flow) {
+// signalFlows adds flows to a set and signals Due.
+func (s *Store) signalFlows(all map[Flow]struct{}, flows []Flow) {
 	s.mu.Lock()
 	for _, flow := range flows {
 		all[flow] = struct{}{}
 	}
 	s.mu.Unlock()
+	signal(s.due)
+}
+
+// signal sends a value to a channel, unless the reader has not received the last one. It will then see this work, too.
+func signal(to chan struct{}) {
 	select {
-	case s.due <- struct{}{}:
-	default: // the reader has not received the last signal and will see these flows, too
+	case to <- struct{}{}:
+	default:
 	}
 }

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -40,32 +38,24 @@ func subjectByID(ctx context.Context, q querier, id string) (s studio.Subject, e
 func (s *Store) Subjects(
 	ctx context.Context, filter studio.SubjectFilter, after studio.Position, limit int,
 ) (subjects []studio.Subject, more bool, err error) {
-	where := `s.user_id = $1 AND s.kind = $2 AND s.deleted_at IS NULL`
-	args := []any{filter.UserID, string(filter.Kind)}
-	add := func(condition string, values ...any) {
-		for _, value := range values {
-			args = append(args, value)
-			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
-		}
-		where += " AND " + condition
-	}
+	var where conditions
+	where.add(`s.user_id = ? AND s.kind = ? AND s.deleted_at IS NULL`, filter.UserID, string(filter.Kind))
 	if filter.Status != "" {
-		add(`s.status = ?`, string(filter.Status))
+		where.add(`s.status = ?`, string(filter.Status))
 	}
 	if filter.AvatarID != "" {
-		add(`s.avatar_id = ?`, filter.AvatarID)
+		where.add(`s.avatar_id = ?`, filter.AvatarID)
 	}
 	if after.ID != "" {
-		add(`(s.created_at, s.id) < (?, ?)`, micros(after.CreatedAt), after.ID)
+		where.add(`(s.created_at, s.id) < (?, ?)`, micros(after.CreatedAt), after.ID)
 	}
-	args = append(args, limit+1)
+	rows := where.parameter(limit + 1)
 	page := page[studio.Subject]{limit: limit}
 	err = page.query(ctx, s.engine, func(scan func(...any) error) (studio.Subject, int, error) {
 		var subject studio.Subject
 		err := scan(subjectDest(&subject)...)
 		return subject, len(subject.Request) + textLength(subject.Title) + textLength(subject.AvatarTitle), err
-	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where+` ORDER BY s.created_at DESC, s.id DESC LIMIT $`+
-		strconv.Itoa(len(args))+` + 0`, args...)
+	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where.sql+` ORDER BY s.created_at DESC, s.id DESC LIMIT `+rows+` + 0`, where.args...)
 	return page.rows, page.more, err
 }
 

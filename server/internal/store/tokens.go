@@ -76,8 +76,7 @@ func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Ti
 }
 
 func (s *Store) DeleteFamily(ctx context.Context, hash []byte) error {
-	_, err := s.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
-	return err
+	return s.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
 }
 
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {

@@ -39,8 +39,11 @@ func newPostgresTracer(traces trace.TracerProvider) pgx.QueryTracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithDisableConnectionDetailsInAttributes())
 }
 
-// openTracedSQLite opens a database and traces its statements as newPostgresTracer does.
-func openTracedSQLite(dsn string, traces trace.TracerProvider) (*sql.DB, error) {
+// openSQLiteDSN opens a pool. It traces statements as newPostgresTracer does, unless traces is nil.
+func openSQLiteDSN(dsn string, traces trace.TracerProvider) (*sql.DB, error) {
+	if traces == nil {
+		return sql.Open("sqlite", dsn)
+	}
 	return otelsql.Open("sqlite", dsn, otelsql.WithTracerProvider(traces), otelsql.WithAttributes(attribute.String("db.system.name", "sqlite")),
 		otelsql.WithSpanOptions(otelsql.SpanOptions{
 			OmitConnResetSession: true, OmitConnPrepare: true, OmitRows: true, OmitConnectorConnect: true, DisableErrSkip: true,

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -16,9 +15,8 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 }
 
 func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
-	_, err := s.exec(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)`,
+	return s.exec(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)`,
 		user.ID, user.Email, user.PasswordHash, micros(user.CreatedAt))
-	return err
 }
 
 func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
@@ -52,21 +50,21 @@ type UserFilter struct {
 // Users returns up to limit users that the filter selects, in descending order of ID, which is newest first unless an
 // operator chose an ID. It starts below the ID below, or at the highest if below is "".
 func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limit int) ([]Account, error) {
-	where, args := "", []any{limit, MaxInProgress}
-	add := func(condition, value string) {
-		if value != "" {
-			args = append(args, value)
-			where += fmt.Sprintf(" AND "+condition, len(args))
-		}
+	where := conditions{sql: `u.deleted_at IS NULL`, args: []any{limit, MaxInProgress}}
+	if filter.Email != "" {
+		where.add(`u.email = ?`, filter.Email)
 	}
-	add("u.email = $%d", filter.Email)
-	add("u.id IN (SELECT user_id FROM members WHERE workspace_id = $%d)", filter.WorkspaceID)
-	add("u.id < $%d", below)
+	if filter.WorkspaceID != "" {
+		where.add(`u.id IN (SELECT user_id FROM members WHERE workspace_id = ?)`, filter.WorkspaceID)
+	}
+	if below != "" {
+		where.add(`u.id < ?`, below)
+	}
 	return queryRows(ctx, s.engine, func(a *Account) []any {
 		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress}
 	}, `SELECT u.id, u.email, u.created_at, u.role,
 			(SELECT COUNT(*) FROM (SELECT 1 FROM subjects s WHERE s.user_id = u.id AND s.render_at IS NOT NULL LIMIT $2 + 0) AS counted)
-		FROM users u WHERE u.deleted_at IS NULL`+where+` ORDER BY u.id DESC LIMIT $1 + 0`, args...)
+		FROM users u WHERE `+where.sql+` ORDER BY u.id DESC LIMIT $1 + 0`, where.args...)
 }
 
 // lockUser locks the user that matches a condition until the end of the transaction. Rows of the user that
@@ -79,10 +77,7 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
-		updated, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, hash)
-		if err == nil && updated == 0 {
-			err = studio.ErrNotFound
-		}
+		err := execFound(ctx, tx, `UPDATE users SET password_hash = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, hash)
 		if err != nil {
 			return err
 		}
@@ -113,18 +108,14 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		if err != nil {
 			return err
 		}
-		err = tx.execAll(ctx, []statement{
-			{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
-				AND subject_id IN (SELECT id FROM subjects WHERE user_id = $1 AND deleted_at IS NULL)`, []any{userID, micros(now), string(ReasonDeleted)}},
-			{`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', webhook_url = '',
-				failure_reason = '', rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL WHERE user_id = $1 AND deleted_at IS NULL`, []any{userID, micros(now)}},
+		err = tx.execAll(ctx, append(eraseSubjects(`user_id = $1`, userID, now, `, webhook_url = ''`), []statement{
 			{`DELETE FROM idempotency_keys WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM members WHERE user_id = $1`, []any{userID}},
 			{`UPDATE users SET deleted_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
-		})
+		}...))
 		if err != nil {
 			return err
 		}

@@ -7,9 +7,8 @@ import (
 )
 
 func (s *Store) CreateWorkspace(ctx context.Context, workspace studio.Workspace) error {
-	_, err := s.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)`,
+	return s.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)`,
 		workspace.ID, workspace.Name, micros(workspace.CreatedAt))
-	return err
 }
 
 func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error {
@@ -36,14 +35,14 @@ type Membership struct {
 // AllWorkspaces returns up to limit workspaces of the service in descending order of ID. It starts below the ID below,
 // or at the highest if below is "".
 func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]Membership, error) {
-	where, args := "", []any{limit}
+	where := conditions{sql: "TRUE", args: []any{limit}}
 	if below != "" {
-		where, args = " WHERE w.id < $2", append(args, below)
+		where.add("w.id < ?", below)
 	}
 	return queryRows(ctx, s.engine, func(m *Membership) []any {
 		return []any{&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members}
 	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
-		FROM workspaces w`+where+` ORDER BY w.id DESC LIMIT $1 + 0`, args...)
+		FROM workspaces w WHERE `+where.sql+` ORDER BY w.id DESC LIMIT $1 + 0`, where.args...)
 }
 
 func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {

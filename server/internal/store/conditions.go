@@ -1,0 +1,29 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+)
+
+// conditions are the conditions of a query that depend on its caller.
+type conditions struct {
+	sql  string // joined with AND
+	args []any  // of the query
+}
+
+// add adds a condition, in which each question mark is the next of args.
+func (c *conditions) add(condition string, args ...any) {
+	for _, arg := range args {
+		condition = strings.Replace(condition, "?", c.parameter(arg), 1)
+	}
+	if c.sql != "" {
+		condition = c.sql + " AND " + condition
+	}
+	c.sql = condition
+}
+
+// parameter adds a parameter and returns its name in the query.
+func (c *conditions) parameter(arg any) string {
+	c.args = append(c.args, arg)
+	return "$" + strconv.Itoa(len(c.args))
+}
