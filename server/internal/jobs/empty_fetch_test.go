@@ -25,7 +25,7 @@ func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
 		}
 		s.create()
 		s.work(time.Second)
-		set(`UPDATE subjects SET deliver_at = 1`)
+		set(`INSERT INTO deliveries SELECT id, user_id, origin, webhook_url, 99, 1 FROM subjects`)
 		runner := jobs.NewRunner(jobs.New(jobs.Config{
 			Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		}))
@@ -35,6 +35,6 @@ func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
 		if !strings.Contains(log.String(), "events are due and none is found") {
 			s.t.Errorf("the error is not logged: %s", log.String())
 		}
-		set(`UPDATE subjects SET deliver_at = NULL`)
+		set(`DELETE FROM deliveries`)
 	})
 }

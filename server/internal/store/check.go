@@ -15,11 +15,10 @@ type rule struct{ violation, query string }
 //nolint:gochecknoglobals // a table
 var rules = []rule{
 	{
-		"is due at another time than its first pending event",
-		`SELECT s.id FROM subjects s LEFT JOIN events e ON e.subject_id = s.id AND e.sequence =
-			(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')
-		WHERE (s.deliver_at IS NOT NULL OR s.id IN (SELECT subject_id FROM events WHERE state = 'pending'))
-			AND (s.deliver_at IS NULL OR e.id IS NULL OR s.deliver_at <> COALESCE(e.due_at, s.deliver_at))`,
+		"does not wait for the delivery of its first pending event",
+		`SELECT subject_id FROM (SELECT subject_id, MIN(sequence) AS sequence FROM events WHERE state = 'pending' GROUP BY subject_id) first
+			WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.subject_id = first.subject_id AND d.sequence = first.sequence)
+		UNION SELECT subject_id FROM deliveries WHERE subject_id NOT IN (SELECT subject_id FROM events WHERE state = 'pending')`,
 	},
 	{
 		"has a gap in the sequence of its events",
@@ -27,8 +26,8 @@ var rules = []rule{
 			GROUP BY s.id, s.sequence HAVING s.webhook_url <> '' AND (COUNT(e.id) <> s.sequence OR COALESCE(MAX(e.sequence), 0) <> s.sequence)`,
 	},
 	{
-		"has an event whose end time contradicts its state",
-		`SELECT subject_id FROM events WHERE (state = 'pending') <> (ended_at IS NULL)`,
+		"has an event whose end contradicts its state",
+		`SELECT subject_id FROM events WHERE (state = 'pending') <> (ended_at IS NULL) OR (state = 'exhausted') <> (reason <> '')`,
 	},
 	{
 		"has an event whose attempts are numbered with gaps, or fewer than it counts",

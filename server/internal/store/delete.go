@@ -56,11 +56,12 @@ func eraseSubjects(condition, value string, now time.Time, set string) []stateme
 	return []statement{
 		{
 			`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
-			rendering = '{}', render_at = NULL, render_by = NULL, deliver_at = NULL` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
+			rendering = '{}', render_at = NULL, render_by = NULL` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
 			[]any{value, micros(now)},
 		},
-		{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), due_at = NULL, reason = $3 WHERE state <> 'delivered'
+		{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), reason = $3 WHERE state <> 'delivered'
 			AND subject_id IN (SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2)`, []any{value, micros(now), string(ReasonDeleted)}},
+		{`DELETE FROM deliveries WHERE subject_id IN (SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2)`, []any{value, micros(now)}},
 	}
 }
 

@@ -54,10 +54,17 @@ func (f EventFilter) where() conditions {
 	if f.SubjectID != "" {
 		where.add("e.subject_id = ?", f.SubjectID)
 	}
-	switch f.State { // a literal, because a partial index cannot match a parameter
+	switch f.State { // literals, because a partial index cannot match a parameter
 	case NoState:
-	case Pending, Delivered, Exhausted:
-		where.add("e.state = '" + string(f.State) + "'")
+	case Pending:
+		where.add("e.state = 'pending'")
+		if f.UserID != "" {
+			where.add("e.subject_id IN (SELECT subject_id FROM deliveries WHERE user_id = ?)", f.UserID)
+		}
+	case Delivered:
+		where.add("e.state = 'delivered'")
+	case Exhausted:
+		where.add("e.state = 'exhausted' AND e.reason <> ''")
 	}
 	if !f.From.IsZero() {
 		where.add("e.created_at >= ?", micros(f.From))
@@ -85,7 +92,6 @@ func (s *Store) events(ctx context.Context, where conditions, order string, limi
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
 		var e Event
 		var dueAt, openUntil time.Time
-		var waits bool
 		err := scan(append([]any{
 			&e.ID, &e.SubjectID, &e.Sequence, &e.Body,
 			instant{&e.CreatedAt},
@@ -94,18 +100,17 @@ func (s *Store) events(ctx context.Context, where conditions, order string, limi
 			&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
 			instant{&dueAt},
 			instant{&openUntil},
-			&waits,
 		}, e.Last.columns()...)...)
-		if e.State == Pending && !waits {
+		if !dueAt.IsZero() {
 			e.NextAt = slices.MaxFunc([]time.Time{e.CreatedAt, dueAt, openUntil}, time.Time.Compare)
 		}
 		events = append(events, e)
 		return err
 	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
-			e.tries, e.ended_at, e.reason, s.kind, s.title, s.status, s.deleted_at IS NOT NULL, e.due_at, b.until,
-			EXISTS (SELECT 1 FROM events w WHERE w.subject_id = e.subject_id AND w.state = 'pending' AND w.sequence < e.sequence),
+			e.tries, e.ended_at, e.reason, s.kind, s.title, s.status, s.deleted_at IS NOT NULL, d.due_at, b.until,
 			`+attemptColumns+`
 		FROM events e JOIN subjects s ON s.id = e.subject_id LEFT JOIN breakers b ON b.origin = s.origin
+			LEFT JOIN deliveries d ON d.subject_id = e.subject_id AND d.sequence = e.sequence
 			LEFT JOIN attempts a ON a.event_id = e.id AND a.number = (SELECT MAX(number) FROM attempts WHERE event_id = e.id)
 		WHERE %s ORDER BY %s LIMIT %s + 0`, where.sql, order, rows), where.args...)
 	return events, err
@@ -135,9 +140,9 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 	batchSize := where.parameter(replayBatch)
 	// The condition on ended_at skips an event that was replayed and exhausted again during this call. The outer
 	// conditions are checked again on an event that another transaction changed after the subquery.
-	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, due_at = %s, reason = ''
+	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, reason = ''
 		WHERE state = 'exhausted' AND reason <> 'deleted' AND id IN
-		(SELECT e.id FROM events e WHERE %s ORDER BY e.id LIMIT %s) RETURNING subject_id`, at, where.sql, batchSize)
+		(SELECT e.id FROM events e WHERE %s ORDER BY e.id LIMIT %s) RETURNING subject_id`, where.sql, batchSize)
 	for batch := 1; batch > 0; replayed += batch { // a batch is smaller if another transaction changed some of its events
 		err := s.write(ctx, func(tx transaction) error {
 			batch = 0
@@ -154,7 +159,7 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 					err = tx.execAll(ctx, []statement{lockSubject(tx, id)})
 				}
 				if err == nil {
-					err = markEventsAdded(ctx, tx, id)
+					err = requeue(ctx, tx, id, now)
 				}
 			}
 			return err

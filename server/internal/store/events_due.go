@@ -24,12 +24,11 @@ type FlowDue struct {
 func (s *Store) DueFlows(ctx context.Context, lanes []int) ([]FlowDue, error) {
 	condition, args := "", []any(nil)
 	if lanes != nil {
-		condition, args = ` AND `+laneOfSubject+` = ANY($1)`, []any{lanes}
+		condition, args = ` AND `+laneOfDelivery+` = ANY($1)`, []any{lanes}
 	}
 	return queryRows(ctx, s.engine, func(due *FlowDue) []any {
 		return []any{&due.UserID, &due.Origin, instant{&due.At}}
-	}, `SELECT user_id, origin, MIN(deliver_at) FROM subjects WHERE deliver_at IS NOT NULL AND `+notPaused+condition+`
-		GROUP BY user_id, origin`, args...)
+	}, `SELECT user_id, origin, MIN(due_at) FROM deliveries WHERE `+notPaused+condition+` GROUP BY user_id, origin`, args...)
 }
 
 // DeliveryQuery asks for up to Limit deliveries of a flow.
@@ -50,30 +49,22 @@ type Delivery struct {
 	RequestID string
 	// TraceParent is the span of that request; "" if it is not traced.
 	TraceParent string
-	DueAt       time.Time // when the next attempt is due; zero before the first attempt, which is due immediately
+	DueAt       time.Time // when the next attempt is due
 }
 
-// selectDelivery returns the query for the first pending event of the subjects that match the condition of.
-// On PostgreSQL the LATERAL join forces the planner to begin with the subjects, because the statistics of the
-// events are often from a time when none was pending.
-func (s *Store) selectDelivery(of string) string {
-	const columns = `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
-		p.url IS NOT NULL, e.due_at, s.request_id, s.trace_parent FROM (SELECT * FROM subjects WHERE `
-	const first = ` JOIN events e ON e.subject_id = s.id AND e.sequence =
-		(SELECT MIN(f.sequence) FROM events f WHERE f.subject_id = s.id AND f.state = 'pending')`
-	const firstLateral = ` CROSS JOIN LATERAL (SELECT * FROM events f WHERE f.subject_id = s.id AND f.state = 'pending'
-		ORDER BY f.sequence LIMIT 1) e`
-	const endpoint = ` LEFT JOIN endpoints p ON p.user_id = s.user_id AND p.url = s.webhook_url ORDER BY s.deliver_at`
-	if s.Shared() {
-		return columns + of + `) s` + firstLateral + endpoint
-	}
-	return columns + of + `) s` + first + endpoint
+// selectDelivery returns the query for the deliveries that match a condition.
+func selectDelivery(condition string) string {
+	return `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
+			p.url IS NOT NULL, d.due_at, s.request_id, s.trace_parent
+		FROM (SELECT * FROM deliveries WHERE ` + condition + `) d JOIN subjects s ON s.id = d.subject_id
+			JOIN events e ON e.subject_id = d.subject_id AND e.sequence = d.sequence
+			LEFT JOIN endpoints p ON p.user_id = d.user_id AND p.url = d.url ORDER BY d.due_at`
 }
 
 // Deliveries returns, for each query, the deliveries of the flow that are due first and not paused, one for each
 // subject. It includes deliveries that are due in the future.
 func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]Delivery, error) {
-	query := s.selectDelivery(`user_id = $1 AND origin = $2 AND deliver_at IS NOT NULL AND ` + notPaused + ` ORDER BY deliver_at LIMIT $3 + 0`)
+	query := selectDelivery(`user_id = $1 AND origin = $2 AND ` + notPaused + ` ORDER BY due_at LIMIT $3 + 0`)
 	all := make([][]Delivery, len(queries))
 	args := make([][]any, len(queries))
 	for i, one := range queries {
@@ -93,7 +84,7 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 
 // NextDelivery returns the next delivery of a subject, or studio.ErrNotFound if it has no pending event.
 func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
-	err = queryRow(ctx, s.engine, d.columns(), s.selectDelivery(`id = $1`), subjectID)
+	err = queryRow(ctx, s.engine, d.columns(), selectDelivery(`subject_id = $1`), subjectID)
 	return d, err
 }
 
@@ -108,44 +99,39 @@ func (d *Delivery) columns() []any {
 	}
 }
 
-// ShiftDue adds by to the due time of every pending event, after the clock of the machine was set. by is
-// negative if the clock was set back.
+// ShiftDue adds by to the due time of every delivery, after the clock of the machine was set. by is negative if the clock
+// was set back.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 	return s.write(ctx, func(tx transaction) error { return shiftDue(ctx, tx, by) })
 }
 
 // shiftDue is ShiftDue in a transaction.
 func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
-	_, err := tx.exec(ctx, `UPDATE events SET due_at = COALESCE(due_at, created_at) + $1 WHERE state = 'pending'`, by.Microseconds())
-	if err == nil {
-		_, err = tx.exec(ctx, `UPDATE subjects SET deliver_at = `+firstDue(tx)+` WHERE deliver_at IS NOT NULL`)
-	}
+	_, err := tx.exec(ctx, `UPDATE deliveries SET due_at = due_at + $1`, by.Microseconds())
 	return err
 }
 
-// firstDue returns the SQL expression for deliver_at of a subject: the due time of its first pending event, or NULL if
-// it has none. An event without an attempt is due immediately. Its creation time only orders it, and may be ahead of
-// the clock of the database.
-func firstDue(sql dialect) string {
-	return `(SELECT COALESCE(e.due_at, ` + sql.past("e.created_at") + `) FROM events e
-		WHERE e.subject_id = subjects.id AND e.state = 'pending' ORDER BY e.sequence LIMIT 1)`
-}
+// firstPending is the SQL expression for the sequence of the first pending event of a delivery.
+const firstPending = `(SELECT MIN(e.sequence) FROM events e
+	WHERE e.subject_id = deliveries.subject_id AND e.sequence >= deliveries.sequence AND e.state = 'pending')`
 
-// updateDeliverAt returns the UPDATE of deliver_at. It must follow every change of the events of a subject,
-// in a transaction that has locked the subject.
-func updateDeliverAt(tx transaction, subjectID string) statement {
-	return statement{`UPDATE subjects SET deliver_at = ` + firstDue(tx) + ` WHERE id = $1`, []any{subjectID}}
-}
-
-// markEventsAdded updates deliver_at of a subject with new pending events, and marks their flow as due.
-func markEventsAdded(ctx context.Context, tx transaction, subjectID string) error {
-	var flow Flow
-	derive := updateDeliverAt(tx, subjectID)
-	err := queryRow(ctx, tx, []any{&flow.UserID, &flow.Origin}, derive.query+` RETURNING user_id, origin`, derive.args...)
-	if err == nil {
+// requeue queues a subject of which events are pending again, and marks its flow as due. If one of them is before the
+// event for which the subject waits, it is due at now. The transaction has locked the subject.
+func requeue(ctx context.Context, tx transaction, subjectID string, now time.Time) error {
+	_, err := tx.exec(ctx, `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
+		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), CAST($2 AS BIGINT) FROM subjects s JOIN events e ON e.subject_id = s.id
+		WHERE s.id = $1 AND e.state = 'pending' GROUP BY s.id, s.user_id, s.origin, s.webhook_url
+		ON CONFLICT (subject_id) DO UPDATE SET sequence = excluded.sequence, due_at = excluded.due_at
+			WHERE excluded.sequence < deliveries.sequence`, subjectID, micros(now))
+	if err != nil {
+		return err
+	}
+	return tx.query(ctx, func(scan func(...any) error) error {
+		var flow Flow
+		err := scan(&flow.UserID, &flow.Origin)
 		tx.markDeliveryDue(flow)
-	}
-	return err
+		return err
+	}, `SELECT user_id, origin FROM deliveries WHERE subject_id = $1`, subjectID)
 }
 
 // lockSubject returns a statement that locks a subject until the end of the transaction. The lock protects

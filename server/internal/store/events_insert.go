@@ -1,6 +1,10 @@
 package store
 
-import "github.com/avatarstudio/avatarstudio/server/internal/studio"
+import (
+	"slices"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
 
 // subjectEvent is a new event of a subject.
 type subjectEvent struct {
@@ -17,16 +21,31 @@ var insertEvents = newRowStatement(`id text, subject_id text, sequence bigint, b
 		return []any{e.ID, e.subject.ID, e.Sequence, e.Body, micros(e.CreatedAt), e.subject.UserID}
 	}, insertInto("events"))
 
-// writeEvents returns the statements that insert the new events of subjects, and marks their flows as due.
+// insertDeliveries is the statement that queues subjects with new events. A subject that waits for an earlier event
+// stays as it is.
+//
+//nolint:gochecknoglobals // a constant
+var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint`,
+	func(s *studio.Subject) []any {
+		first := s.Events[0]
+		return []any{s.ID, s.UserID, studio.Origin(s.WebhookURL), s.WebhookURL, first.Sequence, micros(first.CreatedAt)}
+	}, func(sql dialect, columns []string) string {
+		return insertInto("deliveries", "due_at")(sql, columns) + ` ON CONFLICT (subject_id) DO NOTHING`
+	})
+
+// writeEvents returns the statements that insert and queue the new events of subjects, and marks their flows as due. The
+// transaction has locked the subjects.
 func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 	var events []subjectEvent
+	var queued []*studio.Subject
 	for _, s := range subjects {
 		for i := range s.Events {
 			events = append(events, subjectEvent{&s.Events[i], s})
 		}
 		if len(s.Events) > 0 {
+			queued = append(queued, s)
 			tx.markDeliveryDue(Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)})
 		}
 	}
-	return insertEvents.with(tx, events...)
+	return slices.Concat(insertEvents.with(tx, events...), insertDeliveries.with(tx, queued...))
 }

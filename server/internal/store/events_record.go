@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -93,8 +94,11 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 		if err := tx.execAll(ctx, recordStatements(tx, records)); err != nil {
 			return err
 		}
-		derive := updateDeliverAt(tx, r.Event.SubjectID)
-		return queryRow(ctx, tx, []any{instant{&next}}, derive.query+` RETURNING deliver_at`, derive.args...)
+		err := queryRow(ctx, tx, []any{instant{&next}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, r.Event.SubjectID)
+		if errors.Is(err, studio.ErrNotFound) {
+			next, err = time.Time{}, nil
+		}
+		return err
 	})
 	return next, err
 }
@@ -119,7 +123,7 @@ var (
 		})
 
 	updateEvents = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
-		return `UPDATE events SET state = r.state, tries = events.tries + 1, ended_at = r.ended_at, due_at = r.due_at, reason = r.reason
+		return `UPDATE events SET state = r.state, tries = events.tries + 1, ended_at = r.ended_at, reason = r.reason
 			FROM r WHERE events.id = r.event_id AND CASE events.state WHEN 'pending' THEN TRUE END AND r.state <> '' AND ` + sql.recordable()
 	})
 
@@ -128,18 +132,30 @@ var (
 			SELECT s.user_id, s.webhook_url, s.origin, r.ended_at, r.reason FROM r, subjects s
 			WHERE s.id = r.subject_id AND ` + sql.recordable() + ` ON CONFLICT (user_id, url) DO NOTHING`
 	})
+
+	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it
+	// sets when the event is due again, or makes its successor due.
+	deleteDeliveries = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
+		return `DELETE FROM deliveries WHERE (subject_id, sequence) IN
+			(SELECT r.subject_id, r.sequence FROM r WHERE r.state <> '' AND ` + sql.recordable() + `) AND ` + firstPending + ` IS NULL`
+	})
+	updateDeliveries = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
+		return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.past("r.ended_at") + `)
+			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` + sql.recordable()
+	})
 )
 
-const outcomeColumns = `subject_id text, event_id text, state text, ended_at bigint, due_at bigint, reason text`
+const outcomeColumns = `subject_id text, event_id text, sequence bigint, state text, ended_at bigint, due_at bigint, reason text`
 
 func outcomeValues(r *Record) []any {
-	return []any{r.Event.SubjectID, r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)}
+	return []any{r.Event.SubjectID, r.Event.ID, r.Event.Sequence, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)}
 }
 
-// recordStatements returns the statements that write records. An UPDATE of deliver_at must follow them.
+// recordStatements returns the statements that write records.
 func recordStatements(sql dialect, records []*Record) []statement {
 	disabled := slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return !r.Outcome.SwitchOff })
-	return slices.Concat(insertAttempts.with(sql, records...), updateEvents.with(sql, records...), insertEndpoints.with(sql, disabled...))
+	return slices.Concat(updateEvents.with(sql, records...), insertAttempts.with(sql, records...), insertEndpoints.with(sql, disabled...),
+		deleteDeliveries.with(sql, records...), updateDeliveries.with(sql, records...))
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.
@@ -147,9 +163,9 @@ func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Ti
 	return s.write(ctx, func(tx transaction) error {
 		return tx.execAll(ctx, []statement{
 			lockSubject(tx, subjectID),
-			{`UPDATE events SET state = 'exhausted', ended_at = $2, due_at = NULL, reason = $3
+			{`UPDATE events SET state = 'exhausted', ended_at = $2, reason = $3
 				WHERE subject_id = $1 AND state = 'pending'`, []any{subjectID, micros(now), string(reason)}},
-			updateDeliverAt(tx, subjectID),
+			{`DELETE FROM deliveries WHERE subject_id = $1`, []any{subjectID}},
 		})
 	})
 }

@@ -86,7 +86,7 @@ func (s *Store) commitRecords(group []*record) {
 }
 
 // lockedSubjects is the SQL expression for the subjects of a group that the transaction has locked.
-const lockedSubjects = `current_setting('studio.locked')::text[]`
+const lockedSubjects = `(SELECT current_setting('studio.locked')::text[])::text[]`
 
 // fenceHolder locks the row of the lease holder, the fencing token. lockSubjects locks the subjects of a group.
 const (
@@ -120,7 +120,7 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 	for _, s := range recordStatements(postgresDialect{}, records) {
 		batch.Queue(s.query, s.args...)
 	}
-	batch.Queue(`UPDATE subjects SET deliver_at = ` + firstDue(postgresDialect{}) + ` WHERE id = ANY(` + lockedSubjects + `) RETURNING id, deliver_at`).Query(func(rows pgx.Rows) error {
+	batch.Queue(`SELECT id, due_at FROM unnest(` + lockedSubjects + `) locked (id) LEFT JOIN deliveries ON subject_id = id`).Query(func(rows pgx.Rows) error {
 		var id string
 		var next time.Time
 		_, err := pgx.ForEachRow(rows, []any{&id, instant{&next}}, func() error {

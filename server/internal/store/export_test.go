@@ -236,17 +236,16 @@ type Due struct {
 	At        time.Time
 }
 
-// Due times of subjects, as columns.
+// Due times, as queries.
 const (
-	RenderAt  = "render_at"
-	DeliverAt = "deliver_at"
+	RenderAt  = `SELECT id, render_at FROM subjects WHERE render_at IS NOT NULL ORDER BY render_at`
+	DeliverAt = `SELECT subject_id, due_at FROM deliveries ORDER BY due_at`
 )
 
 // NextDue returns the subjects with a due time, the earliest first.
-func (s *Store) NextDue(t *testing.T, column string) []Due {
+func (s *Store) NextDue(t *testing.T, query string) []Due {
 	t.Helper()
-	all, err := queryRows(t.Context(), s.engine, func(d *Due) []any { return []any{&d.SubjectID, instant{&d.At}} },
-		fmt.Sprintf(`SELECT id, %s FROM subjects WHERE %[1]s IS NOT NULL ORDER BY %[1]s`, column))
+	all, err := queryRows(t.Context(), s.engine, func(d *Due) []any { return []any{&d.SubjectID, instant{&d.At}} }, query)
 	harness.Check(t, err)
 	return all
 }

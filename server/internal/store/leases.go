@@ -18,8 +18,8 @@ const (
 	Lanes = 256
 	// Lease is how long a process keeps its lanes after its last renewal.
 	Lease = 4 * time.Second
-	// laneOfSubject is the SQL expression for [Lane].
-	laneOfSubject = `get_byte(decode(md5(origin), 'hex'), 0)`
+	// laneOfDelivery is the SQL expression for [Lane].
+	laneOfDelivery = `get_byte(decode(md5(origin), 'hex'), 0)`
 )
 
 var (

@@ -8,11 +8,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// notPaused is the SQL condition for rows of subjects whose deliveries are not paused. Everything that reads due
+// notPaused is the SQL condition for deliveries that are not paused. Everything that reads due
 // deliveries has it, so that a pause takes effect when the deliveries in memory have expired. Its first part, which is
 // evaluated once for all rows, makes it cheap while there is no pause.
 const notPaused = `(NOT EXISTS (SELECT 1 FROM pauses) OR NOT EXISTS
-	(SELECT 1 FROM pauses p WHERE p.user_id IN ('', subjects.user_id) AND p.url IN ('', subjects.webhook_url)))`
+	(SELECT 1 FROM pauses p WHERE p.user_id IN ('', deliveries.user_id) AND p.url IN ('', deliveries.url)))`
 
 // PauseScope is the deliveries that a pause stops. The zero value is all deliveries of the service.
 type PauseScope struct {
@@ -38,16 +38,16 @@ func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
 		if err := execFound(ctx, tx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL); err != nil {
 			return err
 		}
-		where, args := `deliver_at IS NOT NULL`, []any(nil)
+		where, args := `TRUE`, []any(nil)
 		if scope.UserID != "" {
-			where, args = where+` AND user_id = $1`, append(args, scope.UserID)
+			where, args = `user_id = $1`, append(args, scope.UserID)
 		}
 		return tx.query(ctx, func(scan func(...any) error) error {
 			var flow Flow
 			err := scan(&flow.UserID, &flow.Origin)
 			tx.markDeliveryDue(flow)
 			return err
-		}, `SELECT DISTINCT user_id, origin FROM subjects WHERE `+where, args...)
+		}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+where, args...)
 	})
 }
 

@@ -28,7 +28,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		query string
 		limit time.Time
 	}{
-		{`DELETE FROM events WHERE ended_at < $1 AND id IN (SELECT id FROM events WHERE ended_at < $1 LIMIT $2)`, now.Add(-Retention)},
+		{`DELETE FROM events WHERE ended_at < $1 AND id IN
+			(SELECT id FROM events WHERE created_at < $1 AND ended_at < $1 ORDER BY created_at LIMIT $2)`, now.Add(-Retention)},
 		{`DELETE FROM subjects WHERE deleted_at < $1 AND id IN (SELECT s.id FROM subjects s WHERE s.deleted_at < $1
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id)
 			AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = s.id)

@@ -33,11 +33,11 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 	now := s.engine.now()
 	// The plus sign makes the planner use the index of running renderings, and not that of waiting ones.
 	err = queryRow(ctx, s.engine, []any{&status.Delivery.Count, &deliver, &status.Rendering.Count, &render, &status.OpenBreakers, instant{&status.PausedSince}}, `
-		SELECT d.n, COALESCE(`+now+` - d.oldest, 0), r.n - u.n, COALESCE(`+now+` - (SELECT render_at FROM subjects
+		SELECT due.n, COALESCE(`+now+` - due.oldest, 0), r.n - u.n, COALESCE(`+now+` - (SELECT render_at FROM subjects
 				WHERE render_at <= `+now+` AND (render_by IS NULL OR render_until < `+now+`) ORDER BY render_at LIMIT 1), 0), b.n,
 			(SELECT paused_at FROM pauses WHERE user_id = '' AND url = '')
-		FROM (SELECT COUNT(*) AS n, MIN(deliver_at) AS oldest
-				FROM (SELECT deliver_at FROM subjects WHERE deliver_at IS NOT NULL AND deliver_at <= `+now+` LIMIT $1 + 0) w) d,
+		FROM (SELECT COUNT(*) AS n, MIN(due_at) AS oldest
+				FROM (SELECT due_at FROM deliveries WHERE due_at <= `+now+` LIMIT $1 + 0) w) due,
 			(SELECT COUNT(*) AS n FROM (SELECT render_at FROM subjects WHERE render_at <= `+now+` ORDER BY render_at LIMIT $1 + 0) w) r,
 			(SELECT COUNT(*) AS n FROM subjects WHERE render_by IS NOT NULL AND +render_at <= `+now+` AND render_until >= `+now+`) u,
 			(SELECT COUNT(*) AS n FROM breakers WHERE until > `+now+`) b`, MaxCounted)

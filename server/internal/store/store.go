@@ -4,9 +4,9 @@
 //
 // # Terms
 //
-// The rows of subjects and events are also the queue: subjects.render_at and subjects.deliver_at are the times
-// at which work is due, and [Store.Due] signals that work has become due. deliver_at is always the due time of
-// the first pending event of the subject, or NULL.
+// The rows of subjects are also the queue of renderings, and those of deliveries are the queue of deliveries: each is a
+// subject with pending events, and its first one. subjects.render_at and deliveries.due_at are the times at which
+// work is due, and [Store.Due] signals that work has become due.
 //
 // An origin is the scheme, host and port of a webhook URL. A flow is the events of one user for one origin. On
 // PostgreSQL, a lease holder is a process that holds lanes, which are shards of the origins, and its ID is a
@@ -17,7 +17,7 @@
 // The tables are in migrations. The SQL of an event is in the files events*.go, except that of its end:
 //
 //	events    events_insert.go                      inserts new events, with their subjects
-//	          events_due.go                         reads the flows and events that are due; sets deliver_at
+//	          events_due.go                         reads the flows and events that are due
 //	          events_record.go                      writes attempts and the outcomes of their events
 //	          events_record_group.go                does so for a group of attempts in one request, on PostgreSQL
 //	          events.go, events_user.go             list events for operators and users, and replay them

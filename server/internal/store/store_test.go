@@ -222,7 +222,7 @@ func TestStore_UpdateSubject_isAtomic(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		next := nextDelivery(t, db, "a")
-		if next.Event.ID != "a-1" || next.URL != "https://hooks.example.com/" || next.UserID != "ada" || !next.DueAt.IsZero() {
+		if next.Event.ID != "a-1" || next.URL != "https://hooks.example.com/" || next.UserID != "ada" || !next.DueAt.Equal(noon()) {
 			t.Errorf("got %+v", next)
 		}
 		_, err = db.UpdateSubject(t.Context(), "b", change(nil))
@@ -260,9 +260,9 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 		record(1, store.Pending, noon().Add(time.Hour))
 		due("a-1 in 1h0m0s")
 		record(2, store.Delivered, time.Time{})
-		due("a-2 in 0s")
+		due("a-2 in 1s")
 		record(1, store.Exhausted, time.Time{})
-		due("a-3 in 0s")
+		due("a-3 in 1s")
 		record(1, store.Delivered, time.Time{})
 		due()
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -13,21 +12,16 @@ import (
 //
 //nolint:gochecknoglobals // constants
 var (
-	// insertSubjects computes deliver_at like firstDue.
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
-		sequence bigint, render_at bigint, render_tries int, request_id text, trace_parent text, deliver_at bigint`,
+		sequence bigint, render_at bigint, render_tries int, request_id text, trace_parent text`,
 		func(s *studio.Subject) []any {
-			var due time.Time
-			if len(s.Events) > 0 {
-				due = s.Events[0].CreatedAt
-			}
 			return []any{
 				s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL,
 				studio.Origin(s.WebhookURL), string(s.Status), string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt),
-				s.Sequence, micros(s.RenderAt), s.RenderTries, s.RequestID, s.TraceParent, micros(due),
+				s.Sequence, micros(s.RenderAt), s.RenderTries, s.RequestID, s.TraceParent,
 			}
-		}, insertInto("subjects", "render_at", "deliver_at"))
+		}, insertInto("subjects", "render_at"))
 
 	// insertKeys replaces expired keys.
 	insertKeys = newRowStatement(`user_id text, key text, fingerprint bytea, subject_id text, created_at bigint`,
@@ -38,22 +32,20 @@ var (
 				fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`
 		})
 
-	// updateSubjects must follow insertEvents. It does not write the columns that deliveries change. If render_at changes,
-	// a rendering has ended and its lease is released.
+	// updateSubjects releases the lease of a rendering if render_at changes, because the rendering has ended then.
 	updateSubjects = newRowStatement(`id text, status text, consent text, failure_reason text, progress int, rendering text,
-		updated_at bigint, sequence bigint, render_at bigint, render_tries int, has_events bool`,
+		updated_at bigint, sequence bigint, render_at bigint, render_tries int`,
 		func(s *studio.Subject) []any {
 			rendering, _ := json.Marshal(s.Rendering) // it contains only texts
 			return []any{
 				s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
-				micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries, len(s.Events) > 0,
+				micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries,
 			}
-		}, func(sql dialect, _ []string) string {
+		}, func(dialect, []string) string {
 			return `UPDATE subjects SET status = r.status, consent = r.consent, failure_reason = r.failure_reason,
 				progress = r.progress, rendering = r.rendering, updated_at = r.updated_at, sequence = r.sequence,
 				render_at = r.render_at, render_tries = r.render_tries,
-				render_by = CASE WHEN subjects.render_at IS NOT DISTINCT FROM r.render_at THEN subjects.render_by END,
-				deliver_at = CASE WHEN r.has_events THEN ` + firstDue(sql) + ` ELSE subjects.deliver_at END
+				render_by = CASE WHEN subjects.render_at IS NOT DISTINCT FROM r.render_at THEN subjects.render_by END
 			FROM r WHERE subjects.id = r.id`
 		})
 )

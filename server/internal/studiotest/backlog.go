@@ -51,9 +51,9 @@ func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 	now := time.Now().UnixMicro()
 	_, err := tx.ExecContext(ctx, numbers+`
 		INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason,
-			created_at, updated_at, sequence, render_tries, deliver_at)
+			created_at, updated_at, sequence, render_tries)
 		SELECT CAST($2 AS TEXT) || i, 'lipsync', CAST($3 AS TEXT), '{}', CAST($4 AS TEXT), CAST($5 AS TEXT), 'succeeded', '', '',
-			CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), 0, CAST($6 AS BIGINT) FROM n`,
+			CAST($6 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), 0 FROM n`,
 		b.Subjects, b.Prefix, b.UserID, b.URL, studio.Origin(b.URL), now, b.Events)
 	if err != nil {
 		return err
@@ -64,5 +64,11 @@ func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 			CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
 				AS `+bytes+`), CAST($3 AS BIGINT), CAST($6 AS TEXT) FROM n CROSS JOIN m`,
 		b.Subjects, b.Prefix, now, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-", b.UserID) // event ids must be safe to sign, so the prefix is hex encoded
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, numbers+`INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
+		SELECT CAST($2 AS TEXT) || i, CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), 1, CAST($6 AS BIGINT) FROM n`,
+		b.Subjects, b.Prefix, b.UserID, studio.Origin(b.URL), b.URL, now)
 	return err
 }

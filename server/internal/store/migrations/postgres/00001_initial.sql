@@ -92,8 +92,8 @@ CREATE TABLE uploads (
 CREATE INDEX uploads_expiry ON uploads (expires_at);
 CREATE INDEX uploads_user ON uploads (user_id);
 
--- subjects are avatars, videos, lip-syncs and tests of webhooks. They are also the queue: work on a subject is due at
--- render_at and deliver_at, and a time that is NULL means that there is none.
+-- subjects are avatars, videos, lip-syncs and tests of webhooks. They are also the queue of renderings: render_at is NULL
+-- if there is nothing to render.
 CREATE TABLE subjects (
     id             TEXT PRIMARY KEY,
     kind           TEXT NOT NULL,
@@ -117,8 +117,7 @@ CREATE TABLE subjects (
     render_at      BIGINT,
     render_tries   INTEGER NOT NULL,
     render_by      TEXT,                       -- the process that renders it
-    render_until   BIGINT,                     -- when the lease of that process ends, by the clock of the database
-    deliver_at     BIGINT                      -- the due time of its first pending event
+    render_until   BIGINT                      -- when the lease of that process ends, by the clock of the database
 );
 CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
 CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
@@ -127,7 +126,6 @@ CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT N
 CREATE INDEX subjects_render ON subjects (render_at) WHERE render_at IS NOT NULL;
 CREATE INDEX subjects_render_user ON subjects (user_id, render_at) WHERE render_at IS NOT NULL;
 CREATE INDEX subjects_render_by ON subjects (user_id) WHERE render_by IS NOT NULL;
-CREATE INDEX subjects_flow ON subjects (user_id, origin, deliver_at) WHERE deliver_at IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
     user_id     TEXT NOT NULL REFERENCES users,
@@ -150,15 +148,24 @@ CREATE TABLE events (
     reason     TEXT NOT NULL DEFAULT '',   -- why it is exhausted
     tries      INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
     created_at BIGINT NOT NULL,
-    due_at     BIGINT,                     -- of the next attempt; NULL before the first one, which is due immediately
     ended_at   BIGINT                      -- NULL while it is pending
-);
+) WITH (fillfactor = 70); -- no index has the columns that an attempt changes, so that the new version of the row can stay on its page
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
-CREATE INDEX events_pending ON events (subject_id, sequence) WHERE state = 'pending';
-CREATE INDEX events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX events_created ON events (created_at);
-CREATE INDEX events_exhausted ON events (id) WHERE state = 'exhausted';
-CREATE INDEX events_user ON events (user_id, state, created_at, id);
+CREATE INDEX events_user ON events (user_id, created_at, id);
+CREATE INDEX events_exhausted ON events (id) WHERE reason <> '';
+CREATE INDEX events_user_exhausted ON events (user_id, created_at, id) WHERE reason <> '';
+
+-- deliveries is the queue of deliveries: the subjects that have pending events, each with its first one.
+CREATE TABLE deliveries (
+    subject_id TEXT PRIMARY KEY,
+    user_id    TEXT NOT NULL,  -- of the subject, like origin and url
+    origin     TEXT COLLATE "C" NOT NULL,
+    url        TEXT NOT NULL,
+    sequence   BIGINT NOT NULL, -- of the event
+    due_at     BIGINT NOT NULL  -- of its next attempt
+);
+CREATE INDEX deliveries_flow ON deliveries (user_id, origin, due_at);
 
 CREATE TABLE attempts (
     event_id TEXT NOT NULL REFERENCES events ON DELETE CASCADE,
