@@ -171,16 +171,6 @@ func (c *compiler) pattern(n *document.Node) *pattern {
 	return compiled
 }
 
-// patternAt is like pattern, for an expression that is the name of a member.
-func (c *compiler) patternAt(n *document.Node, m document.Member) *pattern {
-	compiled, err := compilePattern(m.Name)
-	if err != nil {
-		c.unsupportedAt(n, m, err.Error())
-		return nil
-	}
-	return compiled
-}
-
 func (c *compiler) format(n *node, name *document.Node) {
 	if n.types&kindNumber != 0 {
 		n.number, _ = formatOf("double")
@@ -295,7 +285,7 @@ func (c *compiler) objects(s *scope, n *node, source *document.Node) {
 func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
 	if patterns := source.Get("patternProperties"); patterns != nil {
 		for _, m := range patterns.Members {
-			if compiled := c.patternAt(patterns, m); compiled != nil {
+			if compiled := c.pattern(patterns.Key(m)); compiled != nil {
 				n.patterns = append(n.patterns, patternMembers{compiled, c.schemaIn(s, m.Value)})
 			}
 		}

@@ -152,7 +152,7 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 	media := content.Members[0]
 	p.json = isJSON(media.Name)
 	if !p.json && media.Name != mediaText {
-		c.unsupportedAt(content, media, "is not JSON or "+mediaText)
+		c.unsupported(content.Key(media), "is not JSON or "+mediaText)
 		return
 	}
 	p.explode = false
@@ -205,7 +205,7 @@ func (c *compiler) contents(source *document.Node) contents {
 func (c *compiler) content(source *document.Node, m document.Member) *content {
 	media, params, ok := parseRange(m.Name)
 	if !ok {
-		c.unsupportedAt(source, m, "is no media type that can be checked")
+		c.unsupported(source.Key(m), "is no media type that can be checked")
 		return &content{media: m.Name}
 	}
 	result := &content{media: media, params: params}

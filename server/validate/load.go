@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -48,7 +50,7 @@ type link struct {
 
 func newLoader(cfg Config) *loader {
 	l := &loader{
-		problems:  problems{lenient: cfg.Lenient},
+		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
 		documents: make(map[string][]byte),
 		objects:   make(map[string]object),
 		visited:   make(map[visit]bool),
@@ -113,7 +115,7 @@ func (l *loader) read(name string, uri *url.URL, text []byte) *document.Node {
 	root, err := document.Parse(name, text)
 	if failed := document.Errors(nil); errors.As(err, &failed) {
 		for _, e := range failed {
-			l.add(e.Position, "", e.Detail)
+			l.fail(&document.Node{Position: e.Position}, e.Detail)
 		}
 	}
 	if root == nil {
@@ -138,21 +140,21 @@ func (l *loader) dialect(n *document.Node) {
 
 // schema records the identifiers and the references of a schema.
 func (l *loader) schema(n *document.Node) {
-	if id := n.Get("$id"); id != nil && id.Kind == '"' {
+	if id := n.Get("$id"); id != nil && id.Kind == jsontext.KindString {
 		l.identify(n, id)
 	}
-	if dialect := n.Get("$schema"); dialect != nil && dialect.Kind == '"' {
+	if dialect := n.Get("$schema"); dialect != nil && dialect.Kind == jsontext.KindString {
 		l.dialect(dialect)
 	}
 	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
-		if anchor := n.Get(keyword); anchor != nil && anchor.Kind == '"' {
+		if anchor := n.Get(keyword); anchor != nil && anchor.Kind == jsontext.KindString {
 			l.anchor(n, anchor, keyword == "$dynamicAnchor")
 		}
 	}
 	l.addLink(n, "$ref", "Schema")
 	l.addLink(n, "$dynamicRef", "Schema")
 	for _, target := range n.Get("discriminator").Get("mapping").All() {
-		if target.Kind == '"' && l.mapped(target.Text) == nil {
+		if target.Kind == jsontext.KindString && l.mapped(target.Text) == nil {
 			l.links = append(l.links, link{target, "Schema"})
 		}
 	}
@@ -213,7 +215,7 @@ func (l *loader) anchor(n, name *document.Node, dynamic bool) {
 
 // addLink records a reference, whose target may not have been checked yet.
 func (l *loader) addLink(n *document.Node, keyword, to string) {
-	if ref := n.Get(keyword); ref != nil && ref.Kind == '"' {
+	if ref := n.Get(keyword); ref != nil && ref.Kind == jsontext.KindString {
 		l.links = append(l.links, link{ref, to})
 	}
 }

@@ -41,10 +41,10 @@ func (l *loader) templates(paths *document.Node) {
 		t, err := pathtemplate.Parse(m.Name)
 		switch {
 		case err != nil:
-			l.failAt(paths, m, err.Error())
+			l.fail(paths.Key(m), err.Error())
 			continue
 		case shapes[t.Shape]:
-			l.failAt(paths, m, "differs from another path in the names of its parameters only")
+			l.fail(paths.Key(m), "differs from another path in the names of its parameters only")
 		}
 		shapes[t.Shape] = true
 		item := l.resolve(m.Value)
@@ -88,7 +88,7 @@ func (l *loader) template(item, operation *document.Node, names []string) {
 		if !slices.Contains(names, name) {
 			l.fail(parameter, "is no parameter of its path: "+name)
 		}
-		if required := parameter.Get("required"); required == nil || required.Kind != 't' {
+		if !isTrue(parameter.Get("required")) {
 			l.fail(parameter, "must be required, as it is in the path")
 		}
 	}

@@ -32,49 +32,23 @@ type problems struct {
 	errs    []DocumentError // returned by Load
 }
 
-// isNew returns an error, and reports whether it is added for the first time.
-func (p *problems) isNew(at document.Position, pointer, detail string) (err DocumentError, ok bool) {
-	err = DocumentError{File: at.File, Line: at.Line, Column: at.Column, Pointer: pointer, Detail: detail}
-	if p.known == nil {
-		p.known = make(map[DocumentError]bool)
-	}
-	ok = !p.known[err]
-	p.known[err] = true
-	return err, ok
-}
-
-func (p *problems) add(at document.Position, pointer, detail string) {
-	if err, ok := p.isNew(at, pointer, detail); ok {
-		p.errs = append(p.errs, err)
-	}
-}
-
-// fail reports an error.
-func (p *problems) fail(n *document.Node, detail string) { p.add(n.Position, n.Pointer(), detail) }
-
-// failAt is fail for the name of a member.
-func (p *problems) failAt(n *document.Node, m document.Member, detail string) {
-	p.add(m.Position, n.Pointer()+"/"+document.Escape(m.Name), detail)
-}
+// fail reports an error at n.
+func (p *problems) fail(n *document.Node, detail string) { p.report(n, detail, false) }
 
 // unsupported reports a part that is not supported. Lenient mode ignores such parts.
-func (p *problems) unsupported(n *document.Node, detail string) {
-	p.addUnsupported(n.Position, n.Pointer(), detail)
-}
+func (p *problems) unsupported(n *document.Node, detail string) { p.report(n, detail, p.lenient != nil) }
 
-// unsupportedAt is unsupported for the name of a member.
-func (p *problems) unsupportedAt(n *document.Node, m document.Member, detail string) {
-	p.addUnsupported(m.Position, n.Pointer()+"/"+document.Escape(m.Name), detail)
-}
-
-func (p *problems) addUnsupported(at document.Position, pointer, detail string) {
-	if p.lenient == nil {
-		p.add(at, pointer, detail)
-		return
-	}
-	if err, ok := p.isNew(at, pointer, detail); ok {
+func (p *problems) report(n *document.Node, detail string, ignored bool) {
+	at := n.Position
+	err := DocumentError{File: at.File, Line: at.Line, Column: at.Column, Pointer: n.Pointer(), Detail: detail}
+	switch {
+	case p.known[err]:
+	case ignored:
 		p.lenient(&err)
+	default:
+		p.errs = append(p.errs, err)
 	}
+	p.known[err] = true
 }
 
 // err returns the errors in the order of the document, or nil.

@@ -115,7 +115,7 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 	}
 	for _, m := range source.Members {
 		if m.Name != "type" && m.Name != "description" && !strings.HasPrefix(m.Name, "x-") && !slices.Contains(strings.Fields(own), m.Name) {
-			c.unsupportedAt(source, m, "is not of this type")
+			c.unsupported(source.Key(m), "is not of this type")
 		}
 	}
 	return scheme

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -31,7 +33,7 @@ func (l *loader) conform(n *document.Node, rule string) {
 	wrong := ""
 	list, isList := strings.CutPrefix(rule, "[")
 	switch {
-	case rule == "any", rule == "Schema" && (n.Kind == 't' || n.Kind == 'f'):
+	case rule == "any", rule == "Schema" && kindOf(n.Kind) == kindBoolean:
 	case kindNamed(rule) != 0:
 		if kindOf(n.Kind) != kindNamed(rule) {
 			wrong = "must be " + kindNamed(rule).String()
@@ -40,14 +42,14 @@ func (l *loader) conform(n *document.Node, rule string) {
 		if _, ok := countOf(n); !ok {
 			wrong = "must be an integer that is not negative"
 		}
-	case isList && n.Kind == '[':
+	case isList && n.Kind == jsontext.KindBeginArray:
 		for _, element := range n.Elements {
 			l.conform(element, strings.TrimSuffix(list, "]"))
 		}
 		l.prune(n)
 	case isList:
 		wrong = "must be an array"
-	case n.Kind == '{':
+	case n.Kind == jsontext.KindBeginObject:
 		l.object(n, rule)
 		l.prune(n)
 	case rule == "Schema":
@@ -102,7 +104,7 @@ func (l *loader) object(n *document.Node, rule string) {
 		l.addLink(n, "$ref", rule)
 		for _, m := range n.Members {
 			if n.Get("$ref") != nil && !slices.Contains([]string{"$ref", "summary", "description"}, m.Name) && !strings.HasPrefix(m.Name, "x-") {
-				l.unsupportedAt(n, m, "is beside $ref, which replaces it")
+				l.unsupported(n.Key(m), "is beside $ref, which replaces it")
 			}
 		}
 	}
@@ -115,9 +117,9 @@ func (l *loader) named(n *document.Node, rule string) {
 		case strings.HasPrefix(m.Name, "x-"):
 			continue
 		case rule == "Responses" && !isStatus(m.Name):
-			l.failAt(n, m, "is no status, which has three digits, or one and XX, or is default")
+			l.fail(n.Key(m), "is no status, which has three digits, or one and XX, or is default")
 		case rule == "Paths" && !strings.HasPrefix(m.Name, "/"):
-			l.failAt(n, m, "must begin with a slash")
+			l.fail(n.Key(m), "must begin with a slash")
 		}
 		if rule == "Responses" {
 			l.conform(m.Value, "&Response")
@@ -156,16 +158,16 @@ func (l *loader) members(n *document.Node, rule string) {
 			l.conform(m.Value, typ)
 		case strings.HasPrefix(m.Name, "x-"):
 		case rule == "Schema" && m.Name == "nullable":
-			l.unsupportedAt(n, m, "is not known since OpenAPI 3.1, which has the type null")
+			l.unsupported(n.Key(m), "is not known since OpenAPI 3.1, which has the type null")
 		default:
-			l.unsupportedAt(n, m, "is not known")
+			l.unsupported(n.Key(m), "is not known")
 		}
 	}
 }
 
 // countOf parses a non-negative integer in any notation.
 func countOf(n *document.Node) (uint64, bool) {
-	if n == nil || n.Kind != '0' {
+	if n == nil || n.Kind != jsontext.KindNumber {
 		return 0, false
 	}
 	d, ok := parseDecimal(nil, []byte(n.Text))

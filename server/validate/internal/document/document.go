@@ -19,8 +19,6 @@ const maxDepth = 200
 
 // Node is a value of a document. It is safe for concurrent use while nothing calls [Node.Filter].
 type Node struct {
-	// Kind is the kind of the value: n, t, f, ", 0, { or [ for null, true, false, a string, a number, an
-	// object or an array.
 	Kind jsontext.Kind
 	// Text is the text of a string without quotes and escapes, or null, true, false or a number in JSON.
 	Text string
@@ -139,9 +137,10 @@ func (n *Node) Filter(keep func(Member) bool) (removed bool) {
 // aliases refer to is the one at the anchor.
 func (n *Node) Parent() *Node { return n.parent }
 
-// Name returns the name of the member whose value the node is, the index of an element of an array, or "" for
-// the root.
-func (n *Node) Name() string { return n.token }
+// Key returns the name of a member of n as a string, for errors that are about the name.
+func (n *Node) Key(m Member) *Node {
+	return &Node{Kind: jsontext.KindString, Text: m.Name, Position: m.Position, parent: n, token: m.Name}
+}
 
 // Pointer returns the JSON pointer (RFC 6901) of the node in its document.
 func (n *Node) Pointer() string {
@@ -169,7 +168,7 @@ func (n *Node) Find(pointer string) *Node {
 		}
 		token, pointer = token[:end], token[end:]
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		if n.Kind != '[' {
+		if n.Kind != jsontext.KindBeginArray {
 			n = n.Get(token)
 			continue
 		}
@@ -191,9 +190,9 @@ func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 	}
 	var err error
 	switch n.Kind {
-	case '"':
+	case jsontext.KindString:
 		return appendQuoted(dst, n.Text), nil
-	case '[':
+	case jsontext.KindBeginArray:
 		dst = append(dst, '[')
 		for i, element := range n.Elements {
 			if i > 0 {
@@ -204,7 +203,7 @@ func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 			}
 		}
 		return append(dst, ']'), nil
-	case '{':
+	case jsontext.KindBeginObject:
 		dst = append(dst, '{')
 		for i, m := range n.Members {
 			if i > 0 {

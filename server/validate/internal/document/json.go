@@ -71,13 +71,14 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 	if err != nil {
 		return nil, err
 	}
-	if n.Kind != '{' && n.Kind != '[' {
+	isObject := n.Kind == jsontext.KindBeginObject
+	if !isObject && n.Kind != jsontext.KindBeginArray {
 		n.Text = read.String()
 		return n, nil
 	}
-	for next := p.dec.PeekKind(); next != '}' && next != ']'; next = p.dec.PeekKind() {
+	for next := p.dec.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = p.dec.PeekKind() {
 		m := Member{Name: strconv.Itoa(len(n.Elements)), Position: p.next()}
-		if n.Kind == '{' {
+		if isObject {
 			name, err := p.dec.ReadToken()
 			if err != nil {
 				return nil, err
@@ -87,7 +88,7 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 		if m.Value, err = p.value(n, m.Name, depth+1); err != nil {
 			return nil, err
 		}
-		if n.Kind == '{' {
+		if isObject {
 			n.Members = append(n.Members, m)
 		} else {
 			n.Elements = append(n.Elements, m.Value)

@@ -90,10 +90,10 @@ func (p *yamlParser) own(source *yaml.Node, parent *Node, token string, depth in
 	}
 	switch source.Kind {
 	case yaml.MappingNode:
-		n.Kind = '{'
+		n.Kind = jsontext.KindBeginObject
 		p.members(n, source, depth)
 	case yaml.SequenceNode:
-		n.Kind = '['
+		n.Kind = jsontext.KindBeginArray
 		for i, element := range source.Content {
 			if e := p.value(element, n, strconv.Itoa(i), depth+1); e != nil {
 				n.Elements = append(n.Elements, e)
@@ -105,7 +105,7 @@ func (p *yamlParser) own(source *yaml.Node, parent *Node, token string, depth in
 			return nil
 		}
 	}
-	if tag := source.ShortTag(); n.Kind == '{' && tag != "!!map" || n.Kind == '[' && tag != "!!seq" {
+	if tag := source.ShortTag(); n.Kind == jsontext.KindBeginObject && tag != "!!map" || n.Kind == jsontext.KindBeginArray && tag != "!!seq" {
 		p.fail(n.Position, "has a tag that JSON has no equal for: "+tag)
 	}
 	return n
@@ -126,7 +126,7 @@ func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
 		case m.Value == nil:
 		case name.ShortTag() != "!!merge":
 			n.Members = append(n.Members, m)
-		case m.Value.Kind == '[':
+		case m.Value.Kind == jsontext.KindBeginArray:
 			merged = append(merged, m.Value.Elements...)
 		default:
 			merged = append(merged, m.Value)
@@ -134,7 +134,7 @@ func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
 	}
 	p.errs = append(p.errs, n.unique()...)
 	for _, other := range merged { // a member of n or of an earlier object takes precedence
-		if other.Kind != '{' {
+		if other.Kind != jsontext.KindBeginObject {
 			p.fail(other.Position, "is no object that can be merged")
 		}
 		for _, m := range other.Members {
@@ -147,12 +147,12 @@ func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
 
 // scalar reads a scalar according to the core schema of YAML 1.2. It returns what is wrong with the scalar.
 func scalar(n *Node, source *yaml.Node) (detail string) {
-	n.Kind, n.Text = '"', source.Value
+	n.Kind, n.Text = jsontext.KindString, source.Value
 	tag, ok := source.ShortTag(), true
 	switch tag {
 	case "!!str", "!!timestamp":
 	case "!!null":
-		n.Kind, n.Text = 'n', "null"
+		n.Kind, n.Text = jsontext.KindNull, "null"
 		ok = slices.Contains([]string{"", "~", "null", "Null", "NULL"}, source.Value)
 	case "!!bool":
 		n.Text = strings.ToLower(source.Value)
@@ -163,7 +163,7 @@ func scalar(n *Node, source *yaml.Node) (detail string) {
 		number, isNumber := jsonNumber(source.Value)
 		switch {
 		case isNumber:
-			n.Kind, n.Text = '0', number
+			n.Kind, n.Text = jsontext.KindNumber, number
 		case strings.HasSuffix(strings.ToLower(source.Value), "inf"), strings.EqualFold(source.Value, ".nan"):
 			return "is a number that JSON does not have: " + source.Value
 		default: // such as 1_000, which is a string since YAML 1.2
@@ -180,7 +180,7 @@ func scalar(n *Node, source *yaml.Node) (detail string) {
 
 // jsonNumber returns the JSON of a number of the core schema.
 func jsonNumber(text string) (number string, ok bool) {
-	if value := jsontext.Value(text); value.IsValid() && value.Kind() == '0' {
+	if value := jsontext.Value(text); value.IsValid() && value.Kind() == jsontext.KindNumber {
 		return text, true
 	}
 	if parts := regexp.MustCompile(`^(?:(-)|\+)?(?:0*([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][-+]?[0-9]+)?$`).FindStringSubmatch(text); parts != nil {
