@@ -196,14 +196,13 @@ func (c *compiler) format(n *node, name *document.Node) {
 
 func (c *compiler) bound(n *node, source *document.Node, keyword, relation string) {
 	if value := source.Get(keyword); value != nil {
-		d, _ := parseDecimal(nil, []byte(value.Text))
-		n.bounds = append(n.bounds, bound{keyword, d, "must be " + relation + value.Text})
+		n.bounds = append(n.bounds, bound{keyword, parseDecimal(nil, []byte(value.Text)), "must be " + relation + value.Text})
 	}
 }
 
 // multipleOf compiles a multipleOf with its exact value.
 func (c *compiler) multipleOf(n *document.Node) *multiple {
-	d, _ := parseDecimal(nil, []byte(n.Text))
+	d := parseDecimal(nil, []byte(n.Text))
 	switch {
 	case d.negative || len(d.digits) == 0:
 		c.fail(n, "must be greater than 0")
@@ -213,7 +212,7 @@ func (c *compiler) multipleOf(n *document.Node) *multiple {
 		return nil
 	}
 	digits := decimal{digits: d.digits, exp: int64(len(d.digits))}
-	value, _ := digits.count(true)
+	value, _ := digits.count()
 	return &multiple{digits: value, exp: d.exp - int64(len(d.digits)), detail: "must be a multiple of " + n.Text}
 }
 

@@ -16,59 +16,38 @@ type decimal struct {
 	exp      int64
 }
 
-// parseDecimal parses a JSON number. It appends the digits to scratch.
-func parseDecimal(scratch, text []byte) (d decimal, ok bool) {
+// maxExponent is where large exponents saturate: no body is long enough to have digits that offset them.
+const maxExponent = math.MaxInt64 / 40
+
+// parseDecimal returns the value of a JSON number. It appends the digits to scratch.
+func parseDecimal(scratch, text []byte) (d decimal) {
 	text, d.negative = bytes.CutPrefix(text, []byte("-"))
 	whole := leadingDigits(text)
-	if whole == 0 || whole > 1 && text[0] == '0' {
-		return decimal{}, false
+	d.digits, d.exp = append(scratch[:0], text[:whole]...), int64(whole)
+	if text = text[whole:]; len(text) > 0 && text[0] == '.' {
+		fraction := leadingDigits(text[1:])
+		d.digits = append(d.digits, text[1:1+fraction]...)
+		text = text[1+fraction:]
 	}
-	d.digits = append(scratch[:0], text[:whole]...)
-	d.exp = int64(whole)
-	text = text[whole:]
-	if len(text) > 0 && text[0] == '.' {
-		n := leadingDigits(text[1:])
-		if n == 0 {
-			return decimal{}, false
+	if len(text) > 0 { // e
+		exp, sign := int64(0), int64(1)
+		for _, c := range text[1:] {
+			switch c {
+			case '+':
+			case '-':
+				sign = -1
+			default:
+				exp = min(exp*10+int64(c-'0'), maxExponent)
+			}
 		}
-		d.digits = append(d.digits, text[1:1+n]...)
-		text = text[1+n:]
-	}
-	if len(text) > 0 && (text[0] == 'e' || text[0] == 'E') {
-		exp, ok := parseExponent(text[1:])
-		if !ok {
-			return decimal{}, false
-		}
-		d.exp += exp
-		text = nil
+		d.exp += sign * exp
 	}
 	significant := bytes.TrimLeft(d.digits, "0")
 	d.exp -= int64(len(d.digits) - len(significant))
-	d.digits = bytes.TrimRight(significant, "0")
-	if len(d.digits) == 0 {
+	if d.digits = bytes.TrimRight(significant, "0"); len(d.digits) == 0 {
 		d.negative, d.exp = false, 0
 	}
-	return d, len(text) == 0
-}
-
-// parseExponent parses an exponent. Large exponents saturate: no body is long enough to have digits that
-// offset them.
-func parseExponent(text []byte) (exp int64, ok bool) {
-	const most = math.MaxInt64 / 4
-	sign := int64(1)
-	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
-		if text[0] == '-' {
-			sign = -1
-		}
-		text = text[1:]
-	}
-	if len(text) == 0 || leadingDigits(text) != len(text) {
-		return 0, false
-	}
-	for _, digit := range text {
-		exp = min(exp*10+int64(digit-'0'), most/10)
-	}
-	return sign * exp, true
+	return d
 }
 
 func leadingDigits(text []byte) int {
@@ -122,11 +101,10 @@ func isInteger(text []byte) bool {
 }
 
 // count returns d as a non-negative integer of at most 18 digits.
-func (d decimal) count(ok bool) (uint64, bool) {
-	if !ok || d.negative || d.exp < int64(len(d.digits)) || d.exp > 18 {
+func (d decimal) count() (n uint64, ok bool) {
+	if d.negative || d.exp < int64(len(d.digits)) || d.exp > 18 {
 		return 0, false
 	}
-	n := uint64(0)
 	for i := range int(d.exp) {
 		n *= 10
 		if i < len(d.digits) {
@@ -155,22 +133,22 @@ func (m *multiple) divides(d decimal) bool {
 	if zeros < 0 {
 		return false // the last digit of d would be zero otherwise
 	}
-	rest := uint64(0)
+	remainder := uint64(0)
 	for _, digit := range d.digits {
-		rest = (mulMod(rest, 10, m.digits) + uint64(digit-'0')) % m.digits
+		remainder = (mulMod(remainder, 10, m.digits) + uint64(digit-'0')) % m.digits
 	}
 	power := 10 % m.digits
-	for ; zeros > 0 && rest != 0; zeros >>= 1 {
+	for ; zeros > 0 && remainder != 0; zeros >>= 1 {
 		if zeros&1 != 0 {
-			rest = mulMod(rest, power, m.digits)
+			remainder = mulMod(remainder, power, m.digits)
 		}
 		power = mulMod(power, power, m.digits)
 	}
-	return rest == 0
+	return remainder == 0
 }
 
 func mulMod(a, b, m uint64) uint64 {
 	high, low := bits.Mul64(a%m, b%m)
-	_, rest := bits.Div64(high, low, m)
-	return rest
+	_, remainder := bits.Div64(high, low, m)
+	return remainder
 }

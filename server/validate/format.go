@@ -154,11 +154,7 @@ func isBase64URL(text []byte) bool {
 	return err == nil && !bytes.ContainsAny(text, "\r\n")
 }
 
-func isDecimal(text []byte) bool {
-	var scratch [32]byte
-	_, ok := parseDecimal(scratch[:], text)
-	return ok
-}
+func isDecimal(text []byte) bool { return len(text) > 0 && scanNumber(text, 0) == len(text) }
 
 func isHTTPDate(text []byte) bool {
 	_, err := http.ParseTime(string(text))

@@ -92,8 +92,7 @@ func appendScalar(dst []byte, kind kinds, text []byte) []byte {
 		return append(append(dst, ':'), text...)
 	case kindNumber:
 		var scratch [32]byte
-		d, _ := parseDecimal(scratch[:], text)
-		return d.appendTo(dst)
+		return parseDecimal(scratch[:], text).appendTo(dst)
 	}
 	return append(dst, text...)
 }

@@ -25,23 +25,11 @@ const (
 
 // kindNamed returns the type with the given name in JSON Schema, or 0.
 func kindNamed(name string) kinds {
-	switch name {
-	case "null":
-		return kindNull
-	case "boolean":
-		return kindBoolean
-	case "integer":
-		return kindInteger
-	case "number":
-		return kindNumber
-	case "string":
-		return kindString
-	case "array":
-		return kindArray
-	case "object":
-		return kindObject
+	i := slices.Index([]string{"null", "boolean", "integer", "number", "string", "array", "object"}, name)
+	if i < 0 {
+		return 0
 	}
-	return 0
+	return 1 << i
 }
 
 // kindOf returns the type of a token, or of the value that begins with k. All numbers are kindNumber.

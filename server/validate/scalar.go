@@ -66,7 +66,7 @@ func (w *walker) checkNumber(n *node, text []byte) {
 		return
 	}
 	var scratch [32]byte
-	d, _ := parseDecimal(scratch[:], text)
+	d := parseDecimal(scratch[:], text)
 	for i := range n.bounds {
 		if b := &n.bounds[i]; !b.allows(d) {
 			w.add(b.keyword, b.detail)

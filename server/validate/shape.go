@@ -170,6 +170,5 @@ func countOf(n *document.Node) (uint64, bool) {
 	if n == nil || n.Kind != jsontext.KindNumber {
 		return 0, false
 	}
-	d, ok := parseDecimal(nil, []byte(n.Text))
-	return d.count(ok)
+	return parseDecimal(nil, []byte(n.Text)).count()
 }

@@ -290,12 +290,7 @@ func isLiteral(text string, types kinds) bool {
 	case "true", "false":
 		return types&kindBoolean != 0
 	}
-	if types&(kindNumber|kindInteger) == 0 || text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-		return false
-	}
-	var scratch [32]byte
-	_, ok := parseDecimal(scratch[:], []byte(text))
-	return ok
+	return types&(kindNumber|kindInteger) != 0 && isDecimal([]byte(text))
 }
 
 // accepts reports whether a JSON text matches all nodes.
