@@ -171,21 +171,22 @@ func (c *compiler) pattern(n *document.Node) *pattern {
 	return compiled
 }
 
+// format compiles the format of a schema. Numbers must fit their Go type even without a format.
 func (c *compiler) format(n *node, name *document.Node) {
 	if n.types&kindNumber != 0 {
-		n.number, _ = formatOf("double")
+		n.number = c.formats["double"]
 	} else if n.types&kindInteger != 0 {
-		n.number, _ = formatOf("int64")
+		n.number = c.formats["int64"]
 	}
 	if name == nil {
 		return
 	}
-	f, ok := formatOf(name.Text)
-	if own := c.formats[name.Text]; own != nil {
-		f, ok = customFormat(name.Text, own), true
+	f := c.formats[name.Text]
+	if check := c.cfg.Formats[name.Text]; check != nil {
+		f = &format{kindString, func(text []byte) bool { return check(string(text)) }, "must be of the format " + name.Text}
 	}
 	switch { // a format constrains the values of its own type only
-	case !ok:
+	case f == nil:
 		c.unsupported(name, "is a format that is not known: "+name.Text)
 	case f.types == kindString && n.allows(kindString):
 		n.format = f

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // format is a rule for the text of a scalar.
@@ -19,85 +21,47 @@ type format struct {
 // isBinary reports whether the format allows any bytes.
 func (f *format) isBinary() bool { return f != nil && f.types == kindString && f.detail == "" }
 
-// formatOf returns the format with the given name. It returns false if the name is unknown.
-func formatOf(name string) (*format, bool) {
-	f := &format{types: kindString}
-	switch name {
-	case "uuid":
-		f.check, f.detail = isUUID, "must be a UUID"
-	case "date-time":
-		f.check, f.detail = isDateTime, "must be a date and time of RFC 3339"
-	case "date":
-		f.check, f.detail = isDate, "must be a date of RFC 3339"
-	case "time":
-		f.check, f.detail = isTime, "must be a time with an offset of RFC 3339"
-	case "duration":
-		f.check, f.detail = isDuration, "must be a duration of ISO 8601"
-	case "email":
-		f.check, f.detail = isEmail, "must be an email address"
-	case "idn-email":
-		f.check, f.detail = isIDNEmail, "must be an internationalized email address"
-	case "hostname":
-		f.check, f.detail = isHostname, "must be a host name"
-	case "idn-hostname":
-		f.check, f.detail = isIDNHostname, "must be an internationalized host name"
-	case "ipv4":
-		f.check, f.detail = isIPv4, "must be an IPv4 address"
-	case "ipv6":
-		f.check, f.detail = isIPv6, "must be an IPv6 address"
-	case "uri":
-		f.check, f.detail = isURI, "must be an absolute URI"
-	case "uri-reference":
-		f.check, f.detail = isURIReference, "must be a URI reference"
-	case "iri":
-		f.check, f.detail = isIRI, "must be an absolute IRI"
-	case "iri-reference":
-		f.check, f.detail = isIRIReference, "must be an IRI reference"
-	case "uri-template":
-		f.check, f.detail = isURITemplate, "must be a URI template of RFC 6570"
-	case "json-pointer":
-		f.check, f.detail = isJSONPointer, "must be a JSON pointer"
-	case "relative-json-pointer":
-		f.check, f.detail = isRelativeJSONPointer, "must be a relative JSON pointer"
-	case "regex":
-		f.check, f.detail = isRegex, "must be a regular expression of ECMA-262"
-	case "byte":
-		f.check, f.detail = isBase64, "must be base64"
-	case "base64url":
-		f.check, f.detail = isBase64URL, "must be base64url"
-	case "decimal":
-		f.check, f.detail = isDecimal, "must be a decimal number"
-	case "http-date":
-		f.check, f.detail = isHTTPDate, "must be a date of HTTP, RFC 9110"
-	case "unixtime":
-		f.types, f.check, f.detail = kindNumber, fitsFloat(64), "must be a Unix time"
-	case "binary": // any bytes, in a body or part whose content is not checked
-		f.check = func([]byte) bool { return true }
-	case "commonmark", "html", "password": // hints for user interfaces only
-		f.check, f.detail = func([]byte) bool { return true }, "must be text"
-	case "int8", "int16", "int32", "int64":
-		size, _ := strconv.Atoi(name[len("int"):])
-		f.types, f.check, f.detail = kindInteger, fitsInt(size), "must fit "+strconv.Itoa(size)+" bits"
-	case "uint8", "uint16", "uint32", "uint64":
-		size, _ := strconv.Atoi(name[len("uint"):])
-		f.types, f.check, f.detail = kindInteger, fitsUint(size), "must fit "+strconv.Itoa(size)+" bits without a sign"
-	case "float":
-		f.types, f.check, f.detail = kindNumber, fitsFloat(32), "must fit a 32 bit floating-point number"
-	case "double":
-		f.types, f.check, f.detail = kindNumber, fitsFloat(64), "must fit a 64 bit floating-point number"
-	default:
-		return nil, false
+// formats returns the formats of the package by name.
+func formats() map[string]*format {
+	anything := func([]byte) bool { return true }
+	all := map[string]*format{
+		"uuid":                  {kindString, isUUID, "must be a UUID"},
+		"date-time":             {kindString, isDateTime, "must be a date and time of RFC 3339"},
+		"date":                  {kindString, isDate, "must be a date of RFC 3339"},
+		"time":                  {kindString, isTime, "must be a time with an offset of RFC 3339"},
+		"duration":              {kindString, isDuration, "must be a duration of ISO 8601"},
+		"email":                 {kindString, isEmail, "must be an email address"},
+		"idn-email":             {kindString, isIDNEmail, "must be an internationalized email address"},
+		"hostname":              {kindString, isHostname, "must be a host name"},
+		"idn-hostname":          {kindString, isIDNHostname, "must be an internationalized host name"},
+		"ipv4":                  {kindString, isIPv4, "must be an IPv4 address"},
+		"ipv6":                  {kindString, isIPv6, "must be an IPv6 address"},
+		"uri":                   {kindString, isURI, "must be an absolute URI"},
+		"uri-reference":         {kindString, isURIReference, "must be a URI reference"},
+		"iri":                   {kindString, isIRI, "must be an absolute IRI"},
+		"iri-reference":         {kindString, isIRIReference, "must be an IRI reference"},
+		"uri-template":          {kindString, isURITemplate, "must be a URI template of RFC 6570"},
+		"json-pointer":          {kindString, isJSONPointer, "must be a JSON pointer"},
+		"relative-json-pointer": {kindString, isRelativeJSONPointer, "must be a relative JSON pointer"},
+		"regex":                 {kindString, isRegex, "must be a regular expression of ECMA-262"},
+		"byte":                  {kindString, isBase64, "must be base64"},
+		"base64url":             {kindString, isBase64URL, "must be base64url"},
+		"decimal":               {kindString, isDecimal, "must be a decimal number"},
+		"http-date":             {kindString, isHTTPDate, "must be a date of HTTP, RFC 9110"},
+		"unixtime":              {kindNumber, fitsFloat(64), "must be a Unix time"},
+		"float":                 {kindNumber, fitsFloat(32), "must fit a 32 bit floating-point number"},
+		"double":                {kindNumber, fitsFloat(64), "must fit a 64 bit floating-point number"},
+		"binary":                {kindString, anything, ""}, // in a body or part whose content is not checked
 	}
-	return f, true
-}
-
-// customFormat returns a format of [Config.Formats].
-func customFormat(name string, check func(string) bool) *format {
-	return &format{
-		types:  kindString,
-		check:  func(text []byte) bool { return check(string(text)) },
-		detail: "must be of the format " + name,
+	for _, name := range []string{"commonmark", "html", "password"} { // hints for user interfaces only
+		all[name] = &format{kindString, anything, "must be text"}
 	}
+	for _, size := range []int{8, 16, 32, 64} {
+		bits := strconv.Itoa(size)
+		all["int"+bits] = &format{kindInteger, fitsInt(size), "must fit " + bits + " bits"}
+		all["uint"+bits] = &format{kindInteger, fitsUint(size), "must fit " + bits + " bits without a sign"}
+	}
+	return all
 }
 
 func fitsInt(size int) func([]byte) bool {
@@ -122,22 +86,11 @@ func fitsFloat(size int) func([]byte) bool {
 }
 
 func isUUID(text []byte) bool {
-	if len(text) != 36 {
+	if len(text) != 36 { // package uuid accepts other forms, too
 		return false
 	}
-	for i, b := range text {
-		switch i {
-		case 8, 13, 18, 23:
-			if b != '-' {
-				return false
-			}
-		default:
-			if !isHex(b) {
-				return false
-			}
-		}
-	}
-	return true
+	_, err := uuid.ParseBytes(text)
+	return err == nil
 }
 
 // isBase64 accepts base64 on one line, as encoding/json decodes it to bytes.

@@ -7,39 +7,31 @@ import (
 )
 
 // isEmail accepts the addresses of RFC 5321 without quotes, comments and address literals.
-func isEmail(text []byte) bool {
-	at := bytes.LastIndexByte(text, '@')
-	if at < 1 || at > 64 || len(text) > 254 {
-		return false
-	}
-	for part := range bytes.SplitSeq(text[:at], []byte{'.'}) {
-		if len(part) == 0 || !consistsOf(part, mailboxMarks) {
-			return false
-		}
-	}
-	return hasLabels(text[at+1:])
-}
-
-const mailboxMarks = "!#$%&'*+-/=?^_`{|}~"
+func isEmail(text []byte) bool { return isAddress(text, false, hasLabels) }
 
 // isIDNEmail is isEmail with the characters of RFC 6531.
-func isIDNEmail(text []byte) bool {
+func isIDNEmail(text []byte) bool { return isAddress(text, true, isIDNHostname) }
+
+func isAddress(text []byte, international bool, isDomain func([]byte) bool) bool {
 	at := bytes.LastIndexByte(text, '@')
-	if at < 1 || at > 64 || len(text) > 254 {
+	if at < 1 || at > 64 || len(text) > 254 || !isDomain(text[at+1:]) {
 		return false
 	}
-	for part := range bytes.SplitSeq(text[:at], []byte{'.'}) {
-		ascii := bytes.Map(func(r rune) rune {
+	mailbox := text[:at]
+	if international {
+		mailbox = bytes.Map(func(r rune) rune {
 			if r > unicode.MaxASCII {
 				return 'x'
 			}
 			return r
-		}, part)
-		if len(part) == 0 || !consistsOf(ascii, mailboxMarks) {
+		}, mailbox)
+	}
+	for part := range bytes.SplitSeq(mailbox, []byte{'.'}) {
+		if len(part) == 0 || !consistsOf(part, "!#$%&'*+-/=?^_`{|}~") {
 			return false
 		}
 	}
-	return isIDNHostname(text[at+1:])
+	return true
 }
 
 // hasLabels reports whether text consists of labels of letters, digits and inner hyphens.

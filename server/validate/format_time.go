@@ -51,40 +51,18 @@ func isDate(text []byte) bool {
 
 // isTime accepts the times of RFC 3339, including possible leap seconds.
 func isTime(text []byte) bool {
-	const clock = "00:00:00"
-	if len(text) <= len(clock) || !isShaped(text[:len(clock)], clock) {
-		return false
+	const day = "2000-01-01T"
+	full := append([]byte(day), text...)
+	if last := len(full) - 1; full[last] == 'z' {
+		full[last] = 'Z'
 	}
-	zone := text[len(clock):]
-	if zone[0] == '.' {
-		digits := leadingDigits(zone[1:])
-		if digits == 0 {
-			return false
-		}
-		zone = zone[1+digits:]
+	if len(text) < len("00:00:60") || string(text[6:8]) != "60" {
+		return isDateTime(full)
 	}
-	if string(zone) != "Z" && string(zone) != "z" && !isOffset(zone) {
-		return false
-	}
-	hour, minute, second := twoDigits(text), twoDigits(text[3:]), twoDigits(text[6:])
-	if hour > 23 || minute > 59 || second > 60 {
-		return false
-	}
-	if second < 60 {
-		return true
-	}
-	const day = 24 * 60
-	utc := hour*60 + minute
-	switch zone[0] {
-	case '+':
-		utc -= twoDigits(zone[1:])*60 + twoDigits(zone[4:])
-	case '-':
-		utc += twoDigits(zone[1:])*60 + twoDigits(zone[4:])
-	}
-	return (utc+day)%day == day-1
+	copy(full[len(day)+6:], "59")
+	t, err := time.Parse(time.RFC3339, string(full))
+	return err == nil && isDateTime(full) && t.UTC().Hour() == 23 && t.UTC().Minute() == 59
 }
-
-func twoDigits(text []byte) int { return int(text[0]-'0')*10 + int(text[1]-'0') }
 
 // isDuration accepts the durations of RFC 3339, appendix A, where each unit is followed by the next smaller
 // one.

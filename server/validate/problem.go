@@ -36,7 +36,9 @@ type problems struct {
 func (p *problems) fail(n *document.Node, detail string) { p.report(n, detail, false) }
 
 // unsupported reports a part that is not supported. Lenient mode ignores such parts.
-func (p *problems) unsupported(n *document.Node, detail string) { p.report(n, detail, p.lenient != nil) }
+func (p *problems) unsupported(n *document.Node, detail string) {
+	p.report(n, detail, p.lenient != nil)
+}
 
 func (p *problems) report(n *document.Node, detail string, ignored bool) {
 	at := n.Position

@@ -168,7 +168,7 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 	c := &compiler{
 		loader:        l,
 		cfg:           cfg,
-		formats:       cfg.Formats,
+		formats:       formats(),
 		pool:          newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
 		nodes:         make(map[nodeKey]*node),
 		responseCache: make(map[*document.Node]*response),
@@ -269,8 +269,8 @@ func (s *Schema) Validate(body []byte) error {
 // compiler compiles a loaded document, and collects what is invalid or not supported.
 type compiler struct {
 	*loader
-	formats       map[string]func(string) bool
 	cfg           Config
+	formats       map[string]*format // of the package
 	pool          *sync.Pool
 	nodes         map[nodeKey]*node
 	order         []locatedNode // nodes with their locations, in the order of compilation
