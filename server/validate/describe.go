@@ -122,8 +122,8 @@ func (c *compiler) value(p *parameter, source *document.Node) {
 	default:
 		c.contentOf(p, source, content)
 	}
-	c.whenCompiled(func(known shapes) {
-		p.setShape(known.of(p.node))
+	c.whenCompiled(func() {
+		p.setShape(shapeOf(p.node))
 		if p.json || p.node == nil {
 			return
 		}
@@ -216,19 +216,19 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		result.json = true
 	case media == mediaText:
 		result.text = &shape{}
-		c.whenCompiled(func(known shapes) {
-			result.text = known.of(result.node)
+		c.whenCompiled(func() {
+			result.text = shapeOf(result.node)
 			if result.text.types&kindScalar == 0 {
 				c.fail(at.Get("schema"), "does not allow text")
 			}
 		})
 	case media == mediaForm:
 		result.form = &form{}
-		c.whenCompiled(func(known shapes) { c.form(at, result.form, known.of(result.node)) })
+		c.whenCompiled(func() { c.form(at, result.form, shapeOf(result.node)) })
 	case media == mediaMultipart:
 		result.multipart = &multiparts{parts: make(map[string]*part)}
 		headers := c.encodingHeaders(at)
-		c.whenCompiled(func(known shapes) { c.multipart(at, result.multipart, known.of(result.node), headers) })
+		c.whenCompiled(func() { c.multipart(at, result.multipart, shapeOf(result.node), headers) })
 	case inRange(mediaJSON, media) && !isLength(result.node):
 		result.inJSON = &content{media: media, json: true, node: result.node}
 	default:

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 	for _, name := range s.names() {
 		p := &parameter{pointer: "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
-		encoding, member := at.Get("encoding").Get(name), s.members[name]
+		encoding, member := at.Get("encoding").Get(name), s.member(name)
 		contentType := encoding.Get("contentType")
 		switch {
 		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
@@ -48,9 +49,9 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers
 		c.fail(at.Get("schema"), "does not allow an object")
 	}
 	for _, name := range s.names() {
-		p := &part{name: name, token: "/" + document.Escape(name), shape: s.members[name], headers: headers[name]}
+		p := &part{name: name, token: "/" + document.Escape(name), shape: s.member(name), headers: headers[name]}
 		if p.shape.types&kindArray != 0 && p.shape.types&(kindObject|kindScalar) == 0 {
-			p.repeated, p.shape = true, p.shape.items
+			p.repeated, p.shape = true, p.shape.element(math.MaxInt)
 		}
 		encoding := at.Get("encoding").Get(name)
 		for _, member := range []string{"style", "explode", "allowReserved"} {
@@ -108,7 +109,7 @@ func (p *part) setMedia(contentType *document.Node) {
 // checkEncodings reports encodings for properties that the schema does not have.
 func (c *compiler) checkEncodings(at *document.Node, s *shape) {
 	for name, encoding := range at.Get("encoding").All() {
-		if s.members[name] == nil {
+		if !s.declares(name) {
 			c.fail(encoding, "is no property of the schema")
 		}
 	}

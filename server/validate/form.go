@@ -49,21 +49,15 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 		bare.style, bare.explode, bare.json = styleForm, false, true
 		field = &bare
 	}
-	return w.readJSON(field, func(as kinds) (textValue, error) {
-		v, present, err := field.readPairs(pairs, as, field.shape, field.acceptsMember)
-		if !present {
-			return v, errAbsent
-		}
-		return v, err
-	})
+	return w.readJSON(field, func(as kinds) (textValue, error) { return field.readPairs(pairs, as) })
 }
 
 // addOthers adds the fields that are not properties of the schema.
 func (f *form) addOthers(object *textValue, pairs []pair) error {
 	known := func(name string) bool {
 		for _, field := range f.fields {
-			if rest, ok := strings.CutPrefix(name, field.name); ok && (rest == "" || rest[0] == '[') ||
-				field.explode && field.readsMembers() && field.shape.members[name] != nil {
+			if keys, ok := strings.CutPrefix(name, field.name); ok && (keys == "" || keys[0] == '[') ||
+				field.explode && field.readsMembers() && field.shape.declares(name) {
 				return true
 			}
 		}
@@ -83,7 +77,7 @@ func (f *form) addOthers(object *textValue, pairs []pair) error {
 			others[p.name] = &textValue{kind: kindArray}
 			names = append(names, p.name)
 		}
-		others[p.name].elements = append(others[p.name].elements, textValue{kind: kindString, text: text})
+		others[p.name].elements = append(others[p.name].elements, stringValue(text))
 	}
 	for _, name := range names {
 		value := *others[name]

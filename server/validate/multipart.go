@@ -178,7 +178,7 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 
 // unnamed returns the description of a part that is not a property of the schema.
 func (m *multiparts) unnamed(p *multipart.Part) *part {
-	return &part{token: anyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.others}
+	return &part{token: anyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.member(p.FormName())}
 }
 
 func (b *multipartBody) checkHeader(p *multipart.Part) error {

@@ -36,6 +36,7 @@ type parameter struct {
 	segment       pathtemplate.Segment
 	nth, fromEnd  int      // number of parameters before it in its segment, and of path segments after that
 	shape         *shape   // set after all schemas have been compiled
+	open          bool     // whether it is an object that is meant to have members that are not declared
 	as            []kinds  // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
 	siblings      []string // names of the other parameters at the same location
 }
@@ -43,6 +44,7 @@ type parameter struct {
 // setShape completes a parameter after all schemas have been compiled.
 func (p *parameter) setShape(s *shape) {
 	p.shape = s
+	p.open = s.types&^kindObject == 0 && s.isOpen()
 	for _, as := range []struct{ types, kind kinds }{{kindScalar, kindString}, {kindArray, kindArray}, {kindObject, kindObject}} {
 		if p.shape.types&as.types != 0 {
 			p.as = append(p.as, as.kind)
@@ -58,8 +60,7 @@ func (p *parameter) setShape(s *shape) {
 
 // acceptsMember reports whether a name in a query or cookie is a member of the exploded object p.
 func (p *parameter) acceptsMember(name string) bool {
-	others := p.shape.open && p.shape.types&^kindObject == 0
-	return p.shape.members[name] != nil || others && !slices.Contains(p.siblings, name)
+	return p.shape.declares(name) || p.open && !slices.Contains(p.siblings, name)
 }
 
 // readsMembers reports whether the parameter can be an object.
@@ -178,14 +179,7 @@ func (w *walker) checkPairs(p *parameter, pairs []pair) {
 		w.parameters = append(w.parameters, readParameter{p.pointer, []byte("null")})
 		return
 	}
-	present := false
-	w.checkStyled(p, func(as kinds) (v textValue, err error) {
-		v, present, err = p.readPairs(pairs, as, p.shape, p.acceptsMember)
-		if !present {
-			return v, errAbsent
-		}
-		return v, err
-	})
+	w.checkStyled(p, func(as kinds) (textValue, error) { return p.readPairs(pairs, as) })
 }
 
 // checkSegment checks a path parameter. It finds its segment from the end, because the path may have a prefix.

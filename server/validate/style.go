@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -59,52 +60,65 @@ func (s *serialization) unescaped(text string) (string, error) {
 
 // readText decodes a text in the style matrix, label or simple.
 func (s *serialization) readText(text string, as kinds) (textValue, error) {
-	delimiter := ","
+	prefix, delimiter := "", ","
 	switch s.style {
 	case styleLabel:
-		after, ok := strings.CutPrefix(text, ".")
-		if !ok {
-			return textValue{}, wrongStyle(s.style)
-		}
-		text = after
+		prefix = "."
 		if s.explode {
 			delimiter = "."
 		}
 	case styleMatrix:
-		after, ok := strings.CutPrefix(text, ";")
-		if !ok {
-			return textValue{}, wrongStyle(s.style)
-		}
-		text = after
-		if !s.explode || as == kindString {
-			name, value, _ := strings.Cut(text, "=")
-			if name, err := s.unescaped(name); err != nil || name != s.name {
-				return textValue{}, wrongStyle(s.style)
+		prefix = ";"
+	}
+	text, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return textValue{}, wrongStyle(s.style)
+	}
+	if s.style == styleMatrix {
+		switch {
+		case s.explode && as == kindObject:
+			delimiter = ";"
+		case s.explode && as == kindArray:
+			return s.readNamed(strings.Split(text, ";"))
+		default:
+			value, err := s.cutName(text)
+			if err != nil {
+				return textValue{}, err
 			}
 			text = value
-			break
-		}
-		delimiter = ";"
-		if as == kindArray {
-			return s.readNamed(strings.Split(text, delimiter))
 		}
 	}
 	return s.readList(text, as, delimiter)
 }
 
+// cutName returns the value of a pair with the name of the parameter.
+func (s *serialization) cutName(pair string) (value string, err error) {
+	escaped, value, _ := strings.Cut(pair, "=")
+	if name, err := s.unescaped(escaped); err != nil || name != s.name {
+		return "", wrongStyle(s.style)
+	}
+	return value, nil
+}
+
 // readNamed decodes elements that are each preceded by the name of the parameter.
-func (s *serialization) readNamed(pairs []string) (textValue, error) {
-	v := textValue{kind: kindArray}
-	for _, pair := range pairs {
-		escaped, text, _ := strings.Cut(pair, "=")
-		name, err := s.unescaped(escaped)
-		if err != nil || name != s.name {
-			return textValue{}, wrongStyle(s.style)
+func (s *serialization) readNamed(pairs []string) (v textValue, err error) {
+	values := make([]string, len(pairs))
+	for i, pair := range pairs {
+		if values[i], err = s.cutName(pair); err != nil {
+			return v, err
 		}
-		if text, err = s.unescaped(text); err != nil {
+	}
+	return s.readElements(values)
+}
+
+func (s *serialization) readElements(values []string) (textValue, error) {
+	v := textValue{kind: kindArray}
+	for _, value := range values {
+		text, err := s.unescaped(value)
+		if err != nil {
 			return textValue{}, err
 		}
-		v.elements = append(v.elements, textValue{kind: kindString, text: text})
+		v.elements = append(v.elements, stringValue(text))
 	}
 	return v, nil
 }
@@ -113,7 +127,7 @@ func (s *serialization) readNamed(pairs []string) (textValue, error) {
 func (s *serialization) readList(text string, as kinds, delimiter string) (textValue, error) {
 	if as == kindString {
 		text, err := s.unescaped(text)
-		return textValue{kind: kindString, text: text}, err
+		return stringValue(text), err
 	}
 	v := textValue{kind: as}
 	if text == "" {
@@ -147,7 +161,7 @@ func (s *serialization) readList(text string, as kinds, delimiter string) (textV
 		if as == kindObject && i%2 == 0 {
 			v.names = append(v.names, part)
 		} else {
-			v.elements = append(v.elements, textValue{kind: kindString, text: part})
+			v.elements = append(v.elements, stringValue(part))
 		}
 	}
 	return v, nil
@@ -179,113 +193,77 @@ func queryPairs(query string) []pair {
 	return pairs
 }
 
-// readPairs decodes the pairs of a value in the style form, spaceDelimited, pipeDelimited or deepObject.
-// acceptsMember reports whether a name is a member of an exploded object. present is false if no pair belongs
-// to the value.
-func (s *serialization) readPairs(
-	pairs []pair, as kinds, shape *shape, acceptsMember func(string) bool,
-) (v textValue, present bool, err error) {
-	if s.style == styleDeepObject {
-		return s.readDeep(pairs, shape)
-	}
-	if s.explode && as == kindObject {
-		return s.readMembers(pairs, shape, acceptsMember)
+// readPairs decodes the pairs of a value in the style form, spaceDelimited, pipeDelimited or deepObject. The error
+// is errAbsent if no pair belongs to the value.
+func (p *parameter) readPairs(pairs []pair, as kinds) (textValue, error) {
+	if p.style == styleDeepObject || p.explode && as == kindObject {
+		return p.readMembers(pairs)
 	}
 	var values []string
-	for _, p := range pairs {
-		if p.name == s.name {
-			values = append(values, p.value)
+	for _, q := range pairs {
+		if q.name == p.name {
+			values = append(values, q.value)
 		}
 	}
-	if len(values) == 0 {
-		return v, false, nil
-	}
-	if s.explode && as == kindArray {
-		v, err = s.texts(values)
-		return v, true, err
-	}
-	if len(values) > 1 {
-		return v, true, errRepeated
+	switch {
+	case len(values) == 0:
+		return textValue{}, errAbsent
+	case p.explode && as == kindArray:
+		return p.readElements(values)
+	case len(values) > 1:
+		return textValue{}, errRepeated
 	}
 	delimiter, text := ",", values[0]
 	if as != kindString {
-		switch s.style {
+		switch p.style {
 		case styleSpaceDelimited:
 			delimiter, text = "%20", strings.NewReplacer("+", "%20", " ", "%20").Replace(text)
 		case stylePipeDelimited:
 			delimiter, text = "|", strings.NewReplacer("%7C", "|", "%7c", "|").Replace(text)
 		}
 	}
-	v, err = (&serialization{s.name, s.style, false, s.unescape}).readList(text, as, delimiter)
-	return v, true, err
+	flat := p.serialization
+	flat.explode = false
+	return flat.readList(text, as, delimiter)
 }
 
-func (s *serialization) texts(values []string) (textValue, error) {
-	v := textValue{kind: kindArray}
-	for _, value := range values {
-		text, err := s.unescaped(value)
-		if err != nil {
-			return textValue{}, err
-		}
-		v.elements = append(v.elements, textValue{kind: kindString, text: text})
-	}
-	return v, nil
-}
-
-// readMembers decodes an exploded object, which has one pair for each member. A member that is an array may
-// be repeated.
-func (s *serialization) readMembers(pairs []pair, shape *shape, acceptsMember func(string) bool) (v textValue, present bool, err error) {
-	var entries []deepEntry
-	for _, p := range pairs {
-		if !acceptsMember(p.name) {
-			continue
-		}
-		text, err := s.unescaped(p.value)
-		if err != nil {
-			return v, true, err
-		}
-		entries = append(entries, deepEntry{path: []string{p.name}, text: text})
-	}
-	if len(entries) == 0 {
-		return v, false, nil
-	}
-	v, err = nest(entries, shape, s.style)
-	return v, true, err
-}
-
-// deepEntry is a text with its path of keys.
-type deepEntry struct {
+// keyedText is a text with its path of keys.
+type keyedText struct {
 	path []string
 	text string
 }
 
-// readDeep decodes name[key]=value. OpenAPI does not define nested keys; here they are members of members, or
-// elements if they are indexes or empty.
-func (s *serialization) readDeep(pairs []pair, shape *shape) (v textValue, present bool, err error) {
-	var entries []deepEntry
-	for _, p := range pairs {
-		keys, ok := strings.CutPrefix(p.name, s.name)
-		if !ok || keys != "" && keys[0] != '[' {
+// readMembers decodes an object that has a pair for each member, or several for a member that is an array.
+func (p *parameter) readMembers(pairs []pair) (v textValue, err error) {
+	var members []keyedText
+	for _, q := range pairs {
+		var path []string
+		keys, named := strings.CutPrefix(q.name, p.name)
+		switch {
+		case p.style != styleDeepObject && p.acceptsMember(q.name):
+			path = []string{q.name}
+		case p.style == styleDeepObject && named && (keys == "" || keys[0] == '['):
+			var ok bool
+			if path, ok = splitBrackets(keys); !ok {
+				return v, wrongStyle(p.style)
+			}
+		default:
 			continue
 		}
-		path, ok := splitBrackets(keys)
-		if !ok {
-			return v, true, wrongStyle(s.style)
-		}
-		text, err := s.unescaped(p.value)
+		text, err := p.unescaped(q.value)
 		if err != nil {
-			return v, true, err
+			return v, err
 		}
-		entries = append(entries, deepEntry{path, text})
+		members = append(members, keyedText{path, text})
 	}
-	if len(entries) == 0 {
-		return v, false, nil
+	if len(members) == 0 {
+		return v, errAbsent
 	}
-	v, err = nest(entries, shape, s.style)
-	return v, true, err
+	return nest(members, p.shape, p.style)
 }
 
-// splitBrackets splits "[a][b]" into its keys.
+// splitBrackets splits "[a][b]" into its keys. OpenAPI does not define nested keys; here they are members of
+// members, or elements if they are indexes or empty.
 func splitBrackets(text string) (keys []string, ok bool) {
 	for text != "" {
 		end := strings.IndexByte(text, ']')
@@ -299,20 +277,20 @@ func splitBrackets(text string) (keys []string, ok bool) {
 }
 
 // nest combines entries into one value.
-func nest(entries []deepEntry, s *shape, style string) (textValue, error) {
+func nest(entries []keyedText, s *shape, style string) (textValue, error) {
 	var keys []string
-	below := make(map[string][]deepEntry)
+	below := make(map[string][]keyedText)
 	leaf := textValue{kind: kindArray}
 	for _, e := range entries {
 		if len(e.path) == 0 {
-			leaf.elements = append(leaf.elements, textValue{kind: kindString, text: e.text})
+			leaf.elements = append(leaf.elements, stringValue(e.text))
 			continue
 		}
 		key := e.path[0]
 		if below[key] == nil {
 			keys = append(keys, key)
 		}
-		below[key] = append(below[key], deepEntry{e.path[1:], e.text})
+		below[key] = append(below[key], keyedText{e.path[1:], e.text})
 	}
 	isArray := s.types&kindArray != 0 && s.types&kindObject == 0
 	switch {
@@ -325,7 +303,7 @@ func nest(entries []deepEntry, s *shape, style string) (textValue, error) {
 	case len(leaf.elements) > 0:
 		return leaf, nil
 	case isArray:
-		return nestElements(keys, below, s.items, style)
+		return nestElements(keys, below, s.element(math.MaxInt), style)
 	}
 	v := textValue{kind: kindObject, names: keys}
 	for _, key := range keys {
@@ -339,11 +317,11 @@ func nest(entries []deepEntry, s *shape, style string) (textValue, error) {
 }
 
 // nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty.
-func nestElements(keys []string, below map[string][]deepEntry, items *shape, style string) (textValue, error) {
+func nestElements(keys []string, below map[string][]keyedText, items *shape, style string) (textValue, error) {
 	if slices.Equal(keys, []string{""}) {
 		v := textValue{kind: kindArray}
 		for _, e := range below[""] {
-			element, err := nest([]deepEntry{e}, items, style)
+			element, err := nest([]keyedText{e}, items, style)
 			if err != nil {
 				return textValue{}, err
 			}

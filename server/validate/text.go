@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
@@ -17,149 +16,76 @@ const (
 // shape describes which JSON values the texts at one location may represent. Texts in parameters, forms and
 // parts have no types, so the types of the schema determine their JSON.
 type shape struct {
-	nodes    []*node  // the schemas that the value must match
-	types    kinds    // the types that the schemas allow
-	prefix   []*shape // of the first elements
-	items    *shape   // of the other elements
-	members  map[string]*shape
-	others   *shape        // of all other members, if there are no patterns
-	patterns []othersShape // replaces others; one for each schema
-	open     bool          // whether the object is meant to have members that are not declared
+	nodes []*node // the schemas that the value must match
+	parts []*node // these, and all schemas that they may apply to the same value
+	types kinds   // the types that the schemas allow
+
+	prefixed int // the number of elements that have their own schemas
 }
 
-// othersShape is the constraint of one schema on undeclared members.
-type othersShape struct {
-	patterns []patternShape
-	shape    *shape // of a member whose name matches no pattern
-}
-
-type patternShape struct {
-	pattern *pattern
-	shape   *shape
-}
-
-// names returns the names of the declared members, sorted.
-func (s *shape) names() []string { return slices.Sorted(maps.Keys(s.members)) }
-
-func (s *shape) element(i int) *shape {
-	if i < len(s.prefix) {
-		return s.prefix[i]
+// shapeOf returns the shape of a value that must match all nodes. Some may be nil. It takes ownership of nodes.
+func shapeOf(nodes ...*node) *shape {
+	s := &shape{types: kindAny}
+	s.nodes = slices.DeleteFunc(nodes, func(n *node) bool { return n == nil })
+	for _, n := range s.nodes {
+		s.types &= n.collect(&s.parts)
 	}
-	return s.items
-}
-
-func (s *shape) member(name string) *shape {
-	if m := s.members[name]; m != nil {
-		return m
+	for _, n := range s.parts {
+		s.prefixed = max(s.prefixed, len(n.prefix))
 	}
-	if len(s.patterns) == 0 {
-		return s.others
-	}
-	var all []*shape
-	for _, o := range s.patterns {
-		matched := len(all)
-		for _, p := range o.patterns {
-			if p.pattern.Match([]byte(name)) {
-				all = append(all, p.shape)
-			}
-		}
-		if len(all) == matched && len(o.shape.nodes) > 0 {
-			all = append(all, o.shape)
-		}
-	}
-	switch len(all) {
-	case 0:
-		return s.others
-	case 1:
-		return all[0]
-	}
-	both := *all[0] // the types and nodes are merged, so that scalars are correct
-	for _, other := range all[1:] {
-		both.types &= other.types
-		both.nodes = slices.Concat(both.nodes, other.nodes)
-	}
-	return &both
-}
-
-// shapes caches shapes, because schemas may be recursive.
-type shapes map[string]*shape
-
-// of returns the shape of a value that must match all nodes.
-func (known shapes) of(nodes ...*node) *shape {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return n == nil })
-	key := fmt.Sprint(nodes) // the addresses of the nodes
-	if s := known[key]; s != nil {
-		return s
-	}
-	s := &shape{nodes: nodes, types: kindAny}
-	known[key] = s
-	var parts []*node
-	for _, n := range nodes {
-		s.types &= n.collect(&parts)
-	}
-	s.addElements(known, parts)
-	s.addMembers(known, parts)
 	return s
 }
 
-func (s *shape) addElements(known shapes, parts []*node) {
-	longest := 0
-	for _, n := range parts {
-		longest = max(longest, len(n.prefix))
-	}
-	for i := range longest + 1 {
-		var nodes []*node
-		for _, n := range parts {
-			if i < len(n.prefix) {
-				nodes = append(nodes, n.prefix[i])
-			} else {
-				nodes = append(nodes, n.items)
-			}
-		}
-		if i == longest {
-			s.items = known.of(orUnevaluated(nodes, parts, kindArray)...)
-		} else {
-			s.prefix = append(s.prefix, known.of(nodes...))
-		}
-	}
-}
-
-func (s *shape) addMembers(known shapes, parts []*node) {
-	s.members = make(map[string]*shape)
-	var others []*node
-	for _, n := range parts {
-		others = append(others, n.additional)
-		s.open = s.open || n.hasAdditional && !n.closed || len(n.patterns) > 0
+// names returns the names of the declared members, sorted.
+func (s *shape) names() []string {
+	names := make(map[string]bool)
+	for _, n := range s.parts {
 		for name := range n.members {
-			if s.members[name] == nil {
-				s.members[name] = known.of(orUnevaluated(membersNamed(name, parts), parts, kindObject)...)
-			}
+			names[name] = true
 		}
 	}
-	s.others = known.of(orUnevaluated(others, parts, kindObject)...)
-	s.open = s.open || len(s.members) == 0
-	if !slices.ContainsFunc(parts, func(n *node) bool { return len(n.patterns) > 0 }) {
-		return
-	}
-	for _, n := range parts {
-		o := othersShape{shape: known.of(n.additional)}
-		for _, p := range n.patterns {
-			o.patterns = append(o.patterns, patternShape{p.pattern, known.of(p.node)})
-		}
-		s.patterns = append(s.patterns, o)
-	}
+	return slices.Sorted(maps.Keys(names))
 }
 
-// membersNamed returns the schemas that parts have for the member with the given name.
-func membersNamed(name string, parts []*node) (nodes []*node) {
-	for _, n := range parts {
+// declares reports whether a schema declares or requires a member.
+func (s *shape) declares(name string) bool {
+	return slices.ContainsFunc(s.parts, func(n *node) bool {
+		m := n.members[name]
+		return m != nil && (m.declared || m.index >= 0)
+	})
+}
+
+// isOpen reports whether an object is meant to have members that are not declared.
+func (s *shape) isOpen() bool {
+	return len(s.names()) == 0 || slices.ContainsFunc(s.parts, func(n *node) bool {
+		return n.hasAdditional && !n.closed || len(n.patterns) > 0
+	})
+}
+
+// element returns the shape of the element at an index.
+func (s *shape) element(i int) *shape {
+	var nodes []*node
+	for _, n := range s.parts {
+		if i < len(n.prefix) {
+			nodes = append(nodes, n.prefix[i])
+		} else {
+			nodes = append(nodes, n.items)
+		}
+	}
+	return s.inside(nodes, kindArray, i, nil)
+}
+
+// member returns the shape of the member with a name.
+func (s *shape) member(name string) *shape {
+	var nodes []*node
+	for _, n := range s.parts {
 		m := n.members[name]
 		evaluated := m != nil && m.declared
 		if evaluated {
 			nodes = append(nodes, m.node)
 		}
 		for _, p := range n.patterns {
-			if p.pattern.Match([]byte(name)) {
+			if p.pattern.MatchString(name) {
 				nodes, evaluated = append(nodes, p.node), true
 			}
 		}
@@ -167,20 +93,20 @@ func membersNamed(name string, parts []*node) (nodes []*node) {
 			nodes = append(nodes, n.additional)
 		}
 	}
-	return nodes
+	return s.inside(nodes, kindObject, 0, []byte(name))
 }
 
-// orUnevaluated returns nodes. If all of them are nil, it adds the schemas for unevaluated members or elements.
-func orUnevaluated(nodes, parts []*node, kind kinds) []*node {
-	if slices.ContainsFunc(nodes, func(n *node) bool { return n != nil }) {
-		return nodes
-	}
-	for _, n := range parts {
-		if u := n.unevaluated(kind); u != nil {
-			nodes = append(nodes, u.node)
+// inside returns the shape of a member or element that must match nodes, and the schemas for unevaluated ones if
+// no schema evaluates it.
+func (s *shape) inside(nodes []*node, kind kinds, index int, name []byte) *shape {
+	if !slices.ContainsFunc(s.parts, func(n *node) bool { return n.evaluates(kind, index, name) }) {
+		for _, n := range s.parts {
+			if u := n.unevaluated(kind); u != nil {
+				nodes = append(nodes, u.node)
+			}
 		}
 	}
-	return nodes
+	return shapeOf(nodes...)
 }
 
 // collect appends n and all nodes that may apply to the same value, and returns the types that they allow.
@@ -231,8 +157,11 @@ type textValue struct {
 	names    []string // names of the elements, for an object
 }
 
+func stringValue(text string) textValue { return textValue{kind: kindString, text: text} }
+
 // appendJSON appends the JSON that v represents.
 func (s *shape) appendJSON(dst []byte, v textValue, w *walker) []byte {
+	inner := s
 	switch v.kind {
 	case kindAny:
 		return append(dst, v.text...)
@@ -242,7 +171,10 @@ func (s *shape) appendJSON(dst []byte, v textValue, w *walker) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = s.element(i).appendJSON(dst, element, w)
+			if i <= s.prefixed {
+				inner = s.element(i)
+			}
+			dst = inner.appendJSON(dst, element, w)
 		}
 		return append(dst, ']')
 	case kindObject:
@@ -251,8 +183,11 @@ func (s *shape) appendJSON(dst []byte, v textValue, w *walker) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
+			if element.kind != kindAny {
+				inner = s.member(v.names[i])
+			}
 			dst, _ = jsontext.AppendQuote(dst, v.names[i])
-			dst = s.member(v.names[i]).appendJSON(append(dst, ':'), element, w)
+			dst = inner.appendJSON(append(dst, ':'), element, w)
 		}
 		return append(dst, '}')
 	}

@@ -176,9 +176,8 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 	}
 	v := c.validator()
 	if !c.rejectCycles() {
-		known := make(shapes)
 		for _, setShape := range c.pending {
-			setShape(known)
+			setShape()
 		}
 	}
 	if err := c.err(); err != nil {
@@ -276,11 +275,11 @@ type compiler struct {
 	order         []locatedNode // nodes with their locations, in the order of compilation
 	responseCache map[*document.Node]*response
 	callbacks     map[*document.Node]bool // the path items of callbacks that have been compiled
-	pending       []func(shapes)          // called after all schemas have been compiled
+	pending       []func()                // called after all schemas have been compiled
 }
 
 // whenCompiled calls f after all schemas have been compiled without errors.
-func (c *compiler) whenCompiled(f func(shapes)) { c.pending = append(c.pending, f) }
+func (c *compiler) whenCompiled(f func()) { c.pending = append(c.pending, f) }
 
 type locatedNode struct {
 	at   *document.Node
