@@ -57,51 +57,54 @@ func (v *Validator) checkLimits(cfg Config) error {
 	return nil
 }
 
-// check checks the body of r. It returns the body that the next handler reads.
-func (b *requestBody) check(w *walker, r *http.Request) (io.ReadCloser, error) {
+// check checks the body of r. It returns the body that the next handler reads, and its length, which is -1 if
+// unknown.
+func (b *requestBody) check(w *walker, r *http.Request) (body io.ReadCloser, length int64, err error) {
 	media, params := mediaTypeOf(r.Header)
 	c := b.contents.find(media, params)
 	if c == nil {
-		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must be " + b.accepted + "."}
+		return nil, 0, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The body must be " + b.accepted + "."}
 	}
 	if isEncoded(r.Header) {
-		return nil, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The Content-Encoding must be identity."}
+		return nil, 0, &Error{Status: http.StatusUnsupportedMediaType, Detail: "The Content-Encoding must be identity."}
 	}
 	if c.streamed() {
 		return b.stream(w, r, c, params["boundary"])
 	}
 	if err := w.read(r, b.limits.body); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var asJSON []byte
 	if len(w.body) > 0 || b.required {
 		asJSON = w.checkBuffered(c, w.body)
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	length = int64(len(w.body))
 	if asJSON != nil {
-		return &textBody{readBody{rest: w.body}, asJSON}, nil
+		return &textBody{readBody{unread: w.body}, asJSON}, length, nil
 	}
-	return &readBody{rest: w.body}, nil
+	return &readBody{unread: w.body}, length, nil
 }
 
 // stream checks what is known before the body is read. The rest is checked while the next handler reads it.
-func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary string) (io.ReadCloser, error) {
+func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary string) (io.ReadCloser, int64, error) {
 	if r.ContentLength > b.limits.body {
-		return nil, tooLarge(b.limits.body)
+		return nil, 0, tooLarge(b.limits.body)
 	}
 	if b.required && (r.ContentLength == 0 || r.Body == nil) {
 		w.add("required", "is required")
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	limited := &limitedBody{source: r.Body, left: b.limits.body, limit: b.limits.body}
+	limited := limitedBody{http.MaxBytesReader(nil, r.Body, b.limits.body)}
 	if c.multipart != nil {
-		return newMultipartBody(w, c, boundary, limited, b.limits)
+		body, err := newMultipartBody(w, c, boundary, limited, b.limits)
+		return body, -1, err
 	}
-	return &streamedBody{source: limited, size: c.size}, nil
+	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil
 }
 
 // checkBuffered checks a body that is in memory. For text and forms, it returns the JSON value that the body
@@ -182,7 +185,7 @@ func tooLargeFor(what string, limit int64) error {
 // readBody is a body in memory. It is never reused, so that a handler that reads it after returning gets an
 // error and not the body of another request.
 type readBody struct {
-	rest   []byte
+	unread []byte
 	closed bool
 }
 
@@ -190,11 +193,11 @@ func (b *readBody) Read(p []byte) (int, error) {
 	if b.closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	if len(b.rest) == 0 {
+	if len(b.unread) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
+	n := copy(p, b.unread)
+	b.unread = b.unread[n:]
 	return n, nil
 }
 
@@ -202,13 +205,13 @@ func (b *readBody) Read(p []byte) (int, error) {
 // looks for this method. If nothing has been read before, the result is valid JSON. The caller must not keep
 // it.
 func (b *readBody) ValidJSON() []byte {
-	text := b.rest
-	b.rest = nil
+	text := b.unread
+	b.unread = nil
 	return text
 }
 
 func (b *readBody) Close() error {
-	b.rest, b.closed = nil, true
+	b.unread, b.closed = nil, true
 	return nil
 }
 
@@ -222,25 +225,15 @@ type textBody struct {
 // ValidJSON returns the JSON value instead of the unread rest of the body.
 func (b *textBody) ValidJSON() []byte {
 	text := b.asJSON
-	b.rest, b.asJSON = nil, nil
+	b.unread, b.asJSON = nil, nil
 	return text
 }
 
-// limitedBody is a reader that fails with an [*Error] when the body exceeds the limit.
-type limitedBody struct {
-	source      io.Reader
-	left, limit int64
-}
+// limitedBody is a [http.MaxBytesReader] whose errors have the type [*Error].
+type limitedBody struct{ io.Reader }
 
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.source.Read(p)
-	if int64(n) > b.left {
-		n, err = int(b.left), tooLarge(b.limit)
-	}
-	b.left -= int64(n)
+func (b limitedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = unreadable(err)
 	}

@@ -36,26 +36,18 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 			next.ServeHTTP(rw, r)
 			return
 		}
-		body, err := o.body.check(w, r)
+		body, length, err := o.body.check(w, r)
 		if err != nil {
 			w.release()
 			fail(rw, r, err)
 			return
 		}
 		w.setPathValues(r)
-		original, length := r.Body, r.ContentLength
-		r.Body = body
-		switch body := body.(type) {
-		case *readBody:
-			r.ContentLength = int64(len(body.rest))
-		case *textBody:
-			r.ContentLength = int64(len(body.rest))
-		case *multipartBody:
-			r.ContentLength = -1
-		}
+		original, originalLength := r.Body, r.ContentLength
+		r.Body, r.ContentLength = body, length
 		next.ServeHTTP(rw, r)
 		_ = body.Close() // never fails
-		r.Body, r.ContentLength = original, length
+		r.Body, r.ContentLength = original, originalLength
 		w.release()
 	})
 }

@@ -221,7 +221,9 @@ func (n *node) inPlace() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		all := slices.Clone(n.allOf)
 		for _, u := range n.unions {
-			all = append(all, u.alternatives...)
+			for _, a := range u.alternatives {
+				all = append(all, a.node)
+			}
 		}
 		for _, d := range n.dependents {
 			all = append(all, d.node)
@@ -240,9 +242,8 @@ func (n *node) inPlace() iter.Seq[*node] {
 // union is a oneOf or anyOf.
 type union struct {
 	keyword      string
-	alternatives []*node // nil allows all values
-	typesOf      []kinds // types of each alternative; 0 allows all
-	types        kinds   // types of all alternatives together
+	alternatives []alternative
+	types        kinds // types of all alternatives together
 
 	// general is set if the alternatives must be tried one by one. If none matches, hint is the name of the
 	// discriminator, whose value selects the alternative whose violations are reported.
@@ -252,7 +253,7 @@ type union struct {
 
 	// byType is set if the type of a value selects the alternative. The first one that allows the type is
 	// used.
-	byType []typed
+	byType []alternative
 
 	// by is set if the value of this member selects the alternative.
 	by      *member
@@ -260,8 +261,8 @@ type union struct {
 	values  string // the values of by, for error messages
 }
 
-// typed is an alternative that is selected by type.
-type typed struct {
-	types kinds
-	node  *node
+// alternative is an alternative of a union.
+type alternative struct {
+	types kinds // 0 allows all types
+	node  *node // nil allows all values
 }

@@ -124,8 +124,8 @@ func (n *node) collect(parts *[]*node) kinds {
 	}
 	for _, u := range n.unions {
 		var either kinds
-		for _, alternative := range u.alternatives {
-			either |= alternative.collect(parts)
+		for _, a := range u.alternatives {
+			either |= a.node.collect(parts)
 		}
 		types &= either
 	}

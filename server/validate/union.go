@@ -13,9 +13,9 @@ import (
 
 // choose returns the alternative that a value must match by its type or by a member. It may be nil.
 func (w *walker) choose(u *union, v int, kind kinds) *node {
-	for _, alternative := range u.byType {
-		if alternative.types.allow(kind, nil) {
-			return alternative.node
+	for _, a := range u.byType {
+		if a.types.allow(kind, nil) {
+			return a.node
 		}
 	}
 	if u.by == nil || kind != kindObject {
@@ -46,14 +46,14 @@ func (w *walker) byMember(v int, name string, nodes map[string]*node) (n *node, 
 // matches, it activates the one whose violations are reported.
 func (w *walker) tryAll(u *union, v int, kind kinds, base int, all bool) {
 	matches := 0
-	for _, n := range u.alternatives {
+	for _, a := range u.alternatives {
 		if matches > 0 && u.keyword == "anyOf" && !all {
 			break
 		}
-		if w.matches(v, n) {
+		if w.matches(v, a.node) {
 			matches++
 			if all {
-				w.activate(base, n)
+				w.activate(base, a.node)
 			}
 		}
 	}
@@ -76,14 +76,14 @@ func (w *walker) likely(u *union, v int, kind kinds) (likely *node) {
 	if n, _ := w.byMember(v, u.hint, u.byHint); n != nil {
 		return n
 	}
-	for i, n := range u.alternatives {
-		if !u.typesOf[i].allow(kind, nil) {
+	for _, a := range u.alternatives {
+		if !a.types.allow(kind, nil) {
 			continue
 		}
 		if likely != nil {
 			return nil
 		}
-		likely = n
+		likely = a.node
 	}
 	return likely
 }
@@ -94,13 +94,12 @@ func (c *compiler) union(s *scope, keyword string, schemas, discriminator *docum
 	if len(schemas.Elements) == 0 {
 		c.fail(schemas, "must have a schema")
 	}
-	var alternatives []alternative
-	for _, schema := range schemas.Elements {
-		a := alternative{c.resolve(schema), c.schemaIn(s, schema), c.typesOf(schema)}
-		u.alternatives, u.typesOf = append(u.alternatives, a.node), append(u.typesOf, a.types)
-		alternatives = append(alternatives, a)
+	sources := make([]*document.Node, len(schemas.Elements)) // the targets of references
+	for i, schema := range schemas.Elements {
+		sources[i] = c.resolve(schema)
+		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
 	}
-	u.general = !c.nullable(u, schemas, alternatives) && !c.byType(u, alternatives) && !c.byMember(u, alternatives)
+	u.general = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
 	if u.general && discriminator != nil {
 		c.hint(u, discriminator, schemas.Elements)
 	}
@@ -119,23 +118,23 @@ func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*docum
 		if ref == nil {
 			continue
 		}
-		u.byHint[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i]
+		u.byHint[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
 		for value, target := range discriminator.Get("mapping").All() {
 			if c.mapped(target.Text) == c.targets[ref] || c.targets[target] == c.targets[ref] {
-				u.byHint[value] = u.alternatives[i]
+				u.byHint[value] = u.alternatives[i].node
 			}
 		}
 	}
 }
 
-// nullable compiles an anyOf of null and one other schema, which may itself allow null.
-func (c *compiler) nullable(u *union, schemas *document.Node, alternatives []alternative) bool {
-	if u.keyword != "anyOf" || len(alternatives) != 2 {
+// selectNullable selects between null and one other schema of an anyOf, which may itself allow null.
+func (u *union) selectNullable(schemas []*document.Node) bool {
+	if u.keyword != "anyOf" || len(schemas) != 2 {
 		return false
 	}
-	for i, a := range alternatives {
-		if other := alternatives[1-i]; a.types == kindNull && isPlain(schemas.Elements[i], "type") {
-			u.byType = []typed{{kindNull, nil}, {other.types, other.node}}
+	for i, a := range u.alternatives {
+		if other := u.alternatives[1-i]; a.types == kindNull && isPlain(schemas[i], "type") {
+			u.byType = []alternative{{kindNull, nil}, other}
 			if u.types = other.types; u.types != 0 {
 				u.types |= kindNull
 			}
@@ -145,56 +144,35 @@ func (c *compiler) nullable(u *union, schemas *document.Node, alternatives []alt
 	return false
 }
 
-// byType selects the alternative by the type of the value, if all alternatives have disjoint types.
-func (c *compiler) byType(u *union, alternatives []alternative) bool {
-	taken, byType := kinds(0), make([]typed, 0, len(alternatives))
-	for _, a := range alternatives {
+// selectByType selects the alternative by the type of the value, if all alternatives have disjoint types.
+func (u *union) selectByType() bool {
+	var taken kinds
+	for _, a := range u.alternatives {
 		types := a.types
 		if types&(kindInteger|kindNumber) != 0 {
 			types |= kindInteger | kindNumber
 		}
-		if len(alternatives) > 1 && (types == 0 || types&taken != 0) {
+		if len(u.alternatives) > 1 && (types == 0 || types&taken != 0) {
 			return false
 		}
 		taken |= types
 		u.types |= a.types
-		byType = append(byType, typed{a.types, a.node})
 	}
-	u.byType = byType
+	u.byType = u.alternatives
 	return true
 }
 
-// alternative is an alternative of a union. Its source is the target of its $ref.
-type alternative struct {
-	source *document.Node
-	node   *node
-	types  kinds
-}
-
-// constant returns the string that a required member of the alternative must equal.
-func (c *compiler) constant(a alternative, name string) (string, bool) {
-	required := a.source.Get("required")
-	if required == nil || !slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name }) {
-		return "", false
-	}
-	value := c.resolve(a.source.Get("properties").Get(name)).Get("const")
-	if value == nil || value.Kind != jsontext.KindString {
-		return "", false
-	}
-	return value.Text, true
-}
-
-// byMember selects the alternative by a required member that has a different constant in each alternative.
+// selectByMember selects the alternative by a required member that has a different constant in each alternative.
 // One further alternative may be null.
-func (c *compiler) byMember(u *union, alternatives []alternative) bool {
-	objects := alternatives[:0:0]
-	var null []typed
-	for _, a := range alternatives {
+func (c *compiler) selectByMember(u *union, sources []*document.Node) bool {
+	var objects, null []alternative
+	var objectSources []*document.Node
+	for i, a := range u.alternatives {
 		switch a.types {
 		case kindObject:
-			objects = append(objects, a)
+			objects, objectSources = append(objects, a), append(objectSources, sources[i])
 		case kindNull:
-			null = append(null, typed{a.types, a.node})
+			null = append(null, a)
 		default:
 			return false
 		}
@@ -202,25 +180,40 @@ func (c *compiler) byMember(u *union, alternatives []alternative) bool {
 	if len(objects) == 0 || len(null) > 1 {
 		return false
 	}
-	for name := range objects[0].source.Get("properties").All() {
+	for name := range objectSources[0].Get("properties").All() {
 		byValue := make(map[string]*node)
-		for _, a := range objects {
-			if value, ok := c.constant(a, name); ok {
+		for i, a := range objects {
+			if value, ok := c.constant(objectSources[i], name); ok {
 				byValue[value] = a.node
 			}
 		}
-		if len(byValue) == len(objects) {
-			u.by, u.byValue, u.byType = newMember(name), byValue, null
-			u.types = kindObject
-			if null != nil {
-				u.types |= kindNull
-			}
-			for _, value := range slices.Sorted(maps.Keys(byValue)) {
-				u.values += ", " + strconv.Quote(value)
-			}
-			u.values = strings.TrimPrefix(u.values, ", ")
-			return true
+		if len(byValue) < len(objects) {
+			continue
 		}
+		u.by, u.byValue, u.byType = newMember(name), byValue, null
+		u.types = kindObject
+		if null != nil {
+			u.types |= kindNull
+		}
+		var values []string
+		for _, value := range slices.Sorted(maps.Keys(byValue)) {
+			values = append(values, strconv.Quote(value))
+		}
+		u.values = strings.Join(values, ", ")
+		return true
 	}
 	return false
+}
+
+// constant returns the string that a required member must equal.
+func (c *compiler) constant(source *document.Node, name string) (string, bool) {
+	required := source.Get("required")
+	if required == nil || !slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name }) {
+		return "", false
+	}
+	value := c.resolve(source.Get("properties").Get(name)).Get("const")
+	if value == nil || value.Kind != jsontext.KindString {
+		return "", false
+	}
+	return value.Text, true
 }
