@@ -27,6 +27,8 @@ func TestLoad_acceptsUnusualDocuments(t *testing.T) {
 		"a range with a schema":         "paths: {/a: {post: {requestBody: {content: {'*/*': {schema: {type: object}}}}, " + okResponses + "}}}",
 		"formats of the registry":       "components: {schemas: {A: {properties: {a: {format: uint64}, b: {format: decimal}, c: {format: http-date}, d: {format: unixtime}, e: {format: html}, f: {format: base64url}}}}}",
 		"a format of another type":      "components: {schemas: {A: {type: string, format: int64}, B: {type: number, format: int32}, C: {type: integer, format: uuid}, D: {format: int8}}}",
+		"annotations":                   "components: {schemas: {A: {title: t, description: d, $comment: c, default: 1, example: 1, examples: [1], deprecated: true, readOnly: false, writeOnly: false, externalDocs: {url: u}, x-y: z}, B: {$ref: '#/components/schemas/A', description: d}}}",
+		"servers at all levels":         "servers: [{url: '{a}', variables: {a: {default: b}}}]\npaths: {/a: {servers: [{url: /x}], get: {servers: [{url: /y}], " + okResponses + "}}}",
 		"definitions":                   "components: {schemas: {A: {$ref: '#/components/schemas/B/definitions/C'}, B: {definitions: {C: {type: string}}}}}",
 		"a callback that has itself":    "paths: {/a: {$ref: '#/x-i'}}\nx-i: {get: {callbacks: {c: {u: {$ref: '#/x-i'}}}}}",
 	} {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestSchema_Validate_agreesWithAnotherImplementation(t *testing.T) {
 		rounds = min(rounds, 2)
 	}
 	for round := range rounds {
-		t.Run("round "+itoa(int(round)), func(t *testing.T) {
+		t.Run("round "+strconv.Itoa(int(round)), func(t *testing.T) {
 			t.Parallel()
 			t.Logf("seed %d, round %d", *differentialSeed, round)
 			g := &generator{Rand: rand.New(rand.NewPCG(*differentialSeed, round))}
@@ -176,4 +177,4 @@ func compileBoth(tb testing.TB, document map[string]any) (*validate.Validator, [
 	return mine, theirs
 }
 
-func schemaName(i int) string { return "S" + itoa(i) }
+func schemaName(i int) string { return "S" + strconv.Itoa(i) }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -118,14 +117,6 @@ func failure(tb testing.TB, err error) *validate.Error {
 	return invalid
 }
 
-// asError converts a nil pointer to a nil error.
-func asError(err *validate.Error) error {
-	if err == nil {
-		return nil
-	}
-	return err
-}
-
 // violations returns "pointer keyword" of each violation, or the detail if there are none.
 func violations(err *validate.Error) string {
 	if err == nil {
@@ -145,15 +136,4 @@ func jsonRequest(method, target, body string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	return r
-}
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
-// quote returns text as a JSON string.
-func quote(text string) []byte {
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // strings can always be encoded
-	}
-	return encoded
 }

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"maps"
 	"net/http"
 	"testing"
 
@@ -26,13 +27,12 @@ func TestOperation_Response_checksStatusHeadersAndBody(t *testing.T) {
 		isProblem = "application/problem+json"
 	)
 	for _, c := range []struct {
-		name      string
-		o         *validate.Operation
-		status    int
-		mediaType string
-		header    http.Header
-		body      string
-		want      string
+		name       string
+		o          *validate.Operation
+		status     int
+		mediaType  string
+		header     http.Header
+		body, want string
 	}{
 		{"valid", o, 200, isJSON, nil, `{"a": 1}`, "ok"},
 		{"charset", o, 200, isJSON + "; charset=utf-8", nil, `{"a": 1}`, "ok"},
@@ -54,24 +54,22 @@ func TestOperation_Response_checksStatusHeadersAndBody(t *testing.T) {
 		{"default", withDefault, 599, isJSON, nil, `{}`, "ok"},
 		{"default, invalid", withDefault, 200, isJSON, nil, `[]`, " type"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			header := c.header.Clone()
-			if header == nil {
-				header = make(http.Header)
-			}
-			if c.mediaType != "" {
-				header.Set("Content-Type", c.mediaType)
-			}
-			err := failure(t, c.o.Response(c.status, header, []byte(c.body)))
-			if got := violations(err); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-			if err != nil && err.Status != 500 {
-				t.Errorf("status %d", err.Status)
-			}
-		})
+		err := respond(t, c.o, c.status, c.mediaType, c.header, c.body)
+		if got := violations(err); got != c.want || err != nil && err.Status != 500 {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
 	}
+}
+
+// respond checks a response with a media type and further headers.
+func respond(tb testing.TB, o *validate.Operation, status int, media string, header http.Header, body string) *validate.Error {
+	tb.Helper()
+	all := http.Header{}
+	maps.Copy(all, header)
+	if media != "" {
+		all.Set("Content-Type", media)
+	}
+	return failure(tb, o.Response(status, all, []byte(body)))
 }
 
 // Responses of other media types are checked for size only, and multipart responses by part.
@@ -93,12 +91,11 @@ func TestOperation_Response_checksAllMediaTypes(t *testing.T) {
 	wrongType, wrong := partsOf(t, sentPart{name: "title", text: "A"})
 	const undeclared = "The document does not declare this content type for the status 200."
 	for name, c := range map[string]struct {
-		o         *validate.Operation
-		status    int
-		mediaType string
-		header    http.Header
-		body      string
-		want      string
+		o          *validate.Operation
+		status     int
+		mediaType  string
+		header     http.Header
+		body, want string
 	}{
 		"text":               {o, 200, "text/plain; charset=utf-8", nil, "5", "ok"},
 		"wrong text":         {o, 200, "text/plain", nil, "x", " type"},
@@ -120,19 +117,9 @@ func TestOperation_Response_checksAllMediaTypes(t *testing.T) {
 		"HEAD":               {head, 200, "", http.Header{"X-A": {"a"}}, "", "ok"},
 		"HEAD, no header":    {head, 200, "video/mp4", nil, "", "header:X-A required"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			header := c.header.Clone()
-			if header == nil {
-				header = make(http.Header)
-			}
-			if c.mediaType != "" {
-				header.Set("Content-Type", c.mediaType)
-			}
-			if got := violations(failure(t, c.o.Response(c.status, header, []byte(c.body)))); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
+		if got := violations(respond(t, c.o, c.status, c.mediaType, c.header, c.body)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,9 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 				`{"b": null, "a": null}`: "/b type",
 			},
 		},
+		{"required with a default", `{"required": ["a"], "properties": {"a": {"default": 1}, "b": {"const": 1}}}`, map[string]string{
+			`{}`: "/a required", `{"b": 1}`: "/a required",
+		}},
 		{
 			"required but not declared", `{"type": "object", "required": ["x/y~z"], "additionalProperties": false}`,
 			map[string]string{`{}`: "/x~1y~0z required", `{"x/y~z": 1}`: " additionalProperties"},
@@ -99,6 +103,9 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 		{"format of any type", `{"format": "date"}`, map[string]string{`"2026-01-12"`: "ok", `"x"`: " format", `1`: "ok", `{}`: "ok"}},
 		{"enum of scalars", `{"enum": ["a", 0]}`, map[string]string{`{}`: " enum", `[]`: " enum", `-0.0e7`: "ok"}},
 		{"const", `{"type": "string", "const": "a"}`, map[string]string{`"a"`: "ok", `"b"`: " const", `{"a": "a"}`: " type"}},
+		{"const of a scalar", `{"const": 9007199254740992, "maximum": 1e15}`, map[string]string{
+			`9007199254740993`: " const,  maximum", `[9007199254740992]`: " const", `{}`: " const",
+		}},
 		{"const of an object", `{"const": {"a": 1, "b": [2]}}`, map[string]string{
 			`{"b": [2], "a": 1}`: "ok", `{"a": 1}`: " const", `[{"b": [2], "a": 1}]`: " const", `"a"`: " const",
 		}},
@@ -128,6 +135,9 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 			"allOf with additionalProperties", `{"properties": {"a": {}}, "allOf": [{"additionalProperties": {"type": "string"}}]}`,
 			map[string]string{`{"a": 1}`: "/a type", `{"a": "x"}`: "ok"},
 		},
+		{"additionalProperties beside allOf", `{"additionalProperties": false, "allOf": [{"properties": {"a": {}}}]}`, map[string]string{
+			`{"a": 1}`: " additionalProperties",
+		}},
 		{"oneOf with null", `{"oneOf": [{"type": "object", "required": ["a"]}, {"type": "null"}]}`, map[string]string{
 			`null`: "ok", `{"a": 1}`: "ok", `{}`: "/a required", `1`: " type", `[]`: " type",
 		}},
@@ -199,7 +209,7 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 func names(n int, format func(name string) string) string {
 	var all []string
 	for i := range n {
-		all = append(all, format("p"+itoa(i)))
+		all = append(all, format("p"+strconv.Itoa(i)))
 	}
 	return strings.Join(all, ", ")
 }
@@ -329,12 +339,12 @@ func TestSchema_Validate_checksFormats(t *testing.T) {
 			t.Parallel()
 			s := compileSchemas(t, `{"S": {"type": ["string", "null"], "format": "`+format+`"}}`)
 			for _, text := range cases.valid {
-				if err := s.Validate(quote(text)); err != nil {
+				if err := s.Validate([]byte(asJSON(text))); err != nil {
 					t.Errorf("%q: %v", text, err)
 				}
 			}
 			for _, text := range cases.invalid {
-				if got := violations(failure(t, s.Validate(quote(text)))); got != " format" {
+				if got := violations(failure(t, s.Validate([]byte(asJSON(text))))); got != " format" {
 					t.Errorf("%q: got %q", text, got)
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"testing"
@@ -157,13 +156,60 @@ func TestSpec_operationsAreCompiled(t *testing.T) {
 	}
 }
 
-// The URL in servers is not part of the paths.
-func TestLoad_ignoresServers(t *testing.T) {
+// Operations without an operationId have distinct ids.
+func TestOperation_ID_isUniqueWithoutOperationID(t *testing.T) {
 	t.Parallel()
-	v := compile(t, `{"servers": [{"url": "{base_url}/v9", "variables": {"base_url": {"default": "http://a"}}}],
-		"paths": {"/p": {"servers": [{"url": "/x"}], "get": {"servers": [{"url": "/y"}], "responses": {"200": {"description": "d"}}}}}}`)
-	o, ok := v.Operation("GET", "/p")
-	if !ok || serve(t, o, httptest.NewRequest("GET", "/anything", nil)).err != nil {
-		t.Error("the operation is not served")
+	const op = `{"responses": {"200": {"description": "d"}}}`
+	v := compile(t, `{"paths": {"/a": {"get": `+op+`, "put": `+op+`}}}`)
+	var ids []string
+	for o := range v.Operations() {
+		ids = append(ids, o.ID())
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []string{"GET /a", "PUT /a"}) {
+		t.Errorf("the ids are %q", ids)
+	}
+}
+
+// The document of the service has the constraints that its bodies need.
+func TestSpec_bodiesAreConstrained(t *testing.T) {
+	t.Parallel()
+	_, v := compileSpec(t)
+	login, _ := v.Operation("POST", "/users/login")
+	lipsync, _ := v.Operation("POST", "/v1/lipsync/create_lipsync")
+	event, _ := v.Webhook("avatar_event")
+	for _, c := range []struct {
+		name       string
+		o          *validate.Operation
+		body, want string
+	}{
+		{"null", login, `null`, " type"},
+		{"nothing", login, `{}`, "/email required, /password required"},
+		{"unknown member", login, `{"email": "a", "password": "c", "more": {"x": [1.0]}}`, "ok"},
+		{"format beside null", lipsync, `{"video_url": "not a uri", "audio_url": null}`, "/video_url format"},
+		{"kept members", lipsync, `{"new": {"a": 1e400}, "title": null}`, "ok"},
+		{
+			"sibling of a $ref", lipsync, `{"webhook": {"enabled": "yes"}, "webhook_data": {"webhook_url": 1}}`,
+			"/webhook/enabled type, /webhook_data/webhook_url type",
+		},
+		{"const", event, `{"event_type": "lipsync_inference_event", "data": {"avatar_id": "a", "status": "failed"}}`, "/event_type const"},
+		{"enum behind a $ref", event, `{"event_type": "avatar_event", "data": {"avatar_id": "a", "status": "done"}}`, "/data/status enum"},
+	} {
+		err := serve(t, c.o, jsonRequest("POST", "/", c.body)).err
+		if got := violations(err); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	project, _ := v.Schema("Project")
+	for body, want := range map[string]string{
+		`{"created_at": "2026-02-30T00:00:00Z"}`: "/created_at format",
+		`{"user_id": "x", "thumbnails": null}`:   "/user_id format",
+		`{"tags": {"colors": [1]}}`:              "/tags/colors/0 type",
+		`{"available_credits": 1.0}`:             "/available_credits type",
+		`{"available_credits": 1e19}`:            "/available_credits type",
+		`{"status": 1}`:                          "/status type",
+	} {
+		if got := violations(failure(t, project.Validate([]byte(body)))); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ const (
 	tooDeep   = "The JSON is nested more than 64 levels deep."
 )
 
+// FuzzSchema has more texts that are not I-JSON.
 func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"type": ["object", "array", "string"], "properties": {
@@ -18,27 +19,10 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                                     " required",
 		" ":                                    malformed,
-		"{":                                    malformed,
-		"}":                                    malformed,
-		`{"a":}`:                               malformed,
-		`[1,]`:                                 malformed,
-		`{"a" 1}`:                              malformed,
-		`{a: 1}`:                               malformed,
-		`{1: 1}`:                               malformed,
-		`{} {}`:                                malformed,
-		`{} x`:                                 malformed,
 		"{}\n\t ":                              "ok",
-		"\ufeff{}":                             malformed,
-		"\"\xff\"":                             malformed,
-		"{\"\xff\": 1}":                        malformed,
 		"[[\"\xc3\"]]":                         malformed,
-		`"\ud800"`:                             malformed,
 		`{"\udc00": 1}`:                        malformed,
 		"\"a\nb\"":                             malformed,
-		`[01]`:                                 malformed,
-		`[NaN]`:                                malformed,
-		`[.5]`:                                 malformed,
-		`// comment`:                           malformed,
 		`{"password": "a", "password": "b"}`:   "/password duplicate",
 		`{"password": 1, "pass\u0077ord": 2}`:  "/password type, /password duplicate",
 		`{"x": 1, "x": 2}`:                     " duplicate",
@@ -52,18 +36,15 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 		`{"PIN": 1, "pin": 2}`:                 "ok",
 		`{"other": {"PASSWORD": 1}}`:           "ok",
 		`{"list": 1`:                           malformed,
-		`"`:                                    malformed,
-		`x\"`:                                  malformed,
-		`{"pin":"b\"`:                          malformed,
 		`{"pin": 1, "pin"`:                     "/pin duplicate",
 		`{"pin": 1, "pin": {"x": 1, "x": }`:    "/pin duplicate",
 		`[{"pin": {"x": 1, "x": 1}, "pin"}`:    "/0/* duplicate",
 		`{"password": 1, `:                     malformed,
 		nested(64):                             "ok",
 		nested(65):                             tooDeep,
+		nested(20000):                          tooDeep,
 		`{"x": ` + nested(63) + `}`:            "ok",
 		`{"x": ` + nested(64) + `}`:            tooDeep,
-		nested(20000):                          tooDeep,
 		strings.Repeat(`{"a":`, 100):           tooDeep,
 	} {
 		err := failure(t, s.Validate([]byte(body)))
