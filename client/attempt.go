@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -17,10 +16,11 @@ const (
 	maxProblem              = 64 << 10
 )
 
-// attempt is one request on the wire with its result.
+// attempt is one request of a call on the wire with its result.
 type attempt struct {
+	call     *call
 	response *http.Response // nil if the service did not respond
-	content  []byte
+	content  []byte         // body of the response, unless it is streamed
 	err      error
 
 	// unsent reports that the service cannot have processed the request: the transport has read no byte of
@@ -28,43 +28,46 @@ type attempt struct {
 	unsent bool
 }
 
-// send makes one attempt. It reads the whole response, unless the operation streams its success. The
+// attempt makes one attempt. It reads the whole response, unless the operation streams its success. The
 // timeout then applies only until the response begins.
-func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Duration, o *operation) (a attempt) {
-	ctx, cancel, begun := bound(request.Context(), timeout, o.body == bodyStream)
+func (c *call) attempt(ctx context.Context) *attempt {
+	a := &attempt{call: c}
+	ctx, cancel, begun := bound(ctx, c.timeout, c.operation.body == bodyStream)
+	streaming := false
 	defer func() {
-		if _, streaming := a.streamed(); !streaming {
+		if !streaming {
 			cancel()
 		}
 	}()
-	sent := request.WithContext(ctx)
+	sent := c.request.WithContext(ctx)
 	// Without GetBody, net/http never resends the body by itself.
 	sent.GetBody = nil
-	if d.http.Jar != nil {
+	if c.client.http.Jar != nil {
 		sent.Header = sent.Header.Clone() // net/http adds cookies to the header
 	}
 	switch {
-	case body != nil && body != http.NoBody:
-		tracked := &trackedBody{ReadCloser: body}
+	case c.body != nil && c.body != http.NoBody:
+		tracked := &trackedBody{ReadCloser: c.body}
 		defer func() { a.unsent = a.response == nil && tracked.seal() }()
 		sent.Body = tracked
-	case o.class() == idempotent:
+	case c.operation.class() == idempotent:
 		sent.Body, sent.TransferEncoding = emptyBody{}, identity
 	}
 
-	response, err := d.http.Do(sent)
+	response, err := c.client.http.Do(sent)
 	if err != nil {
-		return attempt{err: transportError(request, err)}
+		a.err = transportError(c.request, err)
+		return a
 	}
-	response.Request = request
+	response.Request = c.request
 	a.response = response
-	success := o.success(response.StatusCode)
-	if success && o.body == bodyStream && begun() {
+	success := c.operation.success(response.StatusCode)
+	if streaming = success && c.operation.body == bodyStream && begun(); streaming {
 		response.Body = &stream{response.Body, cancel}
 		return a
 	}
 	defer response.Body.Close()
-	limit := d.maxResponseBytes
+	limit := c.client.maxResponseBytes
 	if !success {
 		limit = maxProblem
 	}
@@ -75,21 +78,21 @@ func (d *doer) send(request *http.Request, body io.ReadCloser, timeout time.Dura
 	case !success:
 		a.err = newProblemError(response, a.content)
 	case err != nil:
-		a.err = transportError(request, err)
+		a.err = transportError(c.request, err)
 	case long:
 		a.err = newError(response, noteTooLarge)
-	case !o.promises(response, a.content):
+	case !c.operation.promises(response, a.content):
 		a.err = newError(response, noteNotPromised)
 	}
 	return a
 }
 
-// record stores attempt number n in the Response of the call, if the caller asked for it.
-func (a *attempt) record(into *Response, request *http.Request, n int) {
+// record stores the attempt in the Response of the call, if the caller asked for it.
+func (a *attempt) record(into *Response) {
 	if into == nil {
 		return
 	}
-	*into = Response{Attempts: n, IdempotencyKey: request.Header.Get(headerIdempotencyKey), unsent: a.unsent}
+	*into = Response{Attempts: a.call.attempts, IdempotencyKey: a.call.header.Get(headerIdempotencyKey)}
 	if a.response != nil {
 		into.StatusCode, into.Header, into.Body = a.response.StatusCode, a.response.Header, a.content
 	}
@@ -145,24 +148,6 @@ func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error
 	return response, nil
 }
 
-// readBody is the body of a successful response that is not streamed. It was read as a whole.
-type readBody struct {
-	bytes.Reader
-
-	content   []byte
-	attempts  int
-	operation *operation
-	into      *Response // Response of the call, or nil
-}
-
-func newReadBody(content []byte, attempts int, c *call) *readBody {
-	a := &readBody{content: content, attempts: attempts, operation: c.operation, into: c.into}
-	a.Reset(content)
-	return a
-}
-
-func (*readBody) Close() error { return nil }
-
 // bound returns a context that ends after timeout. If the response is streamed, begun removes the timeout
 // and reports whether the response began in time. The context then ends only with cancel.
 func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), begun func() bool) {
@@ -184,14 +169,6 @@ type stream struct {
 func (s *stream) Close() error {
 	defer s.cancel()
 	return s.ReadCloser.Close()
-}
-
-func (a *attempt) streamed() (*stream, bool) {
-	if a.response == nil {
-		return nil, false
-	}
-	body, ok := a.response.Body.(*stream)
-	return body, ok
 }
 
 // promises reports whether the document allows a success with this media type and content. If the document

@@ -49,15 +49,37 @@
 // downloads. [WithProgress] reports the progress of waits, uploads and downloads.
 package client
 
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
 // Client calls the service as one user. It is safe for concurrent use. Programs should create one Client
-// per user and share it, because it holds the tokens.
+// per user and share it, because it holds the tokens. A Client must not be copied.
 type Client struct {
-	doer      *doer
-	events    *events // nil without Config.Receiver
-	workspace string
-	noAutoKey bool
-	allowHTTP bool // whether URLs in responses may be http
-	poll      Poll
+	http             http.Client
+	base             string // the URL before the path of an operation
+	userAgent        []string
+	workspace        string
+	token            tokenFunc // nil without credentials
+	retry            Retry
+	timeout          time.Duration
+	poll             Poll
+	maxResponseBytes int64
+	noAutoKey        bool
+	allowHTTP        bool    // whether URLs in responses may be http
+	events           *events // nil without Config.Receiver
+	logger           *slog.Logger
+
+	// refused is a token that the service rejected when its call had no attempt left. The next call
+	// reports it to the token source.
+	refused atomic.Pointer[Credential]
 }
 
 // New returns a Client. It sends no request. If config is invalid, the error names the field but not its
@@ -67,17 +89,40 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	doer := newDoer(config, base)
-	if config.Email != "" {
-		doer.tokens = &tokens{doer: doer, email: config.Email, password: config.Password}
+	c := &Client{
+		base:             strings.TrimSuffix(base.JoinPath().String(), "/"),
+		userAgent:        []string{cmp.Or(config.UserAgent, defaultUserAgent)},
+		workspace:        config.Workspace,
+		retry:            config.Retry.withDefaults(),
+		timeout:          cmp.Or(config.Timeout, defaultTimeout),
+		poll:             config.Poll.withDefaults(),
+		maxResponseBytes: min(cmp.Or(config.MaxResponseBytes, defaultMaxResponseBytes), math.MaxInt64-1), // an attempt reads one byte more
+		noAutoKey:        config.NoAutoKey,
+		allowHTTP:        config.AllowHTTP || base.Scheme == "http",
+		logger:           cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 	}
-	client := &Client{
-		doer: doer, workspace: config.Workspace,
-		noAutoKey: config.NoAutoKey, allowHTTP: config.AllowHTTP || base.Scheme == "http", poll: config.Poll.withDefaults(),
+	switch {
+	case config.Email != "":
+		c.token = (&tokens{client: c, email: config.Email, password: config.Password}).token
+	case config.Token != "":
+		c.token = func(context.Context, Credential, Retry) (Credential, error) { return config.Token, nil }
+	case config.TokenSource != nil:
+		c.token = func(ctx context.Context, refused Credential, _ Retry) (Credential, error) {
+			return config.TokenSource.Token(ctx, refused)
+		}
 	}
+	if config.HTTPClient != nil {
+		c.http = *config.HTTPClient
+	}
+	// A redirect to another host would also send the body there, which may contain a password.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.http.Transport == nil {
+		c.http.Transport = http.DefaultTransport
+	}
+	c.http.Transport = &redirectFilter{c.http.Transport}
 	if config.Receiver != nil {
-		client.events = newEvents()
-		config.Receiver.Observe(client.events.observe)
+		c.events = newEvents()
+		config.Receiver.Observe(c.events.observe)
 	}
-	return client, nil
+	return c, nil
 }

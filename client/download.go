@@ -102,14 +102,14 @@ type download struct {
 }
 
 func (c *Client) newDownload(file File, options []CallOption) *download {
-	return &download{client: c, call: newCall(c.doer, options), file: file, options: options, total: -1}
+	return &download{client: c, call: newCall(c, options), file: file, options: options, total: -1}
 }
 
 func (d *download) run(ctx context.Context) error {
 	if d.call.err != nil {
 		return d.call.err
 	}
-	retry, renewed := d.call.limits.retry, false
+	retry, renewed := d.call.retry, false
 	for n := 1; ; n++ {
 		if d.address == "" {
 			if err := d.locate(ctx); err != nil {
@@ -137,7 +137,7 @@ func (d *download) run(ctx context.Context) error {
 		case n >= retry.Attempts || !idempotent.retries(&attempt{err: err}, false) || !retry.allows(ctx, delay, err):
 			return err
 		}
-		d.client.doer.logger.WarnContext(ctx, "downloading again", "attempt", n, "offset", d.done, "wait", delay, "err", err)
+		d.client.logger.WarnContext(ctx, "downloading again", "attempt", n, "offset", d.done, "wait", delay, "err", err)
 		if err := pause(ctx, delay, err); err != nil {
 			return err
 		}
@@ -175,20 +175,19 @@ func (d *download) locate(ctx context.Context) error {
 
 // attempt sends one request and writes the content of the response.
 func (d *download) attempt(ctx context.Context) error {
-	ctx, cancel, begun := bound(ctx, d.call.limits.timeout, true)
+	ctx, cancel, begun := bound(ctx, d.call.timeout, true)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.address, nil)
 	if err != nil {
 		return errAddress
 	}
-	doer := d.client.doer
-	request.Header["User-Agent"] = doer.userAgent
+	request.Header["User-Agent"] = d.client.userAgent
 	request.Header["Accept-Encoding"] = identity // ranges do not work with compressed content
 	if d.done > 0 && d.etag != "" {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
 		request.Header.Set("If-Range", d.etag)
 	}
-	response, err := doer.http.Do(request)
+	response, err := d.client.http.Do(request)
 	if err != nil {
 		return transportError(request, err)
 	}
@@ -196,7 +195,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if !begun() {
 		return transportError(request, context.DeadlineExceeded)
 	}
-	body := newPatientReader(response.Body, d.call.limits.timeout, cancel)
+	body := newPatientReader(response.Body, d.call.timeout, cancel)
 	if err := d.accept(response, body); err != nil {
 		return err
 	}

@@ -169,11 +169,10 @@ func newProblemError(response *http.Response, body []byte) *Error {
 }
 
 // notDocumented returns the error for a success with the wrong members.
-func notDocumented(response *http.Response) error {
-	e := newError(response, noteNotPromised)
-	a := response.Body.(*readBody)
-	e.Attempts = a.attempts
-	return withOutcome(e, a.operation.class() == nonIdempotent)
+func notDocumented(a *attempt) error {
+	e := newError(a.response, noteNotPromised)
+	e.Attempts = a.call.attempts
+	return withOutcome(e, a.call.operation.class() == nonIdempotent)
 }
 
 func withOutcome(err error, unknown bool) error {

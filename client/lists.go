@@ -13,7 +13,7 @@ import (
 // cursor. An error is the last item. Each avatar that exists during the whole iteration is returned once,
 // even if others are created or deleted.
 func (c *Client) Avatars(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Avatar, error] {
-	params := paramsOf[ListAvatarsParams](newCall(c.doer, options))
+	params := paramsOf[ListAvatarsParams](newCall(c, options))
 	after := func(cursor string) CallOption {
 		page := params
 		page.Cursor = &cursor
@@ -31,7 +31,7 @@ func (c *Client) Avatars(ctx context.Context, options ...CallOption) iter.Seq2[*
 // Videos iterates over the videos made from avatars of the user. It works like [Client.Avatars], with the
 // option [ListVideosParams].
 func (c *Client) Videos(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Video, error] {
-	params := paramsOf[ListVideosParams](newCall(c.doer, options))
+	params := paramsOf[ListVideosParams](newCall(c, options))
 	after := func(cursor string) CallOption {
 		page := params
 		page.Cursor = &cursor
@@ -49,7 +49,7 @@ func (c *Client) Videos(ctx context.Context, options ...CallOption) iter.Seq2[*g
 // Lipsyncs iterates over the lip-syncs of the user. It works like [Client.Avatars], with the option
 // [ListLipsyncsParams].
 func (c *Client) Lipsyncs(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Lipsync, error] {
-	params := paramsOf[ListLipsyncsParams](newCall(c.doer, options))
+	params := paramsOf[ListLipsyncsParams](newCall(c, options))
 	after := func(cursor string) CallOption {
 		page := params
 		page.Cursor = &cursor

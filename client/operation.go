@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"crypto/rand"
 	"net/http"
 )
 
@@ -45,19 +44,6 @@ func (o *operation) success(status int) bool {
 	return status/100 == 2 || o.notModified && status == http.StatusNotModified
 }
 
-// call prepares one call of an operation.
-func (c *Client) call(o *operation, options []CallOption) *call {
-	call := newCall(c.doer, options)
-	call.operation, call.request.target = o, o.path
-	if o.keyed && !c.noAutoKey {
-		call.ownKey = call.header.Get(headerIdempotencyKey) == ""
-		if call.ownKey {
-			call.set(headerIdempotencyKey, rand.Text(), "")
-		}
-	}
-	return call
-}
-
 // paramsOf returns the optional parameters of a call.
 func paramsOf[P CallOption](c *call) (params P) {
 	if c.params == nil {
@@ -70,23 +56,22 @@ func paramsOf[P CallOption](c *call) (params P) {
 	return given
 }
 
-// decode decodes the response of a call. It fails if the JSON cannot be a T at all. It accepts unknown
+// decode decodes the response of an attempt that succeeded. It fails if the JSON cannot be a T at all. It accepts unknown
 // members and values, nulls, missing members and times in any format of ISO 8601, and it omits optional
 // members that it cannot decode. It returns nil for a success without a body, and for null if the document allows it.
-func decode[T any](response *http.Response, err error) (*T, error) {
+func decode[T any](a *attempt, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := response.Body.(*readBody)
-	if content := string(bytes.TrimSpace(a.content)); a.operation.empty && (content == "" || content == "null") {
+	if content := string(bytes.TrimSpace(a.content)); a.call.operation.empty && (content == "" || content == "null") {
 		return nil, nil
 	}
 	value, leftOut, ok := read[T](a.content)
 	if !ok {
-		return nil, notDocumented(response)
+		return nil, notDocumented(a)
 	}
-	if a.into != nil {
-		a.into.LeftOut = leftOut
+	if into := a.call.into; into != nil {
+		into.LeftOut = leftOut
 	}
 	return value, nil
 }

@@ -5,7 +5,6 @@ package client
 import (
 	"context"
 	"io"
-	"net/http"
 
 	"github.com/avatarstudio/avatarstudio/api/style"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -476,8 +475,8 @@ func (c *Client) TestWebhook(ctx context.Context, body gen.WebhookTestRequest, o
 }
 
 // decodeValue decodes a response like decode, but returns slices and maps without a pointer.
-func decodeValue[T any](response *http.Response, err error) (T, error) {
-	value, err := decode[T](response, err)
+func decodeValue[T any](a *attempt, err error) (T, error) {
+	value, err := decode[T](a, err)
 	if value == nil {
 		value = new(T)
 	}
@@ -485,20 +484,20 @@ func decodeValue[T any](response *http.Response, err error) (T, error) {
 }
 
 // decodeNone ignores the response of an operation whose successes have no body.
-func decodeNone(_ *http.Response, err error) error { return err }
+func decodeNone(_ *attempt, err error) error { return err }
 
 // decodeText returns the body of a response as text.
-func decodeText(response *http.Response, err error) (string, error) {
+func decodeText(a *attempt, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(response.Body.(*readBody).content), nil
+	return string(a.content), nil
 }
 
 // decodeStream returns the body of a response for the caller to read.
-func decodeStream(response *http.Response, err error) (io.ReadCloser, error) {
+func decodeStream(a *attempt, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return response.Body, nil
+	return a.response.Body, nil
 }

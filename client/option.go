@@ -25,28 +25,6 @@ type optionFunc func(*call)
 
 func (f optionFunc) apply(c *call) { f(c) }
 
-// call is one call of an operation with its options.
-type call struct {
-	doer      *doer
-	operation *operation
-	params    CallOption // optional parameters that the operation has not used
-	header    http.Header
-	request   requestParts
-	limits    limits
-	into      *Response
-	ownKey    bool // the client made the idempotency key
-	err       error
-
-	untilConsent bool
-	progress     func(done, total int64)
-}
-
-// limits are the limits of a call.
-type limits struct {
-	retry   Retry
-	timeout time.Duration
-}
-
 // Response describes the last response of a call.
 type Response struct {
 	// StatusCode is the status of the last response, or zero if the service did not respond to the last
@@ -70,8 +48,6 @@ type Response struct {
 	// LeftOut lists up to 1,000 members that could not be decoded, as JSON pointers into Body, such as
 	// "/data/3/created_at".
 	LeftOut []string
-
-	unsent bool // see attempt.unsent
 }
 
 // WithIdempotencyKey sets the idempotency key of a creation, which replaces the random key of the client.
@@ -101,7 +77,7 @@ func WithRetry(retry Retry) CallOption {
 		if err := retry.validate(); err != nil {
 			c.err = err
 		}
-		c.limits.retry = retry.withDefaults()
+		c.retry = retry.withDefaults()
 	})
 }
 
@@ -112,7 +88,7 @@ func WithTimeout(timeout time.Duration) CallOption {
 		if timeout <= 0 {
 			c.err = errors.New("client: WithTimeout: must be positive")
 		}
-		c.limits.timeout = timeout
+		c.timeout = timeout
 	})
 }
 
@@ -120,14 +96,6 @@ func WithTimeout(timeout time.Duration) CallOption {
 // Response.
 func WithResponse(into *Response) CallOption {
 	return optionFunc(func(c *call) { c.into = into })
-}
-
-func newCall(doer *doer, options []CallOption) *call {
-	c := &call{doer: doer, header: http.Header{}, limits: doer.limits}
-	for _, option := range options {
-		option.apply(c)
-	}
-	return c
 }
 
 func (c *call) set(name, value, option string) {

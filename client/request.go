@@ -13,14 +13,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/style"
 )
 
-// requestParts are the parts of the request of a call. The exported methods of call, which the generated methods of
-// Client use, set them.
-type requestParts struct {
-	target      string // path of the operation, and its query
-	contentType string
-	content     io.Reader
-}
-
 func (c *call) fail(err error) {
 	if c.err == nil && err != nil {
 		c.err = errors.New("client: " + err.Error())
@@ -31,7 +23,7 @@ func (c *call) fail(err error) {
 func (c *call) Path(p style.Param, value any) {
 	text, err := p.Path(value)
 	c.fail(err)
-	c.request.target = strings.Replace(c.request.target, "{"+p.Name+"}", text, 1)
+	c.target = strings.Replace(c.target, "{"+p.Name+"}", text, 1)
 }
 
 // Query sets a parameter of the query unless it is nil.
@@ -44,12 +36,12 @@ func (c *call) Query(p style.Param, value any) {
 	switch {
 	case text == "":
 		return
-	case strings.Contains(c.request.target, "?"):
-		c.request.target += "&"
+	case strings.Contains(c.target, "?"):
+		c.target += "&"
 	default:
-		c.request.target += "?"
+		c.target += "?"
 	}
-	c.request.target += text
+	c.target += text
 }
 
 // Header sets a header unless it is nil, or set by an option.
@@ -110,25 +102,23 @@ func (c *call) Form(contentType string, value any, fields map[string]style.Param
 
 // Reader sets the body.
 func (c *call) Reader(contentType string, body io.Reader) {
-	c.request.contentType, c.request.content = contentType, body
+	c.contentType, c.content = contentType, body
 }
 
-// send sends the request of the call.
-func (c *call) send(ctx context.Context) (*http.Response, error) {
-	switch {
-	case c.err != nil:
-		return nil, c.err
-	case c.params != nil:
-		return nil, errors.New("client: the call has parameters of another operation")
-	}
-	request, err := http.NewRequestWithContext(ctx, c.operation.method, c.doer.base+c.request.target, c.request.content)
+// newRequest returns the request without an access token.
+func (c *call) newRequest(ctx context.Context) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, c.operation.method, c.client.base+c.target, c.content)
 	if err != nil {
 		return nil, err
 	}
+	if workspace, sent := c.header[headerWorkspace]; sent && workspace[0] == "" {
+		return nil, errNoWorkspace
+	}
 	request.Header = c.header
+	request.Header["User-Agent"], request.Header["Accept"] = c.client.userAgent, c.operation.accept
 	if request.Body != nil {
-		request.Header["Content-Type"] = []string{c.request.contentType}
+		request.Header["Content-Type"] = []string{c.contentType}
 	}
 	c.reportBody(request)
-	return c.doer.do(request, c) //nolint:contextcheck // the request has this context
+	return request, nil
 }

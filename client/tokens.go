@@ -31,29 +31,13 @@ type TokenSource interface {
 	Token(ctx context.Context, refused Credential) (Credential, error)
 }
 
-// source provides the tokens of a doer. The argument retry limits the logins that a call waits for.
-type source interface {
-	token(ctx context.Context, refused Credential, retry Retry) (Credential, error)
-}
+// tokenFunc returns an access token other than refused. The argument retry limits the logins that a call waits for.
+// It is a function because package fmt would print the secrets of a struct.
+type tokenFunc func(ctx context.Context, refused Credential, retry Retry) (Credential, error)
 
-// fixedToken is a source with one token.
-type fixedToken struct{ access Credential }
-
-func (t *fixedToken) token(context.Context, Credential, Retry) (Credential, error) {
-	return t.access, nil
-}
-
-// customSource is a source that calls a [TokenSource].
-type customSource struct{ TokenSource }
-
-func (s *customSource) token(ctx context.Context, refused Credential, _ Retry) (Credential, error) {
-	return s.Token(ctx, refused)
-}
-
-// tokens is a source that logs in with email and password. Any number of callers share one renewal at a
-// time.
+// tokens logs in with email and password. Any number of callers share one renewal at a time.
 type tokens struct {
-	doer     *doer
+	client   *Client
 	email    string
 	password Credential
 
@@ -151,15 +135,15 @@ func (t *tokens) join(ctx context.Context, nth int, retry Retry) *renewal {
 func (t *tokens) renew(ctx context.Context, r *renewal) {
 	defer close(r.done)
 	if r.cause != nil {
-		t.doer.logger.WarnContext(ctx, "retrying the login", "err", r.cause.err)
+		t.client.logger.WarnContext(ctx, "retrying the login", "err", r.cause.err)
 	}
-	pair, err := t.exchange(ctx)
+	pair, err := t.fetch(ctx)
 	expires := t.finish(r, pair, err)
 	switch {
 	case err == nil:
-		t.doer.logger.DebugContext(ctx, "new token", "expires", expires)
+		t.client.logger.DebugContext(ctx, "new token", "expires", expires)
 	case r.failure == nil:
-		t.doer.logger.WarnContext(ctx, "token renewal failed, the old token is still valid", "expires", expires, "err", err)
+		t.client.logger.WarnContext(ctx, "token renewal failed, the old token is still valid", "expires", expires, "err", err)
 	}
 }
 
@@ -209,21 +193,15 @@ func (r *renewal) pause(err error) time.Duration {
 // are retried even if the service may have processed them.
 func transient(err error) bool { return login.retries(&attempt{err: err}, false) }
 
-// exchange gets new tokens with the refresh token or, if that fails, with the password.
-func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
-	var sent Response
-	send := func(o *operation, body any) (*gen.TokenPair, error) {
-		c := newCall(t.doer, []CallOption{WithResponse(&sent)})
-		c.operation, c.request.target, c.limits.retry.Attempts = o, o.path, 1
-		c.JSON("application/json", body)
-		return tokenPair(c.send(ctx))
-	}
+// fetch gets new tokens with the refresh token or, if that fails, with the password.
+func (t *tokens) fetch(ctx context.Context) (*gen.TokenPair, error) {
 	if token := t.refresh; token != "" && !t.noRefresh {
 		t.refresh = "" // it works once, and the response may get lost
-		pair, err := send(&operations.RefreshTokens, gen.RefreshRequest{RefreshToken: string(token)})
-		if refresh.retries(&attempt{err: err, unsent: sent.unsent}, false) {
+		a, err := t.send(ctx, &operations.RefreshTokens, gen.RefreshRequest{RefreshToken: string(token)})
+		if err != nil && refresh.retries(a, false) {
 			t.refresh = token
 		}
+		pair, err := tokenPair(a, err)
 		errorResponse, responded := errors.AsType[*Error](err)
 		if !responded {
 			return pair, err
@@ -235,13 +213,21 @@ func (t *tokens) exchange(ctx context.Context) (*gen.TokenPair, error) {
 			return nil, err
 		}
 	}
-	return send(&operations.Login, gen.LoginRequest{Email: t.email, Password: string(t.password)})
+	return tokenPair(t.send(ctx, &operations.Login, gen.LoginRequest{Email: t.email, Password: string(t.password)}))
 }
 
-func tokenPair(response *http.Response, err error) (*gen.TokenPair, error) {
-	pair, err := decode[gen.TokenPair](response, err)
+// send sends one request for tokens.
+func (t *tokens) send(ctx context.Context, o *operation, body any) (*attempt, error) {
+	c := t.client.call(o, nil)
+	c.retry.Attempts = 1
+	c.JSON("application/json", body)
+	return c.send(ctx)
+}
+
+func tokenPair(a *attempt, err error) (*gen.TokenPair, error) {
+	pair, err := decode[gen.TokenPair](a, err)
 	if err == nil && pair.AccessToken == "" {
-		return nil, notDocumented(response)
+		return nil, notDocumented(a)
 	}
 	return pair, err
 }

@@ -74,7 +74,7 @@ func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.unti
 // a temporary error of a [TokenSource]. If ctx ends after such a failure, the returned error wraps both
 // the error of ctx and the failure. Any other error ends the wait.
 func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOption) (*gen.Avatar, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c.doer, options), pollFuncs[gen.Avatar]{
+	return wait(ctx, c, subject{gen.EventTypeAvatar, id}, newCall(c, options), pollFuncs[gen.Avatar]{
 		get:       func(ctx context.Context) (*gen.Avatar, error) { return c.GetAvatar(ctx, id, options...) },
 		status:    func(a *gen.Avatar) string { return string(a.Status) },
 		progress:  func(a *gen.Avatar) *float64 { return a.Progress },
@@ -85,7 +85,7 @@ func (c *Client) WaitAvatar(ctx context.Context, id string, options ...CallOptio
 // WaitVideo waits until a video made from an avatar is succeeded or failed, and returns the video in that
 // state. It works like [Client.WaitAvatar].
 func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption) (*gen.Video, error) {
-	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, newCall(c.doer, options), pollFuncs[gen.Video]{
+	return wait(ctx, c, subject{gen.EventTypeAvatarInference, id}, newCall(c, options), pollFuncs[gen.Video]{
 		get:      func(ctx context.Context) (*gen.Video, error) { return c.GetVideo(ctx, id, options...) },
 		status:   func(v *gen.Video) string { return string(v.Status) },
 		progress: func(v *gen.Video) *float64 { return v.Progress },
@@ -98,7 +98,7 @@ func (c *Client) WaitVideo(ctx context.Context, id string, options ...CallOption
 // WaitLipsync waits until a lip-sync is succeeded or failed, and returns the lip-sync in that state. It
 // works like [Client.WaitAvatar].
 func (c *Client) WaitLipsync(ctx context.Context, id string, options ...CallOption) (*gen.Lipsync, error) {
-	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, newCall(c.doer, options), pollFuncs[gen.Lipsync]{
+	return wait(ctx, c, subject{gen.EventTypeLipsyncInference, id}, newCall(c, options), pollFuncs[gen.Lipsync]{
 		get:      func(ctx context.Context) (*gen.Lipsync, error) { return c.GetLipsync(ctx, id, options...) },
 		status:   func(l *gen.Lipsync) string { return string(l.Status) },
 		progress: func(l *gen.Lipsync) *float64 { return l.Progress },

@@ -1,0 +1,179 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// call is one call of an operation with its options and its attempts.
+type call struct {
+	client    *Client
+	operation *operation
+	params    CallOption // optional parameters that the operation has not used
+	header    http.Header
+	retry     Retry
+	timeout   time.Duration // of each attempt
+	into      *Response
+	ownKey    bool // the client made the idempotency key
+	err       error
+
+	untilConsent bool
+	progress     func(done, total int64)
+
+	// Parts of the request.
+	target      string // path of the operation, and its query
+	contentType string
+	content     io.Reader
+
+	request     *http.Request
+	body        io.ReadCloser // for the next attempt
+	attempts    int
+	renewsToken bool       // the token comes from client.token and may be renewed
+	access      Credential // token of the request
+	unknown     bool       // the service may have processed an attempt
+	inFlight    bool       // the service may still be processing an attempt
+}
+
+func newCall(client *Client, options []CallOption) *call {
+	c := &call{client: client, header: http.Header{}, retry: client.retry, timeout: client.timeout}
+	for _, option := range options {
+		option.apply(c)
+	}
+	return c
+}
+
+// call prepares one call of an operation.
+func (c *Client) call(o *operation, options []CallOption) *call {
+	call := newCall(c, options)
+	call.operation, call.target = o, o.path
+	if o.keyed && !c.noAutoKey && !call.keyed() {
+		call.ownKey = true
+		call.header.Set(headerIdempotencyKey, rand.Text())
+	}
+	return call
+}
+
+// keyed reports whether the request has an idempotency key.
+func (c *call) keyed() bool { return c.header.Get(headerIdempotencyKey) != "" }
+
+// send sends the request with an access token, and retries it as far as that is allowed. It returns the last
+// attempt, if there was one. If the error is nil, its response is a success that the document allows.
+func (c *call) send(ctx context.Context) (*attempt, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		c.attempts++
+		a := c.attempt(ctx)
+		a.record(c.into)
+		if a.err == nil {
+			return a, nil
+		}
+		if err := c.prepareRetry(ctx, a); err != nil {
+			return a, withOutcome(err, c.unknown)
+		}
+	}
+}
+
+// begin makes the request.
+func (c *call) begin(ctx context.Context) error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.params != nil:
+		return errors.New("client: the call has parameters of another operation")
+	}
+	request, err := c.newRequest(ctx)
+	if err != nil {
+		return err
+	}
+	c.request, c.body = request, request.Body
+	class := c.operation.class()
+	c.renewsToken = c.client.token != nil && class != login && class != refresh && c.header.Get(headerAuthorization) == ""
+	if c.renewsToken {
+		if err := c.authorize(ctx, c.client.takeRefused()); err != nil {
+			if c.body != nil {
+				_ = c.body.Close()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareRetry waits and prepares the next attempt after a, or returns the error of the call.
+func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
+	if errorResponse, ok := errors.AsType[*Error](a.err); ok {
+		errorResponse.Attempts = c.attempts
+	}
+	class, keyed := c.operation.class(), c.keyed()
+	// If an earlier attempt may still be running, a conflict says only that the service is processing it.
+	running := c.inFlight && keyed && errors.Is(a.err, ErrConflict)
+	c.unknown = c.unknown || running || class.uncertain(a, keyed && !c.ownKey)
+	c.inFlight = c.inFlight || class.uncertain(a, false)
+	hasBody := c.body != nil && c.body != http.NoBody
+	last := c.attempts >= c.retry.Attempts || hasBody && c.request.GetBody == nil
+
+	if c.renewsToken && errors.Is(a.err, ErrUnauthorized) {
+		// The service did not process a request that it rejected with 401, so even a POST can be retried.
+		c.renewsToken = false
+		refused := c.access
+		if last {
+			c.client.refused.Store(&refused)
+			return a.err
+		}
+		c.request.Header = c.request.Header.Clone()
+		if err := c.authorize(ctx, refused); err != nil {
+			return err
+		}
+		if c.access == refused {
+			return a.err
+		}
+	} else {
+		delay := c.retry.delay(c.attempts, a.err)
+		inTime := ctx.Err() == nil && c.retry.allows(ctx, delay, a.err)
+		if last || !inTime || !running && !class.retries(a, keyed) {
+			return a.err
+		}
+		c.client.logger.WarnContext(ctx, "retrying", "method", c.request.Method, "path", c.request.URL.Path,
+			"attempt", c.attempts, "wait", delay, "err", a.err)
+		if err := pause(ctx, delay, a.err); err != nil {
+			return err
+		}
+	}
+	if !hasBody {
+		return nil
+	}
+	var err error
+	c.body, err = c.request.GetBody()
+	return err
+}
+
+// authorize sets an access token other than refused.
+func (c *call) authorize(ctx context.Context, refused Credential) error {
+	access, err := c.client.token(ctx, refused, c.retry)
+	if err != nil {
+		return err
+	}
+	if !headerValue(string(access)) {
+		return errors.New("client: access token: has a character that is not allowed in a header")
+	}
+	if access != "" {
+		c.request.Header.Set(headerAuthorization, "Bearer "+string(access))
+	}
+	c.access = access
+	return nil
+}
+
+func (c *Client) takeRefused() Credential {
+	if c.refused.Load() != nil {
+		if refused := c.refused.Swap(nil); refused != nil {
+			return *refused
+		}
+	}
+	return ""
+}
