@@ -21,9 +21,7 @@ type canned struct {
 func newCanned(tb testing.TB) canned {
 	tb.Helper()
 	body, err := json.Marshal(gen.Avatar{AvatarID: avatarID, Status: gen.AvatarStatusPublished, Title: new("Ada"), CreatedAt: &moment, UpdatedAt: &moment})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	return canned{http.Header{"Content-Type": {"application/json"}}, body}
 }
 
@@ -46,23 +44,17 @@ func (b *bare) do(tb testing.TB, method, path string, body any) *gen.Avatar {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		check(tb, err)
 		content = bytes.NewReader(encoded)
 	}
 	request, err := http.NewRequestWithContext(tb.Context(), method, "http://localhost"+path, content)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	request.Header.Set("Authorization", "Bearer static-1")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := b.http.Do(request)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	defer response.Body.Close()
 	var avatar gen.Avatar
 	if err := json.NewDecoder(response.Body).Decode(&avatar); err != nil || response.StatusCode != http.StatusOK {
@@ -77,9 +69,7 @@ func calls(tb testing.TB) map[string]struct{ bare, client func() } {
 	transport := newCanned(tb)
 	plain := &bare{http.Client{Transport: transport}}
 	c, err := client.New(client.Config{BaseURL: "http://localhost", Token: "static-1", HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	request := gen.CreateAvatarRequest{Title: gen.Value("Ada"), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)})}
 	query := "?" + url.Values{"avatar_id": {avatarID}}.Encode()
 	check := func(avatar *gen.Avatar, err error) {

@@ -27,9 +27,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
 		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.BasicAuth("studio", canary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	notified := config
 	notified.Receiver = receiver
 	sourced := client.Config{BaseURL: "http://localhost", Receiver: receiver, TokenSource: giving(func() client.Credential { return canary })}

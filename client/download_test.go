@@ -19,7 +19,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
@@ -46,7 +45,6 @@ func newFileHost(t *testing.T, size int) (*fileHost, *client.Client) {
 	t.Cleanup(files.Close)
 	h.address = files.URL
 	s := newService()
-	s.accepted["static-1"] = true
 	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -163,9 +161,7 @@ func TestDownload_startsOverWhenTheFileChanges(t *testing.T) {
 			h.etag, h.content = `"four"`, bytes.Repeat([]byte("x"), 500)
 		}
 	})
-	if err := c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, changed); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, changed))
 	wantFiles(t, name, h.content)
 }
 
@@ -231,8 +227,6 @@ func TestDownloadFile_resumes(t *testing.T) {
 	}
 }
 
-var check = harness.Check
-
 // A download that fails before its first byte leaves no file.
 func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 	t.Parallel()
@@ -243,7 +237,6 @@ func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	s := newService()
-	s.accepted["static-1"] = true
 	for _, file := range []client.File{
 		client.AvatarThumbnail("id"), client.VideoFile("id"), client.VideoThumbnail("id"), client.LipsyncFile("id"), client.LipsyncThumbnail("id"),
 	} {
@@ -297,7 +290,6 @@ func TestDownload_timesOutOnASilentHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
-		s.accepted["static-1"] = true
 		s.before = func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"inference_id":"id","status":"succeeded","video_url":"http://localhost/file"}`)

@@ -7,10 +7,13 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -153,6 +156,12 @@ func TestError_withoutAResponse(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
+	over := func(t *testing.T) context.Context {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		return ctx
+	}
 	canceled := func(t *testing.T) context.Context {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -167,24 +176,24 @@ func TestError_withoutAResponse(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
+	refused := roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, &url.Error{Op: "Get", URL: "http://canary@localhost/?canary", Err: syscall.ECONNREFUSED}
+	})
+	half := roundTripper(func(*http.Request) (*http.Response, error) {
+		body := io.MultiReader(strings.NewReader(`{"avatar_id":"canary`), iotest.ErrReader(io.ErrUnexpectedEOF))
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body), Header: http.Header{"Content-Type": {"application/json"}}}, nil
+	})
 	html := roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{"Content-Type": {"text/html"}}}, nil
 	})
 	busy := roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{"Retry-After": {"4"}}}, nil
 	})
-	read := func(ctx context.Context, c *client.Client) error {
-		_, err := c.GetAvatar(ctx, "canary")
-		return err
-	}
+	read := func(ctx context.Context, c *client.Client) error { return errorOf(c.GetAvatar(ctx, "canary")) }
 	creation := func(ctx context.Context, c *client.Client) error {
-		_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("canary")})
-		return err
+		return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{Title: gen.Value("canary")}))
 	}
-	wait := func(ctx context.Context, c *client.Client) error {
-		_, err := c.WaitAvatar(ctx, "canary")
-		return err
-	}
+	wait := func(ctx context.Context, c *client.Client) error { return errorOf(c.WaitAvatar(ctx, "canary")) }
 	const address = `"http://localhost/v1/avatars/`
 	for name, test := range map[string]struct {
 		transport http.RoundTripper
@@ -195,9 +204,14 @@ func TestError_withoutAResponse(t *testing.T) {
 		text      string
 	}{
 		"read":                     {broken, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
+		"refused":                  {refused, static, ended, read, []error{syscall.ECONNREFUSED}, `GET ` + address + `avatar_details": connection refused`},
+		"refused login":            {refused, func(*client.Config) {}, ended, read, []error{syscall.ECONNREFUSED}, `POST "http://localhost/users/login": connection refused`},
+		"half a response":          {half, static, ended, read, []error{io.ErrUnexpectedEOF}, `GET ` + address + `avatar_details": unexpected EOF`},
 		"creation":                 {broken, static, ended, creation, []error{io.ErrUnexpectedEOF, client.ErrOutcomeUnknown}, `client: the outcome is unknown: POST ` + address + `create_avatar": unexpected EOF`},
 		"creation, unreadable":     {html, static, ended, creation, []error{client.ErrDecode, client.ErrOutcomeUnknown}, `client: the outcome is unknown: client: POST /v1/avatars/create_avatar: 200 OK: the body is not the documented JSON (text/html)`},
 		"login":                    {broken, func(*client.Config) {}, ended, creation, []error{io.ErrUnexpectedEOF}, `POST "http://localhost/users/login": unexpected EOF`},
+		"canceled before":          {hangs, static, over, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
+		"canceled before a login":  {hangs, func(*client.Config) {}, over, read, []error{context.Canceled}, `client: waiting for a token: context canceled`},
 		"canceled":                 {hangs, static, canceled, read, []error{context.Canceled}, `GET ` + address + `avatar_details": context canceled`},
 		"late":                     {hangs, static, ended, read, []error{context.DeadlineExceeded}, `GET ` + address + `avatar_details": context deadline exceeded`},
 		"late for a token":         {hangs, func(*client.Config) {}, ended, read, []error{context.DeadlineExceeded}, `client: waiting for a token: context deadline exceeded`},
@@ -218,6 +232,9 @@ func TestError_withoutAResponse(t *testing.T) {
 					if !errors.Is(err, target) {
 						t.Errorf("it is not %v", target)
 					}
+				}
+				if errors.Is(err, client.ErrDecode) != slices.Contains(test.is, client.ErrDecode) {
+					t.Error("it is a response that the document does not allow, or not")
 				}
 				if errors.Is(err, client.ErrOutcomeUnknown) != slices.Contains(test.is, client.ErrOutcomeUnknown) {
 					t.Error("it is unknown or not")

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -23,9 +21,7 @@ func newReceiver(t *testing.T) (*webhook.Receiver, func(eventType, idField, id, 
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
 		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.Unverified())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var n atomic.Int64
 	return receiver, func(eventType, idField, id, status string) {
 		t.Helper()
@@ -155,29 +151,12 @@ func TestWait_worksWithoutPolling(t *testing.T) {
 	}
 }
 
-func TestWait_withoutPollingReturnsIDAndStatus(t *testing.T) {
-	t.Parallel()
-	receiver, deliver := newReceiver(t)
-	s := newService()
-	s.before = failing(details, http.StatusNotImplemented)
-	c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
-	deliver("avatar_event", "avatar_id", "id", "published")
-	got, err := c.WaitAvatar(t.Context(), "id")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&gen.Avatar{AvatarID: "id", Status: gen.AvatarStatusPublished}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A receiver records 1,024 ends and drops the oldest first. It does not record subjects without an end.
 func TestWait_recordsTheLatestEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)
 		s := newService()
-		s.accepted["static-1"] = true
 		s.before = failing(details, http.StatusNotImplemented)
 		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
 		for i := range 3000 {

@@ -68,9 +68,7 @@ func asItIs(conn net.Conn) net.Conn { return conn }
 func closing(t *testing.T, itself bool) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if itself {
 		listener.Close()
 		return listener.Addr().String()

@@ -44,7 +44,6 @@ func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newService()
-				s.accepted["static-1"] = true
 				attempts := 0
 				s.before = func(w http.ResponseWriter, r *http.Request) bool {
 					meets := test.meets[attempts-1]

@@ -21,9 +21,7 @@ func TestImports_areGeneratedCodeOnly(t *testing.T) {
 	}
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".", "./webhook")
 	output, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for path := range strings.FieldsSeq(string(output)) {
 		if !slices.ContainsFunc(allowed, func(a string) bool { return path == a || strings.HasPrefix(path, a+"/") }) {
 			t.Errorf("%s is linked", path)

@@ -12,7 +12,6 @@ import (
 func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	s.accepted["static-1"] = true
 	s.before = failingFirst(create, answerStatus(http.StatusBadGateway), answerStatus(http.StatusServiceUnavailable))
 	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
 	for range 2 {
@@ -38,7 +37,6 @@ func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
 func TestAutoKey_isOnlyForCreations(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	s.accepted["static-1"] = true
 	c := s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
 	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}); err != nil {
 		t.Fatal(err)

@@ -14,9 +14,7 @@ import (
 func newStudio(t *testing.T, service *clienttest.Service) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Credential(service.Password)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return c
 }
 
@@ -25,9 +23,7 @@ func createLipsyncs(t *testing.T, c *client.Client, n int) (ids []string) {
 	t.Helper()
 	for range n {
 		lipsync, err := c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ids = append([]string{lipsync.InferenceID}, ids...)
 	}
 	return ids
@@ -43,9 +39,7 @@ func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 	for range 2 {
 		var got []string
 		for lipsync, err := range all {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			got = append(got, lipsync.InferenceID)
 		}
 		if !slices.Equal(got, want) {
@@ -80,16 +74,12 @@ func TestAvatars_filters(t *testing.T) {
 	var ids []string
 	for range 3 {
 		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ids = append(ids, avatar.AvatarID)
 	}
 	service.SetAvatar(ids[1], gen.AvatarStatusPublished)
 	video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: ids[1]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for avatar, err := range c.Avatars(t.Context(), client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}) {
 		if err != nil || avatar.AvatarID != ids[1] {
 			t.Errorf("avatar %v, error %v", avatar, err)

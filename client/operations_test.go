@@ -103,9 +103,7 @@ func TestOperations_sendDocumentedRequests(t *testing.T) {
 			t.Parallel()
 			s := newService()
 			got, err := test.call(t.Context(), s.start(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}

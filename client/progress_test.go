@@ -35,7 +35,6 @@ func TestWithProgress_reportsUploads(t *testing.T) {
 		{io.LimitReader(strings.NewReader(strings.Repeat("x", 100_000)), 100_000), -1, "-1"},
 	} {
 		s := newService()
-		s.accepted["static-1"] = true
 		var length string
 		s.before = func(w http.ResponseWriter, r *http.Request) bool {
 			length = fmt.Sprint(r.ContentLength)
@@ -62,7 +61,6 @@ func TestWithProgress_reportsWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
-		s.accepted["static-1"] = true
 		answers := []string{`"processing"`, `"processing","progress":0`, `"processing","progress":0`, `"processing","progress":40.7`, `"succeeded","progress":100`}
 		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Type", "application/json")

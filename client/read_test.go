@@ -24,9 +24,7 @@ func answeringWith(tb testing.TB, body string) *client.Client {
 		BaseURL: "http://localhost", Token: "static-1", Workspace: workspace,
 		HTTPClient: &http.Client{Transport: canned{http.Header{"Content-Type": {"application/json"}}, []byte(body)}},
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	return c
 }
 
@@ -63,9 +61,7 @@ func TestListProjects_omitsInvalidMembers(t *testing.T) {
 			t.Parallel()
 			response := client.Response{LeftOut: []string{"of another call"}}
 			got, err := answeringWith(t, fmt.Sprintf(list, test.items)).ListProjects(t.Context(), client.WithResponse(&response))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if diff := cmp.Diff(&gen.ProjectList{Data: test.want, Size: 3, UnpublishedProjects: 1}, got); diff != "" {
 				t.Error(diff)
 			}
@@ -157,9 +153,7 @@ func projects(tb testing.TB, n int, layout string) []byte {
 		SRT: new(""), SRTTargetLanguage: new("english"), VoicePath: new("voices/english.wav"), SmartURL: new("https://video.example.com/"), RecordingScript: new("."),
 	}
 	item, err := json.Marshal(project)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	item = bytes.ReplaceAll(item, []byte(moment.Format(time.RFC3339)), []byte(moment.Format(layout)))
 	items := bytes.Repeat(append(item, ','), n)
 	return fmt.Appendf(nil, `{"data":[%s],"size":%d,"unpublished_projects":0}`, items[:len(items)-1], n)

@@ -13,18 +13,14 @@ import (
 func TestREADME_showsTestedExamples(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	blocks := regexp.MustCompile("(?s)\\(([a-z/]+example_test\\.go)\\)[^`]*```go\n(.*?)```").FindAllSubmatch(readme, -1)
 	if got := strings.Count(string(readme), "```go"); len(blocks) != got || got == 0 {
 		t.Fatalf("%d of %d examples say which file they are from", len(blocks), got)
 	}
 	for _, block := range blocks {
 		source, err := os.ReadFile("../" + string(block[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if !strings.Contains(string(source), string(block[2])) {
 			t.Errorf("%s does not contain the example that names it", block[1])
 		}
@@ -37,9 +33,7 @@ func TestREADME_namesExistingTests(t *testing.T) {
 	var named [][]string
 	for _, file := range []string{"../README.md", "../Makefile"} {
 		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		commands := regexp.MustCompile(`go test [^\n]*-run \S*?(Test[^ ')]+)\S* (\./[a-z/-]+)`).FindAllStringSubmatch(string(content), -1)
 		named = append(named, commands...)
 	}

@@ -119,16 +119,17 @@ func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 	}
 }
 
-// A wrong password is sent at most once a minute, whatever the number of calls.
+// A wrong password is sent at most once a minute, whatever the number of calls. They do not wait, however long they may.
 func TestTokens_sendAWrongPasswordOnceAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
-		c := s.direct(t, func(c *client.Config) { c.Password = "wrong" })
+		c := s.direct(t, func(c *client.Config) { c.Password, c.Retry.MaxDelay = "wrong", time.Hour })
+		start := time.Now()
 		for range 10 {
 			err := get(t, c)
-			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.Operation != login || !errors.Is(err, client.ErrUnauthorized) {
-				t.Fatalf("error %v", err)
+			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.Operation != login || !errors.Is(err, client.ErrUnauthorized) || time.Since(start) != 0 {
+				t.Fatalf("error %v after %v", err, time.Since(start))
 			}
 		}
 		time.Sleep(59 * time.Second)

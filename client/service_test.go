@@ -50,7 +50,7 @@ type seen struct {
 }
 
 func newService() *service {
-	s := &service{accepted: map[string]bool{}, token: func(n int) string { return fmt.Sprint("access-", n) }}
+	s := &service{accepted: map[string]bool{"static-1": true}, token: func(n int) string { return fmt.Sprint("access-", n) }}
 	s.handler = gen.HandlerFromMux(gen.NewStrictHandler(operations{s: s}, nil), http.NewServeMux())
 	return s
 }
@@ -88,9 +88,7 @@ func newClient(t *testing.T, change ...func(*client.Config)) *client.Client {
 		f(&config)
 	}
 	c, err := client.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return c
 }
 

@@ -31,9 +31,7 @@ func get(t *testing.T, c *client.Client) error {
 
 func mustGet(t *testing.T, c *client.Client) {
 	t.Helper()
-	if err := get(t, c); err != nil {
-		t.Fatal(err)
-	}
+	check(t, get(t, c))
 }
 
 // atOnce calls f in n goroutines and fails the test for each error.
@@ -176,6 +174,7 @@ func TestTokens_streamedBodyIsNotSentAgain(t *testing.T) {
 func TestTokens_staticTokenIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := newService()
+	s.revoke()
 	c := s.direct(t, static)
 	if err := get(t, c); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("error %v", err)

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -56,14 +58,14 @@ func TestUntilConsentPending_worksWithoutPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receiver, deliver := newReceiver(t)
 		s := newService()
-		s.accepted["static-1"] = true
 		s.before = failing(details, http.StatusNotImplemented)
 		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
 		want := func(status gen.AvatarStatus, options ...client.CallOption) {
 			t.Helper()
 			avatar, err := c.WaitAvatar(t.Context(), "id", options...)
-			if err != nil || avatar.AvatarID != "id" || avatar.Status != status {
-				t.Errorf("avatar %+v, error %v", avatar, err)
+			check(t, err)
+			if diff := cmp.Diff(&gen.Avatar{AvatarID: "id", Status: status}, avatar); diff != "" {
+				t.Error(diff)
 			}
 		}
 		time.AfterFunc(time.Minute, func() { deliver("avatar_event", "avatar_id", "id", "consent_pending") })

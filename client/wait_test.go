@@ -15,7 +15,6 @@ import (
 
 // state makes the service respond with the status that was last set.
 func (s *service) state(status string) (set func(status string)) {
-	s.accepted["static-1"] = true
 	var current atomic.Value
 	current.Store(status)
 	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -97,7 +96,6 @@ func TestWait_severalCallsMayWait(t *testing.T) {
 		receiver, deliver := newReceiver(t)
 		s := newService()
 		s.before = failing(details, http.StatusNotImplemented)
-		s.accepted["static-1"] = true
 		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
 		time.AfterFunc(time.Second, func() {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -107,10 +105,7 @@ func TestWait_severalCallsMayWait(t *testing.T) {
 			}
 		})
 		time.AfterFunc(2*time.Second, func() { deliver("avatar_event", "avatar_id", "id", "published") })
-		atOnce(t, 100, func() error {
-			_, err := c.WaitAvatar(t.Context(), "id")
-			return err
-		})
+		atOnce(t, 100, func() error { return errorOf(c.WaitAvatar(t.Context(), "id")) })
 	})
 }
 

@@ -15,13 +15,9 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 	t.Parallel()
 	service := clienttest.New(t)
 	studio, err := client.New(client.Config{BaseURL: service.URL, Email: service.Email, Password: client.Credential(service.Password)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	lipsync, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	id := lipsync.InferenceID
 	var video bytes.Buffer
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); !errors.Is(err, client.ErrNoFile) {
@@ -31,9 +27,7 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); err != nil || video.Len() == 0 {
 		t.Errorf("%d bytes, %v", video.Len(), err)
 	}
-	if err := studio.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: id}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, studio.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: id}))
 	if err := studio.Download(t.Context(), client.LipsyncFile(id), &video); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("after the deletion: %v", err)
 	}
