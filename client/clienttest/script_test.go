@@ -55,13 +55,11 @@ func playTo(t *testing.T, to target) []string {
 	t.Cleanup(inbox.Close)
 	s.inbox = inbox.URL + "/hooks?key=value"
 	s.users(t)
-	s.projects(t)
 	s.creations(t)
 	s.avatars(t)
-	s.inferences(t)
+	s.lipsyncs(t)
 	s.lists(t)
 	s.deletions(t)
-	s.uploads(t)
 	s.webhooks(t)
 	s.lockout(t)
 	return s.lines
@@ -174,39 +172,26 @@ func (s *script) login(t *testing.T, email, password string) map[string]string {
 
 func (s *script) users(t *testing.T) {
 	t.Helper()
-	for _, body := range []string{`{`, `{}`, `{"email":1,"password":""}`, `{"Email":"a","password":"b"}`, `{"email":"a","email":"b"}`, "", `[]`} {
-		s.call(t, http.MethodPost, "/users/login", body)
-	}
-	s.call(t, http.MethodPost, "/users/login", `{}`, "Content-Type: text/plain")
+	s.call(t, http.MethodPost, "/users/login", `{"email":1}`)
 	s.call(t, http.MethodPost, "/users/login", `"`+strings.Repeat("x", 1<<20)+`"`)
 	s.call(t, http.MethodGet, "/users/login", "")
 	s.call(t, http.MethodGet, "/users", "")
 	s.login(t, "ada@example.com", "guess")
 	s.login(t, "nobody@example.com", adaPassword)
 	pair := s.login(t, " Ada@Example.com", adaPassword)
-
 	refresh := func(token string) map[string]string {
 		return s.call(t, http.MethodPost, "/users/refresh", `{"refresh_token":"`+token+`"}`)
 	}
 	next := refresh(pair["refresh_token"])
 	refresh(pair["refresh_token"]) // revokes the family of tokens
 	refresh(next["refresh_token"])
-	refresh("unknown")
-	refresh("")
 	s.token = s.login(t, "ada@example.com", adaPassword)["access_token"]
-}
 
-func (s *script) projects(t *testing.T) {
-	t.Helper()
-	s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: "+s.workspace)
-	s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: elsewhere")
-	s.call(t, http.MethodGet, "/projects/v2", "")
-	for _, authorization := range []string{"Bearer guess", "Bearer ", "Basic guess"} {
-		s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: "+s.workspace, "Authorization: "+authorization)
-	}
-	s.asBob(t, func() {
-		s.call(t, http.MethodGet, "/projects/v2", "", "X-Workspace-Id: "+s.workspace)
-	})
+	projects := func(headers ...string) { s.call(t, http.MethodGet, "/projects/v2", "", headers...) }
+	projects("X-Workspace-Id: " + s.workspace)
+	projects("X-Workspace-Id: elsewhere")
+	projects("X-Workspace-Id: "+s.workspace, "Authorization: Bearer guess")
+	s.asBob(t, func() { projects("X-Workspace-Id: " + s.workspace) })
 }
 
 func (s *script) asBob(t *testing.T, play func()) {
@@ -221,27 +206,16 @@ func (s *script) creations(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync"} {
 		post := func(body string, headers ...string) { s.call(t, http.MethodPost, path, body, headers...) }
-		for _, body := range []string{
-			`{}`, `null`, `{"title":null,"webhook":null,"webhook_data":null}`, `{"title":7}`, `{"title":"a\u0000"}`, `{"unknown":{"deep":[1]}}`,
-			`{"webhook":{"enabled":true}}`, `{"webhook":{"enabled":true},"webhook_data":{}}`,
-			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"ftp://hooks.example.com/"}}`,
-			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://ada:pass@hooks.example.com/"}}`,
-			`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://10.0.0.1/"}}`,
-			`{"webhook":{"enabled":"yes"}}`, `{"webhook_data":{"webhook_url":"ftp://not-enabled.example.com/"}}`,
-			`{"webhook":{"enabled":false},"webhook_data":{"webhook_url":"` + s.inbox + `"}}`,
-			`{"webhook":{},"webhook_data":{"webhook_url":"` + s.inbox + `"}}`, `{"webhook_data":{"webhook_url":"` + s.inbox + `"}}`,
-		} {
-			post(body)
-		}
+		post(`{}`)
+		post(`{"title":7}`)
+		post(`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"ftp://hooks.example.com/"}}`)
+		post(`{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://10.0.0.1/"}}`)
+		post(`{"webhook_data":{"webhook_url":"ftp://not-enabled.example.com/"}}`)
 		key := "Idempotency-Key: key-of-" + path
-		post(`{"title":"Ada","unknown":1,"video_url":"https://media.example.com/a.mp4"}`, key)
-		post(`{"description":"d","base_video_url":"https://media.example.com/a.mp4","audio_url":"https://media.example.com/a.mp3",` +
-			`"use_audio_from_video":false,"sync_mode":"loop"}`)
-		post(`{"video_url":"https://media.example.com/a.mp4","unknown":1,"title":"Ada"}`, key)
+		post(`{"title":"Ada","unknown":1,"base_video_url":"https://media.example.com/a.mp4"}`, key)
+		post(`{"base_video_url":"https://media.example.com/a.mp4","unknown":1,"title":"Ada"}`, key)
 		post(`{"title":"Bob"}`, key)
 		post(`{}`, "Idempotency-Key: key-of-/v1/avatars/create_avatar")
-		post(`{}`, "Idempotency-Key: "+strings.Repeat("k", 256))
-		post(`{}`, "Authorization: Bearer guess")
 		s.asBob(t, func() { post(`{"title":"Bob"}`, key) })
 	}
 }
@@ -254,12 +228,6 @@ const (
 
 func (s *script) avatars(t *testing.T) {
 	t.Helper()
-	for _, path := range []string{avatarDetails, videoDetails, lipsyncDetails} {
-		s.call(t, http.MethodGet, path+"unknown", "")
-		s.call(t, http.MethodGet, path, "")
-		s.call(t, http.MethodGet, strings.Split(path, "?")[0], "")
-		s.call(t, http.MethodGet, path+"unknown", "", "Authorization: Bearer guess")
-	}
 	for _, test := range []struct {
 		title, decision, want string
 		events                int
@@ -271,150 +239,100 @@ func (s *script) avatars(t *testing.T) {
 			s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+id+`","granted":`+granted+`}`)
 		}
 		newVideo := func(title string) string {
-			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`","text":"Hello."}`, "Idempotency-Key: "+strings.ReplaceAll(title, " ", "-"))["inference_id"]
+			return s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`","title":"`+title+`","text":"Hello."}`)["inference_id"]
 		}
 		newVideo("too early")
 		if test.decision == "" {
 			s.settle(t, s, avatarDetails, id, test.want)
 		} else {
 			s.settle(t, s, avatarDetails, id, "consent_pending")
-			s.call(t, http.MethodGet, avatarDetails+id, "")
-			consent(`"yes"`)
-			s.asBob(t, func() {
-				consent("true")
-				s.call(t, http.MethodGet, avatarDetails+id, "")
-			})
+			s.asBob(t, func() { consent("true") })
 			consent(test.decision)
 		}
 		s.call(t, http.MethodGet, avatarDetails+id, "")
 		s.call(t, http.MethodGet, videoDetails+id, "")
 		consent("true")
 		s.notified(t, id, test.events)
-		if test.want != "published" {
-			newVideo("never")
-			continue
-		}
-		for _, ending := range endings {
-			video := newVideo(ending.title)
-			s.settle(t, s, videoDetails, video, ending.status)
-			s.call(t, http.MethodGet, videoDetails+video, "")
-			newVideo(ending.title) // returns the first response again
-			s.call(t, http.MethodGet, lipsyncDetails+video, "")
-			s.notified(t, video, 1)
+		if test.want == "published" {
+			for _, ending := range endings {
+				video := newVideo(ending.title)
+				s.settle(t, s, videoDetails, video, ending.status)
+				s.call(t, http.MethodGet, videoDetails+video, "")
+				s.notified(t, video, 1)
+			}
 		}
 	}
-	s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"unknown"}`)
-	s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":""}`)
-	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"unknown","granted":true}`)
-	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"granted":true}`)
 }
 
 // endings has the final statuses of videos and lip-syncs.
 var endings = []struct{ title, status string }{{"Hello", "succeeded"}, {"Hello [fail]", "failed"}}
 
-func (s *script) inferences(t *testing.T) {
+func (s *script) lipsyncs(t *testing.T) {
 	t.Helper()
 	for _, ending := range endings {
 		id := s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", s.registered(ending.title))["inference_id"]
 		s.settle(t, s, lipsyncDetails, id, ending.status)
-		got := s.call(t, http.MethodGet, lipsyncDetails+id, "")
-		s.call(t, http.MethodGet, videoDetails+id, "")
+		s.call(t, http.MethodGet, lipsyncDetails+id, "")
 		s.asBob(t, func() { s.call(t, http.MethodGet, lipsyncDetails+id, "") })
-		if got["status"] != ending.status {
-			t.Errorf("lip-sync %v", got)
-		}
 		s.notified(t, id, 1)
 	}
+	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: audio/wav")
+	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: text/plain")
 }
 
 func (s *script) lists(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list"} {
-		for _, query := range []string{"?limit=0", "?limit=101", "?limit=two", "?limit=1&limit=2", "?cursor=", "?cursor=guess", "?status=resting", "?status=failed&limit=2"} {
-			s.call(t, http.MethodGet, path+query, "")
-		}
-		s.call(t, http.MethodGet, path, "", "Authorization: Bearer guess")
-		s.call(t, http.MethodPost, path, `{}`)
+		s.call(t, http.MethodGet, path+"?limit=0", "")
+		s.call(t, http.MethodGet, path+"?cursor=guess", "")
+		s.call(t, http.MethodGet, path+"?status=failed&limit=2", "")
 		next := s.call(t, http.MethodGet, path+"?limit=2", "")["next_cursor"]
-		s.call(t, http.MethodGet, path+"?limit=2&status=failed&cursor="+next, "")
-		s.asBob(t, func() {
-			s.call(t, http.MethodGet, path, "")
-			s.call(t, http.MethodGet, path+"?cursor="+next, "")
-		})
+		s.asBob(t, func() { s.call(t, http.MethodGet, path+"?cursor="+next, "") })
 		for pages := 0; next != "" && pages < 20; pages++ {
 			next = s.call(t, http.MethodGet, path+"?limit=2&cursor="+next, "")["next_cursor"]
 		}
 	}
-	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id=unknown", "")
-	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id=", "")
 }
 
 func (s *script) deletions(t *testing.T) {
 	t.Helper()
-	published := s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{}`, "Idempotency-Key: doomed")["avatar_id"]
-	s.settle(t, s, avatarDetails, published, "consent_pending")
-	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+published+`","granted":true}`)
-	ids := map[string]string{
-		"/v1/avatars/delete_avatar":  published,
-		"/v1/avatars/delete_video":   s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+published+`"}`)["inference_id"],
-		"/v1/lipsync/delete_lipsync": s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", `{}`)["inference_id"],
-	}
-	for _, doomed := range []struct{ path, member, details string }{
-		{"/v1/lipsync/delete_lipsync", "inference_id", lipsyncDetails},
-		{"/v1/avatars/delete_avatar", "avatar_id", avatarDetails},
-		{"/v1/avatars/delete_video", "inference_id", videoDetails}, // deleted together with its avatar
+	const create = "/v1/avatars/create_avatar"
+	avatar := s.call(t, http.MethodPost, create, `{}`, "Idempotency-Key: doomed")["avatar_id"]
+	s.settle(t, s, avatarDetails, avatar, "consent_pending")
+	s.call(t, http.MethodPost, "/v1/avatars/submit_consent", `{"avatar_id":"`+avatar+`","granted":true}`)
+	video := s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+avatar+`"}`)["inference_id"]
+	lipsync := s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", `{}`)["inference_id"]
+	for _, doomed := range []struct{ path, member, id, details string }{
+		{"/v1/lipsync/delete_lipsync", "inference_id", lipsync, lipsyncDetails},
+		{"/v1/avatars/delete_avatar", "avatar_id", avatar, avatarDetails},
+		{"/v1/avatars/delete_video", "inference_id", video, videoDetails}, // deleted together with its avatar
 	} {
-		id := ids[doomed.path]
 		remove := func(id string) { s.call(t, http.MethodPost, doomed.path, `{"`+doomed.member+`":"`+id+`"}`) }
-		for _, body := range []string{`{}`, `{"` + doomed.member + `":7}`} {
-			s.call(t, http.MethodPost, doomed.path, body)
-		}
-		remove("")
 		remove("unknown")
-		s.asBob(t, func() { remove(id) })
-		remove(id)
-		remove(id)
-		s.asBob(t, func() { remove(id) })
-		s.call(t, http.MethodGet, doomed.details+id, "")
+		s.asBob(t, func() { remove(doomed.id) })
+		remove(doomed.id)
+		remove(doomed.id)
+		s.call(t, http.MethodGet, doomed.details+doomed.id, "")
 	}
-	s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{}`, "Idempotency-Key: doomed")
-	s.call(t, http.MethodPost, "/v1/avatars/create_avatar", `{"title":"x"}`, "Idempotency-Key: doomed")
-	s.call(t, http.MethodGet, "/v1/avatars/list_inferences?avatar_id="+published, "")
-}
-
-func (s *script) uploads(t *testing.T) {
-	t.Helper()
-	for _, contentType := range []string{"audio/wav", "image/png; q=1", "text/plain", "audio"} {
-		s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: "+contentType)
-	}
-	s.call(t, http.MethodPost, "/v1/media", "", "Content-Type: audio/wav")
-	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: audio/wav", "Authorization: Bearer guess")
+	s.call(t, http.MethodPost, create, `{}`, "Idempotency-Key: doomed")
 }
 
 func (s *script) webhooks(t *testing.T) {
 	t.Helper()
-	const secret, rotate, test = "/v1/webhooks/secret", "/v1/webhooks/rotate_secret", "/v1/webhooks/test"
+	const secret, rotate = "/v1/webhooks/secret", "/v1/webhooks/rotate_secret"
 	s.call(t, http.MethodGet, secret, "")
 	s.call(t, http.MethodPost, rotate, "")
 	s.call(t, http.MethodGet, secret, "")
 	s.asBob(t, func() {
-		s.call(t, http.MethodPost, rotate, "")
 		for range 11 {
 			s.call(t, http.MethodPost, rotate, "")
 		}
 	})
-	post := func(url, event string) {
-		s.call(t, http.MethodPost, test, `{"webhook_url":"`+url+`","event_type":"`+event+`"}`)
+	for _, url := range []string{"https://10.0.0.1/", "http://127.0.0.1:1/"} {
+		s.call(t, http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+url+`","event_type":"avatar_event"}`)
 	}
-	for _, event := range []string{"avatar_event", "avatar_inference_event", "lipsync_inference_event", "ping"} {
-		post(s.inbox, event)
-	}
-	for _, url := range []string{"", "ftp://hooks.example.com/", "https://10.0.0.1/", "http://127.0.0.1:1/"} {
-		post(url, "avatar_event")
-	}
-	s.call(t, http.MethodPost, test, `{}`)
-	for range 8 {
-		post(s.inbox, "avatar_event")
+	for range 11 {
+		s.call(t, http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+s.inbox+`","event_type":"lipsync_inference_event"}`)
 	}
 }
 
@@ -428,7 +346,6 @@ func (s *script) lockout(t *testing.T) {
 	}
 	s.login(t, "ada@example.com", adaPassword) // resets the count of failed logins
 	s.login(t, "ada@example.com", "guess")
-	s.login(t, "ada@example.com", adaPassword)
 }
 
 func (s *script) registered(title string) string {
