@@ -106,21 +106,17 @@ func TestReceiver_respondsWith503WhileTheCallbackRuns(t *testing.T) {
 		<-finish
 		return nil
 	})
-	serve := func() *httptest.ResponseRecorder {
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(unlisted))
-		request.Header = withID("a")
-		answer := httptest.NewRecorder()
-		receiver.ServeHTTP(answer, request)
-		return answer
+	deliver := func() *httptest.ResponseRecorder {
+		return serve(t, receiver, http.MethodPost, "/", withID("a"), strings.NewReader(unlisted))
 	}
 	var first sync.WaitGroup
 	first.Go(func() {
-		if answer := serve(); answer.Code != http.StatusNoContent {
+		if answer := deliver(); answer.Code != http.StatusNoContent {
 			t.Errorf("first: %d", answer.Code)
 		}
 	})
 	<-started
-	if answer := serve(); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "1" || answer.Body.Len() != 0 {
+	if answer := deliver(); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "1" || answer.Body.Len() != 0 {
 		t.Errorf("in work: %d, %v, %q", answer.Code, answer.Header(), answer.Body)
 	}
 	if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); !errors.Is(err, webhook.ErrInProgress) {
@@ -128,7 +124,7 @@ func TestReceiver_respondsWith503WhileTheCallbackRuns(t *testing.T) {
 	}
 	close(finish)
 	first.Wait()
-	if answer := serve(); answer.Code != http.StatusNoContent || answer.Header().Get("Retry-After") != "" {
+	if answer := deliver(); answer.Code != http.StatusNoContent || answer.Header().Get("Retry-After") != "" {
 		t.Errorf("done: %d, %v", answer.Code, answer.Header())
 	}
 }
@@ -237,10 +233,7 @@ func TestReceiver_survivesFailingClaims(t *testing.T) {
 				t.Errorf("asked %q with a context that has %v, want %q", test.claims.asked, test.claims.ended, test.asked)
 			}
 			hangUp()
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(unlisted))
-			request.Header = withID("a")
-			answer := httptest.NewRecorder()
-			receiver.ServeHTTP(answer, request)
+			answer := serve(t, receiver, http.MethodPost, "/", withID("a"), strings.NewReader(unlisted))
 			if answer.Code != test.status {
 				t.Errorf("status %d, want %d", answer.Code, test.status)
 			}
@@ -258,27 +251,21 @@ func TestNewMemoryClaims(t *testing.T) {
 				t.Errorf("%s: %v, error %v, want %v", when, got, err, want)
 			}
 		}
-		settle := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Error(err)
-			}
-		}
 		want("at first", webhook.Claimed)
 		want("taken", webhook.InProgress)
 		time.Sleep(5*time.Minute - time.Nanosecond)
 		want("before it lapses", webhook.InProgress)
 		time.Sleep(time.Nanosecond)
 		want("lapsed", webhook.Claimed)
-		settle(claims.Release(ctx, "a"))
+		check(t, claims.Release(ctx, "a"))
 		want("released", webhook.Claimed)
-		settle(claims.Commit(ctx, "a"))
+		check(t, claims.Commit(ctx, "a"))
 		want("committed", webhook.Done)
 		// The caller whose claim expired releases it late.
-		settle(claims.Release(ctx, "a"))
+		check(t, claims.Release(ctx, "a"))
 		want("released by another", webhook.Done)
 		time.Sleep(1000 * time.Hour)
 		want("long ago", webhook.Done)
-		settle(claims.Release(ctx, "never claimed"))
+		check(t, claims.Release(ctx, "never claimed"))
 	})
 }

@@ -34,9 +34,7 @@ func TestHandlers_haveACallbackForEachEvent(t *testing.T) {
 		}))
 	}
 	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, eventType := range gen.EventTypes() {
 		sample, ok := gen.SampleEvent(eventType, "an id", "")
 		body, err := json.Marshal(sample)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,19 +25,14 @@ func FuzzReceiver(f *testing.F) {
 		count := func(context.Context, gen.Event, webhook.Delivery) error { calls.Add(1); return nil }
 		handlers := (&recorder{}).handlers()
 		handlers.Unhandled = count
-		header := http.Header{}
-		header.Set(webhook.HeaderID, id)
+		header := numbered(id, sequence)
 		header.Set(webhook.HeaderTimestamp, timestamp)
 		header.Set(webhook.HeaderSignature, signature)
-		header.Set(webhook.HeaderSequence, sequence)
 		for status, verifier := range map[int]webhook.Verifier{
 			http.StatusUnauthorized: webhook.StandardWebhooks(secret),
 			http.StatusNoContent:    webhook.Unverified(),
 		} {
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
-			request.Header = header
-			answer := httptest.NewRecorder()
-			newReceiver(t, handlers, verifier).ServeHTTP(answer, request)
+			answer := serve(t, newReceiver(t, handlers, verifier), http.MethodPost, "/", header, strings.NewReader(body))
 			tooLarge := answer.Code == http.StatusRequestEntityTooLarge && len(body) > 1<<20
 			malformed := answer.Code == http.StatusBadRequest && status == http.StatusNoContent
 			if answer.Code != status && !tooLarge && !malformed {

@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var check = harness.Check

@@ -45,10 +45,34 @@ func record[E any](r *recorder) func(context.Context, E, webhook.Delivery) error
 func newReceiver(t testing.TB, handlers webhook.Handlers, verifier webhook.Verifier) *webhook.Receiver {
 	t.Helper()
 	receiver, err := webhook.NewReceiver(handlers, verifier)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return receiver
+}
+
+// signed returns the header of a notification that is signed now.
+func signed(t testing.TB, id string, body []byte, secret webhook.Secret) http.Header {
+	t.Helper()
+	header := http.Header{}
+	check(t, webhook.Sign(header, id, time.Now(), body, secret))
+	return header
+}
+
+// numbered returns the header of a notification with an id and a sequence.
+func numbered(id, sequence string) http.Header {
+	header := http.Header{}
+	header.Set(webhook.HeaderID, id)
+	header.Set(webhook.HeaderSequence, sequence)
+	return header
+}
+
+// serve returns the response of a receiver to a request.
+func serve(t *testing.T, receiver http.Handler, method, target string, header http.Header, body io.Reader) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, target, body)
+	request.Header = header
+	response := httptest.NewRecorder()
+	receiver.ServeHTTP(response, request)
+	return response
 }
 
 func TestNewReceiver(t *testing.T) {
@@ -126,16 +150,16 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			called := &recorder{err: test.callback}
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", strings.NewReader(test.body))
-			if test.method != "" {
-				request.Method = test.method
-			}
-			request.Header = signed(t, "id-1", []byte(test.body), secret)
+			header := signed(t, "id-1", []byte(test.body), secret)
 			if test.mutate != nil {
-				test.mutate(request.Header)
+				test.mutate(header)
 			}
-			answer := httptest.NewRecorder()
-			newReceiver(t, called.handlers(), webhook.StandardWebhooks(webhook.NewSecret(), secret)).ServeHTTP(answer, request)
+			method := test.method
+			if method == "" {
+				method = http.MethodPost
+			}
+			receiver := newReceiver(t, called.handlers(), webhook.StandardWebhooks(webhook.NewSecret(), secret))
+			answer := serve(t, receiver, method, "/hook", header, strings.NewReader(test.body))
 			if answer.Code != test.status {
 				t.Errorf("status %d, want %d", answer.Code, test.status)
 			}
@@ -238,9 +262,7 @@ func TestReceiver_respondsWith500AfterAPanic(t *testing.T) {
 			server.Config.ErrorLog = log.New(&reported, "", 0)
 			server.Start()
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"event_type":"x"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			response, err := server.Client().Do(request)
 			if (err == nil) != test.answered {
 				t.Fatalf("error %v", err)
@@ -270,9 +292,8 @@ func TestReceiver_distinguishesSlowAndBrokenBodies(t *testing.T) {
 		http.StatusRequestTimeout: fmt.Errorf("read tcp: %w", os.ErrDeadlineExceeded),
 		http.StatusBadRequest:     io.ErrUnexpectedEOF,
 	} {
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", iotest.ErrReader(reason))
-		answer := httptest.NewRecorder()
-		newReceiver(t, (&recorder{}).handlers(), webhook.Unverified()).ServeHTTP(answer, request)
+		receiver := newReceiver(t, (&recorder{}).handlers(), webhook.Unverified())
+		answer := serve(t, receiver, http.MethodPost, "/hook", nil, iotest.ErrReader(reason))
 		if answer.Code != want {
 			t.Errorf("%v: status %d, want %d", reason, answer.Code, want)
 		}

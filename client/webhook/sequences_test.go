@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"testing"
 
@@ -54,10 +53,7 @@ func TestReceiver_detectsStaleEvents(t *testing.T) {
 			receiver := newReceiver(t, handlers, webhook.Unverified())
 			for i, d := range deliveries {
 				called.calls, called.err, stale = nil, d.err, nil
-				header := http.Header{}
-				header.Set(webhook.HeaderSequence, d.sequence)
-				header.Set(webhook.HeaderID, d.id)
-				if err := receiver.Handle(t.Context(), header, []byte(d.body)); !errors.Is(err, d.err) {
+				if err := receiver.Handle(t.Context(), numbered(d.id, d.sequence), []byte(d.body)); !errors.Is(err, d.err) {
 					t.Errorf("delivery %d: error %v", i, err)
 				}
 				outcome := map[[2]int]string{{1, 0}: "handled", {0, 1}: "stale", {0, 0}: "dropped"}[[2]int{len(called.calls), len(stale)}]
@@ -83,13 +79,8 @@ func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 	deliver := func(subject int, id, sequence string) int {
 		t.Helper()
 		called.calls = nil
-		header := http.Header{}
-		header.Set(webhook.HeaderID, id)
-		header.Set(webhook.HeaderSequence, sequence)
 		body := `{"event_type":"avatar_event","data":{"avatar_id":"` + strconv.Itoa(subject) + `","status":"failed"}}`
-		if err := receiver.Handle(t.Context(), header, []byte(body)); err != nil {
-			t.Error(err)
-		}
+		check(t, receiver.Handle(t.Context(), numbered(id, sequence), []byte(body)))
 		return len(called.calls)
 	}
 	for subject := range 10_000 {
@@ -115,26 +106,20 @@ func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 func TestReceiver_remembersTheLatestOfOverlappingEvents(t *testing.T) {
 	t.Parallel()
 	const body = `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`
-	header := func(id, sequence string) http.Header {
-		return http.Header{webhook.HeaderID: {id}, webhook.HeaderSequence: {sequence}}
-	}
 	var receiver *webhook.Receiver
 	var handled []int64
 	receiver = newReceiver(t, webhook.Handlers{
 		Avatar: func(ctx context.Context, _ gen.AvatarEvent, delivery webhook.Delivery) error {
 			handled = append(handled, delivery.Sequence)
 			if delivery.Sequence == 1 {
-				return receiver.Handle(ctx, header("b", "2"), []byte(body))
+				return receiver.Handle(ctx, numbered("b", "2"), []byte(body))
 			}
 			return nil
 		},
 		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.Unverified())
-	for _, h := range []http.Header{header("a", "1"), header("c", "2")} {
-		if err := receiver.Handle(t.Context(), h, []byte(body)); err != nil {
-			t.Error(err)
-		}
-	}
+	check(t, receiver.Handle(t.Context(), numbered("a", "1"), []byte(body)))
+	check(t, receiver.Handle(t.Context(), numbered("c", "2"), []byte(body)))
 	if diff := cmp.Diff([]int64{1, 2}, handled); diff != "" {
 		t.Error(diff)
 	}
@@ -149,10 +134,7 @@ func TestReceiver_Observe(t *testing.T) {
 	var got, late []string
 	receiver.Observe(func(eventType, id, status string) { got = append(got, eventType+" "+id+" "+status) })
 	deliver := func(id, sequence, body string) {
-		header := http.Header{}
-		header.Set(webhook.HeaderID, id)
-		header.Set(webhook.HeaderSequence, sequence)
-		_ = receiver.Handle(t.Context(), header, []byte(body))
+		_ = receiver.Handle(t.Context(), numbered(id, sequence), []byte(body))
 	}
 	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)
 	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)       // duplicate
