@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -45,6 +48,20 @@ func leaf(name, usage, argsUsage, examples string, flags []cli.Flag, action cli.
 	command.Description = "Examples:\n" + examples
 	return command
 }
+
+// serviceLeaf is like [leaf] for a command that calls the service first of all.
+func (p *program) serviceLeaf(name, usage, argsUsage, examples string, flags []cli.Flag, action serviceAction) *cli.Command {
+	return leaf(name, usage, argsUsage, examples, serviceFlags(flags...), func(ctx context.Context, command *cli.Command) error {
+		c, err := p.service(command)
+		if err != nil {
+			return err
+		}
+		return action(ctx, command, c)
+	})
+}
+
+// serviceAction is the action of a command with a client for the service.
+type serviceAction func(ctx context.Context, command *cli.Command, c *client.Client) error
 
 // optionalFlag returns the value of a flag, if the flag was set.
 func optionalFlag(command *cli.Command, name string) gen.Nullable[string] {

@@ -11,15 +11,11 @@ import (
 )
 
 // deleteCommand returns the command that deletes a record. It prints nothing without --json.
-func (p *program) deleteCommand(kind, what string, remove func(id string) request) *cli.Command {
-	return leaf("delete", "delete the "+what+" and its files, and cancel its notifications", "ID", example(kind, "delete ID"), serviceFlags(),
-		func(ctx context.Context, command *cli.Command) error {
-			c, err := p.service(command)
-			if err != nil {
-				return err
-			}
+func (p *program) deleteCommand(kind, what string, remove func(ctx context.Context, c *client.Client, id string) error) *cli.Command {
+	return p.serviceLeaf("delete", "delete the "+what+" and its files, and cancel its notifications", "ID", example(kind, "delete ID"), nil,
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			id := command.Args().First()
-			if err := remove(id)(ctx, c); err != nil || !command.Bool("json") {
+			if err := remove(ctx, c, id); err != nil || !command.Bool("json") {
 				return err
 			}
 			return commandline.PrintJSON(p.Stdout, struct {
@@ -29,20 +25,14 @@ func (p *program) deleteCommand(kind, what string, remove func(id string) reques
 		})
 }
 
-func deleteAvatar(id string) request {
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return c.DeleteAvatar(ctx, gen.DeleteAvatarRequest{AvatarID: id}, options...)
-	}
+func deleteAvatar(ctx context.Context, c *client.Client, id string) error {
+	return c.DeleteAvatar(ctx, gen.DeleteAvatarRequest{AvatarID: id})
 }
 
-func deleteVideo(id string) request {
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return c.DeleteVideo(ctx, gen.DeleteInferenceRequest{InferenceID: id}, options...)
-	}
+func deleteVideo(ctx context.Context, c *client.Client, id string) error {
+	return c.DeleteVideo(ctx, gen.DeleteInferenceRequest{InferenceID: id})
 }
 
-func deleteLipsync(id string) request {
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return c.DeleteLipsync(ctx, gen.DeleteInferenceRequest{InferenceID: id}, options...)
-	}
+func deleteLipsync(ctx context.Context, c *client.Client, id string) error {
+	return c.DeleteLipsync(ctx, gen.DeleteInferenceRequest{InferenceID: id})
 }

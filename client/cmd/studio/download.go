@@ -16,18 +16,15 @@ import (
 // downloadCommand returns the command that downloads the main file of a record, or its thumbnail if there
 // is one.
 func (p *program) downloadCommand(kind, what string, main, thumbnail func(id string) client.File) *cli.Command {
-	flags := serviceFlags(
+	flags := []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write; - is the standard output", Required: true},
-		&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"})
+		&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
+	}
 	if thumbnail != nil {
 		flags = append(flags, &cli.BoolFlag{Name: "thumbnail", Usage: "download the thumbnail instead of the video"})
 	}
-	return leaf("download", "write the "+what+" to a file; resumes an interrupted download", "ID", example(kind, "download ID -o FILE"), flags,
-		func(ctx context.Context, command *cli.Command) error {
-			c, err := p.service(command)
-			if err != nil {
-				return err
-			}
+	return p.serviceLeaf("download", "write the "+what+" to a file; resumes an interrupted download", "ID", example(kind, "download ID -o FILE"), flags,
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			id := command.Args().First()
 			file := main(id)
 			if command.Bool("thumbnail") {

@@ -31,9 +31,7 @@ func (p *program) avatarCommand() *cli.Command {
 func createAvatar(command *cli.Command) request {
 	body := gen.CreateAvatarRequest{Title: optionalFlag(command, "title"), BaseVideoURL: optionalFlag(command, "base-video-url")}
 	body.WebhookData, body.Webhook = webhookOf(command)
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.CreateAvatar(ctx, body, options...))
-	}
+	return requestOf((*client.Client).CreateAvatar, body)
 }
 
 func (p *program) consentCommand() *cli.Command {
@@ -52,9 +50,7 @@ func (p *program) consentCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			s, err := send(ctx, c, func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-				return errorOf(c.SubmitConsent(ctx, body, options...))
-			})
+			s, err := send(ctx, c, requestOf((*client.Client).SubmitConsent, body))
 			if err != nil {
 				return err
 			}
@@ -89,9 +85,7 @@ func createVideo(command *cli.Command) request {
 		AvatarID: command.String("avatar"), Title: optionalFlag(command, "title"),
 		Text: optionalFlag(command, "text"), AudioURL: optionalFlag(command, "audio-url"),
 	}
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.CreateVideo(ctx, body, options...))
-	}
+	return requestOf((*client.Client).CreateVideo, body)
 }
 
 func (p *program) lipsyncCommand() *cli.Command {
@@ -131,7 +125,5 @@ func createLipsync(command *cli.Command) request {
 		body.SyncMode = gen.Value(gen.SyncMode(command.String("sync-mode")))
 	}
 	body.WebhookData, body.Webhook = webhookOf(command)
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.CreateLipsync(ctx, body, options...))
-	}
+	return requestOf((*client.Client).CreateLipsync, body)
 }

@@ -16,21 +16,17 @@ import (
 // pageLimit is the largest page that the service returns.
 const pageLimit = 100
 
-// pageRequest returns the request for one page of a list.
-type pageRequest func(command *cli.Command, limit int, cursor *string) request
+// pageRequest requests one page of a list.
+type pageRequest func(ctx context.Context, c *client.Client, command *cli.Command, limit int, cursor *string, option client.CallOption) error
 
-// listCommand returns the command that lists records. list returns the request for a page.
+// listCommand returns the command that lists records. list requests a page.
 func (p *program) listCommand(kind, statuses string, list pageRequest, flags ...cli.Flag) *cli.Command {
-	flags = append(serviceFlags(flags...),
+	flags = append(flags,
 		&cli.StringFlag{Name: "status", Usage: "list only records with this status: " + statuses},
 		&cli.IntFlag{Name: "limit", Usage: "maximum number of records to list", Value: 20, Validator: positive},
 		&cli.BoolFlag{Name: "all", Usage: "list all records"})
-	return leaf("list", "list "+noun(kind)+"s, newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
-		func(ctx context.Context, command *cli.Command) error {
-			c, err := p.service(command)
-			if err != nil {
-				return err
-			}
+	return p.serviceLeaf("list", "list "+noun(kind)+"s, newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 			if !command.Bool("json") {
 				_, _ = fmt.Fprintln(table, "ID\tSTATUS\tCREATED\tTITLE")
@@ -72,7 +68,7 @@ func (p *program) records(ctx context.Context, command *cli.Command, c *client.C
 				Data       []json.RawMessage `json:"data"`
 				NextCursor *string           `json:"next_cursor"`
 			}
-			err := list(command, limit, cursor)(ctx, c, client.WithResponse(&response))
+			err := list(ctx, c, command, limit, cursor, client.WithResponse(&response))
 			if err == nil {
 				err = json.Unmarshal(response.Body, &page)
 			}
@@ -94,28 +90,26 @@ func (p *program) records(ctx context.Context, command *cli.Command, c *client.C
 	}
 }
 
-func listAvatars(command *cli.Command, limit int, cursor *string) request {
-	params := client.ListAvatarsParams{Limit: &limit, Cursor: cursor, Status: flagValue[gen.AvatarStatus](command, "status")}
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.ListAvatars(ctx, append(options, params)...))
-	}
+func listAvatars(ctx context.Context, c *client.Client, command *cli.Command, limit int, cursor *string, option client.CallOption) error {
+	_, err := c.ListAvatars(ctx, option, client.ListAvatarsParams{
+		Limit: &limit, Cursor: cursor, Status: flagValue[gen.AvatarStatus](command, "status"),
+	})
+	return err
 }
 
-func listVideos(command *cli.Command, limit int, cursor *string) request {
-	params := client.ListVideosParams{
+func listVideos(ctx context.Context, c *client.Client, command *cli.Command, limit int, cursor *string, option client.CallOption) error {
+	_, err := c.ListVideos(ctx, option, client.ListVideosParams{
 		Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status"),
 		AvatarID: flagValue[gen.AvatarFilter](command, "avatar"),
-	}
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.ListVideos(ctx, append(options, params)...))
-	}
+	})
+	return err
 }
 
-func listLipsyncs(command *cli.Command, limit int, cursor *string) request {
-	params := client.ListLipsyncsParams{Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status")}
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.ListLipsyncs(ctx, append(options, params)...))
-	}
+func listLipsyncs(ctx context.Context, c *client.Client, command *cli.Command, limit int, cursor *string, option client.CallOption) error {
+	_, err := c.ListLipsyncs(ctx, option, client.ListLipsyncsParams{
+		Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status"),
+	})
+	return err
 }
 
 // flagValue returns the value of a flag, or nil if the flag was not set.

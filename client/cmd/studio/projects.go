@@ -14,16 +14,12 @@ import (
 )
 
 func (p *program) projectsCommand() *cli.Command {
-	return leaf("projects", "list the projects of a workspace, newest first", "", `  studio projects
+	return p.serviceLeaf("projects", "list the projects of a workspace, newest first", "", `  studio projects
   studio projects --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 --json`,
-		serviceFlags(workspaceFlag()), p.projects)
+		[]cli.Flag{workspaceFlag()}, p.projects)
 }
 
-func (p *program) projects(ctx context.Context, command *cli.Command) error {
-	c, err := p.service(command)
-	if err != nil {
-		return err
-	}
+func (p *program) projects(ctx context.Context, command *cli.Command, c *client.Client) error {
 	var response client.Response
 	list, err := c.ListProjects(ctx, client.WithResponse(&response))
 	if err != nil {

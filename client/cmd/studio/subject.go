@@ -60,26 +60,19 @@ func send(ctx context.Context, c *client.Client, call request, options ...client
 	return s, nil
 }
 
-// errorOf returns only the error of a call. The response is decoded separately.
-func errorOf[T any](_ T, err error) error { return err }
-
-func getAvatar(id string) request {
+// requestOf returns the request that calls a method of the client with a body or an id. The response is decoded separately.
+func requestOf[B, T any](method func(*client.Client, context.Context, B, ...client.CallOption) (T, error), body B) request {
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.GetAvatar(ctx, id, options...))
+		_, err := method(c, ctx, body, options...)
+		return err
 	}
 }
 
-func getVideo(id string) request {
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.GetVideo(ctx, id, options...))
-	}
-}
+func getAvatar(id string) request { return requestOf((*client.Client).GetAvatar, id) }
 
-func getLipsync(id string) request {
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
-		return errorOf(c.GetLipsync(ctx, id, options...))
-	}
-}
+func getVideo(id string) request { return requestOf((*client.Client).GetVideo, id) }
+
+func getLipsync(id string) request { return requestOf((*client.Client).GetLipsync, id) }
 
 func (p *program) show(command *cli.Command, s *subject) error {
 	if command.Bool("json") {
@@ -114,12 +107,8 @@ func stamp(at *time.Time) *string {
 
 // showCommand returns the command that shows a record.
 func (p *program) showCommand(kind string, get func(id string) request) *cli.Command {
-	return leaf("show", "show the "+noun(kind)+" with this id", "ID", example(kind, "show ID"), serviceFlags(),
-		func(ctx context.Context, command *cli.Command) error {
-			c, err := p.service(command)
-			if err != nil {
-				return err
-			}
+	return p.serviceLeaf("show", "show the "+noun(kind)+" with this id", "ID", example(kind, "show ID"), nil,
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			s, err := send(ctx, c, get(command.Args().First()))
 			if err != nil {
 				return err
@@ -133,16 +122,12 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 	for _, file := range files {
 		flags = append(flags, &cli.StringFlag{Name: file.name, Usage: "file to upload instead of --" + file.url})
 	}
-	flags = append(serviceFlags(flags...),
+	flags = append(flags,
 		&cli.StringFlag{Name: "title", Usage: "title of the " + noun(kind)},
 		&cli.StringFlag{Name: "idempotency-key", Usage: "idempotency key; repeating the command with the same key creates nothing", DefaultText: "random"},
 		&cli.BoolFlag{Name: "watch", Usage: "wait until the creation is finished, like the watch command"})
-	return leaf("create", "create a new "+noun(kind)+" and print its id", "", examples, flags,
-		func(ctx context.Context, command *cli.Command) error {
-			c, err := p.service(command)
-			if err != nil {
-				return err
-			}
+	return p.serviceLeaf("create", "create a new "+noun(kind)+" and print its id", "", examples, flags,
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			for _, file := range files {
 				if err := p.uploadFlag(ctx, c, command, file); err != nil {
 					return err

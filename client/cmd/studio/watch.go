@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/client"
 )
 
 const (
@@ -18,13 +19,9 @@ const (
 
 // watchCommand returns the command that watches a record until its status is final.
 func (p *program) watchCommand(kind string, get func(id string) request) *cli.Command {
-	return leaf("watch", "print each status of the "+noun(kind)+" until it is final; the exit code is 5 if creation failed", "ID",
-		example(kind, "watch ID"), serviceFlags(),
-		func(ctx context.Context, command *cli.Command) error {
-			c, err := p.service(command)
-			if err != nil {
-				return err
-			}
+	return p.serviceLeaf("watch", "print each status of the "+noun(kind)+" until it is final; the exit code is 5 if creation failed", "ID",
+		example(kind, "watch ID"), nil,
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			read := func(ctx context.Context) (*subject, error) { return send(ctx, c, get(command.Args().First())) }
 			s, err := read(ctx)
 			if err != nil {

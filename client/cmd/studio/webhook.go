@@ -16,9 +16,9 @@ func (p *program) webhookCommand() *cli.Command {
 		Name: "webhook", Usage: "show and rotate the webhook secrets, and test a receiver",
 		Description: "Examples:\n" + example("webhook", "secret > secret.txt"),
 		Commands: []*cli.Command{
-			leaf("secret", "print the active secrets, newest first", "", example("webhook", "secret > secret.txt"), serviceFlags(),
+			p.serviceLeaf("secret", "print the active secrets, newest first", "", example("webhook", "secret > secret.txt"), nil,
 				p.webhookSecrets((*client.Client).GetWebhookSecrets)),
-			leaf("rotate", "create a secret and print the active secrets; the previous ones stay active for 24 hours", "", example("webhook", "rotate > secret.txt"), serviceFlags(),
+			p.serviceLeaf("rotate", "create a secret and print the active secrets; the previous ones stay active for 24 hours", "", example("webhook", "rotate > secret.txt"), nil,
 				p.webhookSecrets((*client.Client).RotateWebhookSecret)),
 			leaf("test", "send one sample notification from the service to a URL", "URL",
 				example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
@@ -30,12 +30,8 @@ func (p *program) webhookCommand() *cli.Command {
 
 func (p *program) webhookSecrets(
 	get func(*client.Client, context.Context, ...client.CallOption) (*gen.WebhookSecretList, error),
-) cli.ActionFunc {
-	return func(ctx context.Context, command *cli.Command) error {
-		c, err := p.service(command)
-		if err != nil {
-			return err
-		}
+) serviceAction {
+	return func(ctx context.Context, command *cli.Command, c *client.Client) error {
 		list, err := get(c, ctx)
 		if err != nil {
 			return err
