@@ -14,7 +14,7 @@ import (
 // facePath is the path of a picture that a demo lends to those who have none at hand.
 const facePath = "/face.jpg"
 
-// face is the presenter that package talkinghead draws.
+// face is the presenter of package talkinghead.
 //
 //go:embed face.jpg
 var face []byte

@@ -35,7 +35,7 @@ type Avatar struct {
 }
 
 // MakeAvatar prepares the face in a video or picture for [Config.MakeVideo]. If input is empty, the face is
-// that of a presenter that this package draws. Of a video, MakeAvatar uses the first two minutes. It writes its
+// that of a presenter. Of a video, MakeAvatar uses the first two minutes. It writes its
 // files to dir. If a check fails, the error is an [*InputError].
 func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, error) {
 	if input == "" {

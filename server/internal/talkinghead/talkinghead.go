@@ -37,8 +37,7 @@ type Video struct {
 
 // Lipsync describes a lip-sync. Audio is required unless UseAudioFromVideo is set.
 type Lipsync struct {
-	// Video is the path of a video or picture. Defaults to a picture of a presenter that this package
-	// draws.
+	// Video is the path of a video or picture. Defaults to a picture of a presenter.
 	Video string
 	// Audio is the path of the sound to speak.
 	Audio string
