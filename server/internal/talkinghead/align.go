@@ -63,8 +63,7 @@ func (p *patch) follow(gray plane, guess pose) (pose, float64) {
 	for _, reach := range []float64{0.08, 0.03} { // coarse, then fine differences
 		step := max(reach*guess.Scale, 0.75)
 		for range 5 {
-			moved := p.improve(gray, &face, step)
-			if moved < 0.02 {
+			if p.improve(gray, &face, step) < 0.02 {
 				break
 			}
 		}
@@ -104,13 +103,11 @@ func (p *patch) improve(gray plane, face *pose, step float64) float64 {
 		}
 	}
 	for a := range 4 {
-		matrix[a][a] *= 1.001
-		matrix[a][a] += 1e-6
+		matrix[a][a] = 1.001*matrix[a][a] + 1e-6
 	}
 	d := solve(matrix, right)
-	limit := face.Scale * 0.25
 	length := math.Hypot(d[0], d[1])
-	if length > limit {
+	if limit := face.Scale * 0.25; length > limit {
 		for i := range d {
 			d[i] *= limit / length
 		}
@@ -122,34 +119,22 @@ func (p *patch) improve(gray plane, face *pose, step float64) float64 {
 	return length + math.Abs(d[2]) + math.Abs(d[3])
 }
 
-// solve solves a system of four linear equations. It returns zeros if the system is singular.
-func solve(matrix [4][4]float64, right [4]float64) (result [4]float64) {
+// solve solves four linear equations whose matrix is positive definite, so that elimination needs no pivots.
+func solve(matrix [4][4]float64, right [4]float64) [4]float64 {
 	for i := range 4 {
-		pivot := i
-		for row := i + 1; row < 4; row++ {
-			if math.Abs(matrix[row][i]) > math.Abs(matrix[pivot][i]) {
-				pivot = row
-			}
-		}
-		matrix[i], matrix[pivot] = matrix[pivot], matrix[i]
-		right[i], right[pivot] = right[pivot], right[i]
-		if math.Abs(matrix[i][i]) < 1e-12 {
-			return [4]float64{}
-		}
-		for row := i + 1; row < 4; row++ {
+		for row := range 4 {
 			factor := matrix[row][i] / matrix[i][i]
+			if row == i {
+				continue
+			}
 			for column := i; column < 4; column++ {
 				matrix[row][column] -= factor * matrix[i][column]
 			}
 			right[row] -= factor * right[i]
 		}
 	}
-	for i := 3; i >= 0; i-- {
-		result[i] = right[i]
-		for column := i + 1; column < 4; column++ {
-			result[i] -= matrix[i][column] * result[column]
-		}
-		result[i] /= matrix[i][i]
+	for i := range right {
+		right[i] /= matrix[i][i]
 	}
-	return result
+	return right
 }

@@ -3,6 +3,7 @@ package talkinghead
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 )
@@ -77,7 +78,6 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 			return nil, err
 		}
 		t.add(f)
-		d.release(f)
 		switch n := len(t.track.Places); {
 		case float64(n)/source.rate.float() > maxDuration.Seconds():
 			return nil, tooLong(name)
@@ -96,21 +96,19 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 
 // check sets a.checks.
 func (a *analysis) check(t *tracker, name string, seconds float64) {
-	add := func(check string, ok bool, good, bad Check) {
-		message := good.Message
+	add := func(check string, ok bool, good, bad string) {
 		if !ok {
-			message = bad.Message
+			good = bad
 		}
-		a.checks = append(a.checks, Check{check, ok, message})
+		a.checks = append(a.checks, Check{check, ok, good})
 	}
-	say := func(format string, args ...any) Check { return Check{Message: unusable(format, args...).Error()} }
 
-	add("readable", true, say("%s can be read.", name), Check{})
+	add("readable", true, name+" can be read.", "")
 	if t.track.Picture {
-		add("long_enough", true, say("A picture is long enough."), Check{})
+		add("long_enough", true, "A picture is long enough.", "")
 	} else {
-		add("long_enough", seconds >= minSeconds-0.05, say("The video lasts %.1f seconds.", seconds),
-			say("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, minSeconds))
+		add("long_enough", seconds >= minSeconds-0.05, fmt.Sprintf("The video lasts %.1f seconds.", seconds),
+			fmt.Sprintf("The video is too short: it lasts %.1f seconds, and at least %.0f is needed.", seconds, minSeconds))
 	}
 	shown := 0
 	for _, p := range t.track.Places {
@@ -120,24 +118,24 @@ func (a *analysis) check(t *tracker, name string, seconds float64) {
 	}
 	switch {
 	case shown == 0:
-		add("one_face", false, Check{}, say("No face was found. It must look into the camera, and nothing may cover it."))
+		add("one_face", false, "", "No face was found. It must look into the camera, and nothing may cover it.")
 		return
 	case t.faces > 1:
-		add("one_face", false, Check{}, say("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
+		add("one_face", false, "", fmt.Sprintf("There are %d faces, and only one can speak. Send a picture or video of one person.", t.faces))
 	default:
 		part := float64(shown) / float64(len(t.track.Places))
-		add("one_face", part >= minSeen, say("There is one face, visible for %.0f %% of the time.", math.Round(part*100)),
-			say("The face is visible for only %.0f %% of the time.", math.Round(part*100)))
+		add("one_face", part >= minSeen, fmt.Sprintf("There is one face, visible for %.0f %% of the time.", math.Round(part*100)),
+			fmt.Sprintf("The face is visible for only %.0f %% of the time.", math.Round(part*100)))
 	}
 	m := t.measures
-	add("large_enough", m.size >= minEyes, say("The face is large enough."),
-		say("The face is too small: the eyes are %.0f pixels apart, and at least %d are needed.", m.size, minEyes))
+	add("large_enough", m.size >= minEyes, "The face is large enough.",
+		fmt.Sprintf("The face is too small: the eyes are %.0f pixels apart, and at least %d are needed.", m.size, minEyes))
 	switch {
 	case m.light < darkest:
-		add("lit", false, Check{}, say("The face is too dark."))
+		add("lit", false, "", "The face is too dark.")
 	case m.light > brightest:
-		add("lit", false, Check{}, say("The face is too bright: it is overexposed."))
+		add("lit", false, "", "The face is too bright: it is overexposed.")
 	default:
-		add("lit", m.contrast >= minContrast, say("The face is well lit."), say("The face has too little contrast."))
+		add("lit", m.contrast >= minContrast, "The face is well lit.", "The face has too little contrast.")
 	}
 }

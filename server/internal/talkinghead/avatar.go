@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 // Names of the files of an avatar.
@@ -93,19 +92,13 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 
 // copy encodes the frames of a media file to another file, without sound.
 func (m *media) copy(ctx context.Context, path string) error {
-	args := append(m.inputArgs(), "-map", "0:v:0", "-map_metadata", "-1", "-t", m.maxSeconds())
+	args := []string{"-vf", m.filter(), "-c:v", "libx264", "-preset", "veryfast", "-crf", "15", "-pix_fmt", "yuv420p", "-threads", "2", "-f", "mp4"}
 	if m.picture { // a PNG has neither a range nor a matrix of colours
-		args = append(args, "-vf", m.scale()+",format=rgb24,setsar=1", "-frames:v", "1", "-c:v", "png", "-f", "image2", "-update", "1")
+		args = []string{"-vf", m.scale() + ",format=rgb24,setsar=1", "-frames:v", "1", "-c:v", "png", "-f", "image2", "-update", "1"}
 	} else {
-		args = append(args, "-vf", m.filter(), "-c:v", "libx264", "-preset", "veryfast", "-crf", "15", "-pix_fmt", "yuv420p", "-threads", "2")
-		args = append(append(args, m.tags.args()...), "-f", "mp4")
+		args = append(args, m.tags.args()...)
 	}
-	p := ffmpeg(ctx, append(args, "file:"+path)...)
-	if err := p.command.Start(); err != nil {
-		p.cancel()
-		return err
-	}
-	return p.wait()
+	return ffmpeg(ctx, m.pictureArgs(append(args, "-map_metadata", "-1", "file:"+path)...)...).run()
 }
 
 // readAvatar reads the files that writeAvatar wrote.
@@ -153,13 +146,4 @@ func (t *track) valid() bool {
 		}
 	}
 	return !t.Picture || len(t.Places) == 1 && t.Places[0].Scene == 0
-}
-
-// maxSeconds returns how many seconds of the file ffmpeg reads.
-func (m *media) maxSeconds() string {
-	limit := maxDuration.Seconds() + 1
-	if m.limit > 0 {
-		limit = m.limit
-	}
-	return strconv.FormatFloat(limit, 'f', -1, 64)
 }

@@ -2,47 +2,56 @@ package talkinghead
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 )
 
-// framesAhead is the length of the queue of decoded frames, and that of frames to encode. It lets ffmpeg
-// work while frames are painted.
+// framesAhead is the length of the queue of decoded frames. It lets ffmpeg work while frames are painted.
 const framesAhead = 3
 
-// A process is a running ffmpeg.
+// A process is a program that this package runs.
 type process struct {
-	command *exec.Cmd
-	cancel  context.CancelFunc
-	errors  tail
+	*exec.Cmd
+	problems tail
+}
+
+func newProcess(ctx context.Context, name string, args ...string) *process {
+	p := &process{Cmd: exec.CommandContext(ctx, name, args...)} //nolint:gosec // no shell reads the arguments
+	p.Stderr = &p.problems
+	return p
 }
 
 func ffmpeg(ctx context.Context, args ...string) *process {
-	ctx, cancel := context.WithCancel(ctx)
-	p := &process{cancel: cancel}
-	p.command = exec.CommandContext(ctx, "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...) //nolint:gosec // no shell reads the arguments
-	p.command.Stderr = &p.errors
-	return p
+	return newProcess(ctx, "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...)
+}
+
+// run runs the process until it exits.
+func (p *process) run() error {
+	if err := p.Start(); err != nil {
+		return err
+	}
+	return p.wait()
 }
 
 // wait waits until the process exits. The error contains the end of its standard error.
 func (p *process) wait() error {
-	defer p.cancel()
-	err := p.command.Wait()
-	if err != nil {
-		return fmt.Errorf("ffmpeg: %w: %s", err, p.errors.text)
+	if err := p.Wait(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(p.Path), err, p.problems.text)
 	}
 	return nil
 }
 
 // stop kills the process.
 func (p *process) stop() {
-	p.cancel()
-	_ = p.command.Wait()
+	_ = p.Process.Kill()
+	_ = p.Wait()
 }
 
 // tail is a writer that keeps the last 2 KiB.
@@ -60,20 +69,19 @@ type decoder struct {
 	process *process
 	frames  chan *frame
 	free    chan *frame
-	err     error // may be read once frames is closed
+	current *frame // that next returned
+	err     error  // may be read once frames is closed
 }
 
 // decode starts reading the frames. The caller must call stop.
 func (m *media) decode(ctx context.Context) (*decoder, error) {
-	args := append([]string{"-threads", "2"}, m.inputArgs()...)
-	args = append(args, "-map", "0:v:0", "-vf", m.filter(), "-t", m.maxSeconds(), "-f", "rawvideo", "pipe:1")
+	args := append([]string{"-threads", "2"}, m.pictureArgs("-vf", m.filter(), "-f", "rawvideo", "pipe:1")...)
 	d := &decoder{process: ffmpeg(ctx, args...), frames: make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2)}
-	output, err := d.process.command.StdoutPipe()
+	output, err := d.process.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := d.process.command.Start(); err != nil {
-		d.process.cancel()
+	if err := d.process.Start(); err != nil {
 		return nil, err
 	}
 	for range cap(d.free) {
@@ -81,6 +89,15 @@ func (m *media) decode(ctx context.Context) (*decoder, error) {
 	}
 	go d.read(output)
 	return d, nil
+}
+
+// pictureArgs returns arguments for ffmpeg that read the pictures of m.
+func (m *media) pictureArgs(args ...string) []string {
+	limit := maxDuration.Seconds() + 1
+	if m.limit > 0 {
+		limit = m.limit
+	}
+	return slices.Concat(m.inputArgs(), []string{"-map", "0:v:0", "-t", fmt.Sprint(limit)}, args)
 }
 
 // filter returns the ffmpeg filter that converts frames to the size, rate and colours of m.
@@ -119,24 +136,20 @@ func (d *decoder) read(output io.Reader) {
 	d.process.stop()
 }
 
-// next returns the next frame, or [io.EOF] after the last one. The caller owns the frame until it calls
-// release.
+// next returns the next frame, or [io.EOF] after the last one. The frame is valid until the next call.
 func (d *decoder) next() (*frame, error) {
-	f, ok := <-d.frames
-	switch {
-	case ok:
-		return f, nil
-	case d.err != nil:
-		return nil, d.err
+	if d.current != nil {
+		d.free <- d.current
 	}
-	return nil, io.EOF
+	if d.current = <-d.frames; d.current == nil {
+		return nil, cmp.Or(d.err, io.EOF)
+	}
+	return d.current, nil
 }
 
-func (d *decoder) release(f *frame) { d.free <- f }
-
-// stop ends the decoding. Frames that were not released stay valid.
+// stop ends the decoding. The last frame stays valid.
 func (d *decoder) stop() {
-	d.process.cancel()
+	_ = d.process.Process.Kill()
 	close(d.free)
 	for range d.frames {
 		continue // until the goroutine that reads has ended
@@ -146,15 +159,14 @@ func (d *decoder) stop() {
 // samples calls each with overlapping windows of the sound of a media file, one per hop. It returns the
 // length of the sound in seconds.
 func (m *media) samples(ctx context.Context, each func(window []int16)) (float64, error) {
-	args := append(m.inputArgs(), "-map", "0:a:0", "-af", "aresample="+strconv.Itoa(soundRate)+":async=1:first_pts=0",
-		"-ac", "1", "-t", strconv.FormatFloat(maxDuration.Seconds()+1, 'f', -1, 64), "-f", "s16le", "pipe:1")
+	args := append(m.inputArgs(), "-map", "0:a:0", "-af", fmt.Sprintf("aresample=%d:async=1:first_pts=0", soundRate),
+		"-ac", "1", "-t", fmt.Sprint(maxDuration.Seconds()+1), "-f", "s16le", "pipe:1")
 	p := ffmpeg(ctx, args...)
-	output, err := p.command.StdoutPipe()
+	output, err := p.StdoutPipe()
 	if err != nil {
 		return 0, err
 	}
-	if err := p.command.Start(); err != nil {
-		p.cancel()
+	if err := p.Start(); err != nil {
 		return 0, err
 	}
 	var raw [soundHop * 2]byte
@@ -181,13 +193,10 @@ func (m *media) samples(ctx context.Context, each func(window []int16)) (float64
 	return float64(total) / soundRate, nil
 }
 
-// An encoder writes a video.
+// An encoder writes a video. It needs no queue, because ffmpeg reads several inputs ahead.
 type encoder struct {
 	process *process
 	input   io.WriteCloser
-	frames  chan *frame
-	free    chan *frame
-	done    chan error
 }
 
 // A clip describes a video to encode.
@@ -219,23 +228,12 @@ func (c *clip) encode(ctx context.Context) (*encoder, error) {
 	args = append(args, c.tags.args()...)
 	args = append(args, "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart", "-metadata", "comment="+generated,
 		"-f", "mp4", "file:"+c.path)
-	e := &encoder{
-		process: ffmpeg(ctx, args...),
-		frames:  make(chan *frame, framesAhead), free: make(chan *frame, framesAhead+2), done: make(chan error, 1),
-	}
-	for range cap(e.free) {
-		e.free <- newFrame(c.width, c.height)
-	}
+	e := &encoder{process: ffmpeg(ctx, args...)}
 	var err error
-	if e.input, err = e.process.command.StdinPipe(); err != nil {
+	if e.input, err = e.process.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := e.process.command.Start(); err != nil {
-		e.process.cancel()
-		return nil, err
-	}
-	go e.write()
-	return e, nil
+	return e, e.process.Start()
 }
 
 // encoding is the list of arguments for encoding the pictures of a video.
@@ -266,47 +264,22 @@ func (t colorTags) matrix() string {
 	return "bt601" // also if it is unknown, as in ffmpeg
 }
 
-func (e *encoder) write() {
-	var failed error
-	for f := range e.frames {
-		if failed == nil {
-			_, failed = e.input.Write(f.pix)
-		}
-		e.free <- f
+// write encodes a frame. If it fails, the encoder has ended.
+func (e *encoder) write(f *frame) error {
+	_, err := e.input.Write(f.pix)
+	if err != nil {
+		err = cmp.Or(e.process.wait(), err)
 	}
-	failed = errors.Join(failed, e.input.Close())
-	if err := e.process.wait(); err != nil {
-		failed = err
-	}
-	e.done <- failed
+	return err
 }
 
-// blank returns a frame to draw into. It blocks while the queue is full.
-func (e *encoder) blank() *frame { return <-e.free }
-
-// send queues a frame that blank returned.
-func (e *encoder) send(f *frame) { e.frames <- f }
-
-// close finishes the video and returns the first error.
-func (e *encoder) close() error {
-	close(e.frames)
-	return <-e.done
-}
-
-// stop aborts the encoding.
-func (e *encoder) stop() {
-	e.process.cancel()
-	_ = e.close()
-}
+// close finishes the video.
+func (e *encoder) close() error { return errors.Join(e.input.Close(), e.process.wait()) }
 
 // thumbnail writes a frame of m as a JPEG picture, whose colours have the matrix of BT.601.
 func (m *media) thumbnail(ctx context.Context, f *frame, path string) error {
 	p := ffmpeg(ctx, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", f.width, f.height), "-i", "pipe:0",
 		"-vf", "scale='min(640,iw)':-2:in_color_matrix="+m.tags.matrix()+":out_color_matrix=bt601:out_range=pc:flags=bicubic+"+exactColors+",format=yuvj420p", "-frames:v", "1", "-q:v", "4", "-f", "mjpeg", "file:"+path)
-	p.command.Stdin = bytes.NewReader(f.pix)
-	if err := p.command.Start(); err != nil {
-		p.cancel()
-		return err
-	}
-	return p.wait()
+	p.Stdin = bytes.NewReader(f.pix)
+	return p.run()
 }

@@ -2,8 +2,6 @@ package talkinghead
 
 import (
 	"image"
-	"image/color"
-	"image/draw"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/goregular"
@@ -15,9 +13,11 @@ import (
 // nothing.
 type label struct {
 	text      *image.Alpha
-	ground    float64
 	left, top int
 }
+
+// labelGround is the opacity of the ground of a label.
+const labelGround = 0.45
 
 func newLabel(text string, width, height int) *label {
 	if text == "" {
@@ -36,12 +36,10 @@ func newLabel(text string, width, height int) *label {
 		if long+4*margin > width && size > 6 {
 			continue
 		}
-		box := image.NewAlpha(image.Rect(0, 0, (long+2*margin)/2*2, int(size*1.6)/2*2))
-		drawer := font.Drawer{Dst: box, Src: image.NewUniform(color.Alpha{255}), Face: face, Dot: fixed.P(margin, int(size*1.15))}
+		box := image.NewAlpha(image.Rect(0, 0, min((long+2*margin)/2*2, width), min(int(size*1.6)/2*2, height)))
+		drawer := font.Drawer{Dst: box, Src: image.Opaque, Face: face, Dot: fixed.P(margin, int(size*1.15))}
 		drawer.DrawString(text)
-		fit := image.NewAlpha(image.Rect(0, 0, min(box.Rect.Dx(), width), min(box.Rect.Dy(), height)))
-		draw.Draw(fit, fit.Rect, box, image.Point{}, draw.Src)
-		return &label{fit, 0.45, min(margin, width-fit.Rect.Dx()) / 2 * 2, max(height-fit.Rect.Dy()-margin, 0) / 2 * 2}
+		return &label{box, min(margin, width-box.Rect.Dx()) / 2 * 2, max(height-box.Rect.Dy()-margin, 0) / 2 * 2}
 	}
 }
 
@@ -49,18 +47,17 @@ func (l *label) draw(f *frame) {
 	if l == nil {
 		return
 	}
-	for i, p := range f.planes() {
-		step := int(p.step())
+	for _, p := range f.planes() {
+		step, dark, light := int(p.step()), 16.0, 235.0
+		if p.half {
+			dark, light = 128, 128
+		}
 		for row := range l.text.Rect.Dy() / step {
 			for column := range l.text.Rect.Dx() / step {
 				at := &p.pix[(l.top/step+row)*p.width+l.left/step+column]
 				white := float64(l.text.AlphaAt(column*step, row*step).A) / 255
-				dark, light := 16.0, 235.0
-				if i > 0 {
-					dark, light = 128, 128
-				}
 				value := float64(*at)
-				value += (dark - value) * l.ground
+				value += (dark - value) * labelGround
 				*at = toByte(value + (light-value)*white)
 			}
 		}

@@ -1,6 +1,7 @@
 package talkinghead
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,38 +49,34 @@ func unusable(format string, args ...any) error { return &InputError{fmt.Sprintf
 type container struct {
 	demuxer string
 	picture bool
-	is      func(head []byte) bool
-}
-
-func magic(offset int, texts ...string) func([]byte) bool {
-	return func(head []byte) bool {
-		for _, text := range texts {
-			if len(head) >= offset+len(text) && string(head[offset:offset+len(text)]) == text {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-func both(a, b func([]byte) bool) func([]byte) bool {
-	return func(head []byte) bool { return a(head) && b(head) }
+	starts  []string // the possible first bytes; a question mark stands for any byte
 }
 
 //nolint:gochecknoglobals // a table
 var containers = []container{
-	{"jpeg_pipe", true, magic(0, "\xff\xd8\xff")},
-	{"png_pipe", true, magic(0, "\x89PNG\r\n\x1a\n")},
-	{"webp_pipe", true, both(magic(0, "RIFF"), magic(8, "WEBP"))},
-	{"mov", false, magic(4, "ftyp", "moov", "mdat", "wide", "free", "skip")},
-	{"matroska", false, magic(0, "\x1aE\xdf\xa3")},
-	{"avi", false, both(magic(0, "RIFF"), magic(8, "AVI "))},
-	{"wav", false, both(magic(0, "RIFF", "RF64"), magic(8, "WAVE"))},
-	{"ogg", false, magic(0, "OggS")},
-	{"flac", false, magic(0, "fLaC")},
-	{"mp3", false, magic(0, "ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2", "\xff\xfa")},
-	{"aac", false, magic(0, "\xff\xf1", "\xff\xf9")},
-	{"aiff", false, both(magic(0, "FORM"), magic(8, "AIFF", "AIFC"))},
+	{"jpeg_pipe", true, []string{"\xff\xd8\xff"}},
+	{"png_pipe", true, []string{"\x89PNG\r\n\x1a\n"}},
+	{"webp_pipe", true, []string{"RIFF????WEBP"}},
+	{"mov", false, []string{"????ftyp", "????moov", "????mdat", "????wide", "????free", "????skip"}},
+	{"matroska", false, []string{"\x1aE\xdf\xa3"}},
+	{"avi", false, []string{"RIFF????AVI "}},
+	{"wav", false, []string{"RIFF????WAVE", "RF64????WAVE"}},
+	{"ogg", false, []string{"OggS"}},
+	{"flac", false, []string{"fLaC"}},
+	{"mp3", false, []string{"ID3", "\xff\xfb", "\xff\xf3", "\xff\xf2", "\xff\xfa"}},
+	{"aac", false, []string{"\xff\xf1", "\xff\xf9"}},
+	{"aiff", false, []string{"FORM????AIFF", "FORM????AIFC"}},
+}
+
+func (c container) is(head []byte) bool {
+	return slices.ContainsFunc(c.starts, func(start string) bool {
+		for i := range start {
+			if i == len(head) || start[i] != '?' && start[i] != head[i] {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // codecs lists the codecs that ffmpeg may decode with.
@@ -125,54 +123,35 @@ func (m *media) inputArgs() []string {
 // open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence,
 // such as "The video".
 func open(ctx context.Context, path, name string) (*media, error) {
-	head, err := readHead(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(head) == 0 {
-		return nil, unusable("%s is empty.", name)
-	}
-	for _, c := range containers {
-		if !c.is(head) {
-			continue
-		}
-		m := &media{path: path, demuxer: c.demuxer, picture: c.picture}
-		if m.picture {
-			if err := checkPicture(path, name); err != nil {
-				return nil, err
-			}
-		}
-		return m, m.probe(ctx, name)
-	}
-	return nil, unusable("%s is of a type that is not accepted. Send MP4, MOV, WebM, MKV, AVI, JPEG, PNG or WebP, "+
-		"and sound as WAV, MP3, M4A, OGG or FLAC.", name)
-}
-
-func readHead(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, sniffedLength))
-	return head, err
-}
-
-// checkPicture checks the size of a picture before anything decodes it.
-func checkPicture(path, name string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	config, _, err := image.DecodeConfig(f)
+	buffered := bufio.NewReader(f)
+	head, err := buffered.Peek(sniffedLength)
 	switch {
-	case err != nil:
-		return damaged(name)
-	case config.Width*config.Height > maxPicturePixels:
-		return unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicturePixels/1_000_000)
+	case len(head) == 0 && errors.Is(err, io.EOF):
+		return nil, unusable("%s is empty.", name)
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
 	}
-	return nil
+	i := slices.IndexFunc(containers, func(c container) bool { return c.is(head) })
+	if i < 0 {
+		return nil, unusable("%s is of a type that is not accepted. Send MP4, MOV, WebM, MKV, AVI, JPEG, PNG or WebP, "+
+			"and sound as WAV, MP3, M4A, OGG or FLAC.", name)
+	}
+	m := &media{path: path, demuxer: containers[i].demuxer, picture: containers[i].picture}
+	if m.picture { // its size is checked before anything decodes it
+		config, _, err := image.DecodeConfig(buffered)
+		switch {
+		case err != nil:
+			return nil, damaged(name)
+		case config.Width*config.Height > maxPicturePixels:
+			return nil, unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicturePixels/1_000_000)
+		}
+	}
+	return m, m.probe(ctx, name)
 }
 
 // probed is the output of ffprobe.
@@ -231,35 +210,30 @@ func (m *media) probe(ctx context.Context, name string) error {
 	case json.Unmarshal(output, &found) != nil:
 		return damaged(name)
 	}
-	accepted := map[string]bool{}
-	for codec := range strings.SplitSeq(codecs, ",") {
-		accepted[codec] = true
-	}
+	accepted := strings.Split(codecs, ",")
 	m.duration, _ = strconv.ParseFloat(found.Format.Duration, 64)
 	for _, s := range found.Streams {
 		switch {
 		case s.Disposition.AttachedPicture == 1: // cover art
 		case s.Kind == "audio" && !m.sound:
-			if !accepted[s.Codec] {
+			if !slices.Contains(accepted, s.Codec) {
 				return unusable("The sound of %s is in the format %q, which is not accepted.", lower(name), s.Codec)
 			}
 			m.sound = true
 		case s.Kind == "video" && !m.video:
-			if !accepted[s.Codec] {
+			if !slices.Contains(accepted, s.Codec) {
 				return unusable("%s is in the format %q, which is not accepted.", name, s.Codec)
 			}
 			m.video = true
 			if d, err := strconv.ParseFloat(s.Duration, 64); err == nil {
 				m.duration = d
 			}
-			upright, sides := true, s.SideData
+			sides := s.SideData
 			for _, frame := range found.Frames {
 				sides = append(sides, frame.SideData...)
 			}
-			for _, side := range sides {
-				upright = upright && math.Mod(math.Abs(side.Degrees), 180) != 90
-			}
-			if err := m.fit(s.Width, s.Height, aspect(s.Aspect), upright, name); err != nil {
+			lying := slices.ContainsFunc(sides, func(side rotation) bool { return math.Mod(math.Abs(side.Degrees), 180) == 90 })
+			if err := m.fit(s.Width, s.Height, aspect(s.Aspect), lying, name); err != nil {
 				return err
 			}
 			m.rate = frameRate(s.Rate, s.AverageRate)
@@ -294,7 +268,7 @@ func tooLong(name string) error {
 }
 
 // fit chooses the size of the decoded frames.
-func (m *media) fit(width, height int, aspect float64, upright bool, name string) error {
+func (m *media) fit(width, height int, aspect float64, lying bool, name string) error {
 	if width <= 0 || height <= 0 {
 		return damaged(name)
 	}
@@ -302,7 +276,7 @@ func (m *media) fit(width, height int, aspect float64, upright bool, name string
 		return unusable("%s is too large: it has %d × %d pixels, and at most 4K (3840 × 2160) is accepted.", name, width, height)
 	}
 	w, h := float64(width)*aspect, float64(height)
-	if !upright {
+	if lying {
 		w, h = h, w
 	}
 	long, short := max(w, h), min(w, h)
@@ -316,26 +290,22 @@ func (m *media) fit(width, height int, aspect float64, upright bool, name string
 
 // aspect returns the ratio of the width of a pixel to its height.
 func aspect(text string) float64 {
-	num, den, _ := strings.Cut(text, ":")
-	n, err1 := strconv.ParseFloat(num, 64)
-	d, err2 := strconv.ParseFloat(den, 64)
-	if err1 != nil || err2 != nil || n <= 0 || d <= 0 || n/d > 4 || d/n > 4 {
-		return 1
+	var width, height float64
+	_, _ = fmt.Sscanf(text, "%f:%f", &width, &height) // they stay 0 if the ratio is unknown
+	if ratio := width / height; ratio >= 0.25 && ratio <= 4 {
+		return ratio
 	}
-	return n / d
+	return 1
 }
 
 // frameRate returns the frame rate of a video. If the rate varies, it returns a close one.
 func frameRate(fixed, average string) rate {
 	highest := rate{pictureRate, 1}
 	for _, text := range []string{fixed, average} {
-		num, den, _ := strings.Cut(text, "/")
-		n, err1 := strconv.Atoi(num)
-		d, err2 := strconv.Atoi(den)
-		if err1 != nil || err2 != nil || n <= 0 || d <= 0 {
-			continue
-		}
-		switch r := (rate{n, d}); {
+		var r rate
+		_, _ = fmt.Sscanf(text, "%d/%d", &r.num, &r.den)
+		switch {
+		case r.num <= 0 || r.den <= 0:
 		case r.float() > maxRate+0.01:
 			highest = rate{maxRate, 1}
 		case r.float() >= minRate:

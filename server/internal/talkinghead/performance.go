@@ -1,6 +1,7 @@
 package talkinghead
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -80,30 +81,26 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	if err != nil {
 		return Video{}, err
 	}
-	var poster *frame
+	defer output.process.stop()
+	f := newFrame(p.source.width, p.source.height)
 	for i := range total {
-		f := output.blank()
 		if err := stage.draw(ctx, f, i, total); err != nil {
-			output.stop()
 			return Video{}, err
 		}
 		if i == total/3 {
-			poster = f.crop(0, 0, f.width, f.height)
+			if err := p.source.thumbnail(ctx, f, made.Thumbnail); err != nil {
+				return Video{}, err
+			}
 		}
-		output.send(f)
+		if err := output.write(f); err != nil {
+			return Video{}, cmp.Or(ctx.Err(), err)
+		}
 		if i%max(int(rate/2), 1) == 0 {
 			p.progress(0.3, 0.98, float64(i)/float64(total))
 		}
-		if ctx.Err() != nil {
-			output.stop()
-			return Video{}, ctx.Err()
-		}
 	}
 	if err := output.close(); err != nil {
-		return Video{}, err
-	}
-	if err := p.source.thumbnail(ctx, poster, made.Thumbnail); err != nil {
-		return Video{}, err
+		return Video{}, cmp.Or(ctx.Err(), err)
 	}
 	p.progress(0, 1, 1)
 	return made, nil

@@ -94,10 +94,6 @@ func (p *player) frame(ctx context.Context, index int) (*frame, error) {
 		}
 	}
 	for p.index < index {
-		if p.current != nil {
-			p.decoder.release(p.current)
-			p.current = nil
-		}
 		f, err := p.decoder.next()
 		if err != nil {
 			return nil, err
@@ -122,7 +118,7 @@ type segments struct {
 	length int // frames of each segment except the last
 	loaded int // the number of the segment in frames
 	frames []*frame
-	spare  []*frame // allocated frames, which frames points into
+	count  int // the number of frames in use, which are allocated once
 }
 
 // segmentBytes is the maximum memory for the frames of a segment.
@@ -136,21 +132,12 @@ func (m *media) cut(ctx context.Context, dir string) (*segments, error) {
 	length := min(max(segmentBytes/frameBytes(m.width, m.height), 4), 50)
 	seconds := func(frames float64) string { return strconv.FormatFloat(frames/m.rate.float(), 'f', 6, 64) }
 	group := strconv.Itoa(length)
-	args := append(m.inputArgs(), "-map", "0:v:0",
-		"-vf", m.filter(), "-t", m.maxSeconds(),
+	args := m.pictureArgs("-vf", m.filter(),
 		"-c:v", "libx264", "-preset", "ultrafast", "-crf", "12", "-threads", "2",
 		"-g", group, "-keyint_min", group, "-sc_threshold", "0",
 		"-f", "segment", "-segment_format", "matroska", "-reset_timestamps", "1",
 		"-segment_time", seconds(float64(length)), "-segment_time_delta", seconds(0.5), "file:"+filepath.Join(dir, "%06d.mkv"))
-	p := ffmpeg(ctx, args...)
-	if err := p.command.Start(); err != nil {
-		p.cancel()
-		return nil, err
-	}
-	if err := p.wait(); err != nil {
-		return nil, err
-	}
-	return &segments{source: m, dir: dir, length: length, loaded: -1}, nil
+	return &segments{source: m, dir: dir, length: length, loaded: -1}, ffmpeg(ctx, args...).run()
 }
 
 func (p *segments) frame(ctx context.Context, index int) (*frame, error) {
@@ -159,7 +146,7 @@ func (p *segments) frame(ctx context.Context, index int) (*frame, error) {
 			return nil, err
 		}
 	}
-	if i := index % p.length; i < len(p.frames) {
+	if i := index % p.length; i < p.count {
 		return p.frames[i], nil
 	}
 	return nil, fmt.Errorf("frame %d is in no segment", index)
@@ -173,10 +160,8 @@ func (p *segments) load(ctx context.Context, segment int) error {
 		return err
 	}
 	defer d.stop()
-	spare := p.spare
-	defer func() { p.spare = spare }()
-	p.frames, p.loaded = p.frames[:0], segment
-	for {
+	p.loaded = segment
+	for p.count = 0; ; p.count++ {
 		f, err := d.next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -184,15 +169,12 @@ func (p *segments) load(ctx context.Context, segment int) error {
 		if err != nil {
 			return err
 		}
-		if len(p.frames) == p.length {
+		if p.count == p.length {
 			return fmt.Errorf("segment %d has more than %d frames", segment, p.length)
 		}
-		if len(p.frames) == len(spare) {
-			spare = append(spare, newFrame(f.width, f.height))
+		if p.count == len(p.frames) {
+			p.frames = append(p.frames, newFrame(f.width, f.height))
 		}
-		keep := spare[len(p.frames)]
-		copy(keep.pix, f.pix)
-		d.release(f)
-		p.frames = append(p.frames, keep)
+		copy(p.frames[p.count].pix, f.pix)
 	}
 }

@@ -27,14 +27,16 @@ func (s sound) energy() float64 { return s.voice + s.open + s.front + s.hiss }
 
 // A spectrum measures the bands of a sound. It is not safe for concurrent use.
 type spectrum struct {
-	window [soundWindow]float64
-	values [soundWindow]complex128
+	window         [soundWindow]float64
+	turns          [soundWindow]complex128 // the roots of unity
+	values, result [soundWindow]complex128
 }
 
 func newSpectrum() *spectrum {
 	s := &spectrum{}
 	for i := range s.window {
-		s.window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/soundWindow)
+		s.turns[i] = cmplx.Rect(1, -2*math.Pi*float64(i)/soundWindow)
+		s.window[i] = 0.5 - 0.5*real(s.turns[i])
 	}
 	return s
 }
@@ -44,11 +46,11 @@ func (s *spectrum) measure(samples []int16) sound {
 	for i, v := range samples {
 		s.values[i] = complex(float64(v)/math.MaxInt16*s.window[i], 0)
 	}
-	transform(s.values[:])
+	s.transform(s.result[:], s.values[:], 1)
 	band := func(from, to int) (energy float64) {
 		const hertz = soundRate / float64(soundWindow)
 		for i := int(float64(from) / hertz); i <= int(float64(to)/hertz); i++ {
-			re, im := real(s.values[i]), imag(s.values[i])
+			re, im := real(s.result[i]), imag(s.result[i])
 			energy += re*re + im*im
 		}
 		return energy * 16 / 3 / (soundWindow * soundWindow) // undoes the attenuation of the Hann window
@@ -56,28 +58,17 @@ func (s *spectrum) measure(samples []int16) sound {
 	return sound{band(80, 450), band(500, 1100), band(700, 1500), band(1700, 3200), band(3500, 7800)}
 }
 
-// transform computes the fast Fourier transform in place. The number of values must be a power of two.
-func transform(values []complex128) {
-	n := len(values)
-	for i, j := 1, 0; i < n; i++ {
-		bit := n >> 1
-		for ; j&bit != 0; bit >>= 1 {
-			j ^= bit
-		}
-		j ^= bit
-		if i < j {
-			values[i], values[j] = values[j], values[i]
-		}
+// transform writes the fast Fourier transform of every step-th value to result, whose length is a power of two.
+func (s *spectrum) transform(result, values []complex128, step int) {
+	if len(result) == 1 {
+		result[0] = values[0]
+		return
 	}
-	for size := 2; size <= n; size *= 2 {
-		turn := cmplx.Rect(1, -2*math.Pi/float64(size))
-		for start := 0; start < n; start += size {
-			factor := complex(1, 0)
-			for i := start; i < start+size/2; i++ {
-				odd := values[i+size/2] * factor
-				values[i], values[i+size/2] = values[i]+odd, values[i]-odd
-				factor *= turn
-			}
-		}
+	even, odd := result[:len(result)/2], result[len(result)/2:]
+	s.transform(even, values, 2*step)
+	s.transform(odd, values[step:], 2*step)
+	for i, value := range even {
+		turned := odd[i] * s.turns[i*step]
+		even[i], odd[i] = value+turned, value-turned
 	}
 }

@@ -32,26 +32,23 @@ func (c Config) speak(ctx context.Context, text, dir string) (path string, err e
 		return "", err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var problems tail
-	command := exec.CommandContext(ctx, program[0], program[1:]...) //nolint:gosec // the operator's program
-	command.Stdin, command.Stderr = strings.NewReader(text), &problems
-	output, err := command.StdoutPipe()
+	p := newProcess(ctx, program[0], program[1:]...)
+	p.Stdin = strings.NewReader(text)
+	output, err := p.StdoutPipe()
 	if err != nil {
 		return "", err
 	}
-	if err := command.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		return "", fmt.Errorf("speech: %w", err)
 	}
 	n, err := io.Copy(file, io.LimitReader(output, maxSpeech+1))
-	if n > maxSpeech {
-		cancel()
-		_ = command.Wait()
+	switch {
+	case err != nil:
+		p.stop()
+		return "", err
+	case n > maxSpeech:
+		p.stop()
 		return "", unusable("The text is too long: at most %d minutes are spoken.", int(maxDuration.Minutes()))
 	}
-	if ended := command.Wait(); ended != nil {
-		return "", fmt.Errorf("speech: %w: %s", ended, problems.text)
-	}
-	return path, err
+	return path, p.wait()
 }
