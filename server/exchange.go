@@ -203,10 +203,10 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // log writes the access log line. It logs the route instead of the path, because paths may contain anything,
-// and omits the query.
+// and omits the query. The route of a request that Config.Wrap serves is the pattern of its [http.ServeMux].
 func (h *rootHandler) log(x *exchange, r *http.Request, began time.Time) {
 	called := x.call()
-	var route string
+	route := r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:] // without the method
 	if called.route != nil {
 		route = called.route.operation.Path()
 	}
