@@ -9,6 +9,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 )
 
@@ -29,10 +30,14 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) (err error) 
 	if !secure && len(d.cfg.TrustedProxies) > 0 {
 		d.cfg.Logger.WarnContext(ctx, "browsers may send console sessions over http; if a proxy adds TLS, set --public-url https://…")
 	}
-	d.console, err = console.New(console.Config{
+	cfg := console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Secure: secure, Logger: d.cfg.Logger,
 		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
-	})
+	}
+	if len(d.cfg.Render.Program) > 0 {
+		cfg.NoVideo = simulate.NoVideo
+	}
+	d.console, err = console.New(cfg)
 	return err
 }

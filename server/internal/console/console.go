@@ -58,7 +58,7 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except Admit, Daemon, Secure, PollInterval and
+// Config configures a [Console]. All fields are required except Admit, NoVideo, Daemon, Secure, PollInterval and
 // KeepAlive.
 type Config struct {
 	// Studio implements the use cases of users.
@@ -72,6 +72,8 @@ type Config struct {
 	// Admit returns an error if a user has exceeded the rate limit of writes (change is true) or reads.
 	// Requests that are forwarded to the API are not counted here. Default: no limit.
 	Admit func(userID string, change bool) error
+	// NoVideo returns why no video can be made of an avatar, or "". Default: a video can be made of each.
+	NoVideo func(avatar studio.Subject) string
 	// Daemon is shown to operators.
 	Daemon Daemon
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
@@ -106,6 +108,9 @@ func New(cfg Config) (*Console, error) {
 	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }
+	}
+	if cfg.NoVideo == nil {
+		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
 	c := &Console{cfg: cfg, streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms), stopped: make(chan struct{})}
 	c.stop = sync.OnceFunc(func() { close(c.stopped) })

@@ -76,7 +76,9 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 			}
 		}
 		for _, avatar := range page.Subjects {
-			v.Avatars = append(v.Avatars, newRow(avatars, avatar))
+			if c.cfg.NoVideo(avatar) == "" {
+				v.Avatars = append(v.Avatars, newRow(avatars, avatar))
+			}
 		}
 	}
 	c.render(w, r, status, "create", view{Title: "New " + v.Kind.Singular, Section: v.Kind.Path, Data: v})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -31,7 +32,7 @@ func TestCreate_createsEachKind(t *testing.T) {
 		if again.path != avatar.path {
 			t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
 		}
-		if p := v.get("/console/videos/new"); strings.Contains(p.text, "<form class=\"create") || !strings.Contains(p.text, "You have no published avatar yet.") {
+		if p := v.get("/console/videos/new"); strings.Contains(p.text, "<form class=\"create") || !strings.Contains(p.text, "You have no published avatar that can speak.") {
 			t.Errorf("without an avatar, the form is\n%s", p.text)
 		}
 		published := s.createPublished(t, "Published")
@@ -41,6 +42,33 @@ func TestCreate_createsEachKind(t *testing.T) {
 		lipsync := v.post("/console/lipsyncs/new", url.Values{"video_url": {"https://media.example.com/a.mp4"}, "use_audio_from_video": {"true"}, "sync_mode": {"loop"}})
 		lipsync.want(t, http.StatusOK, "<dd>loop</dd>", "the audio of the video")
 	})
+}
+
+// Neither the page of an avatar of which no video can be made nor the form offers to make one.
+func TestCreate_offersNoVideoThatCannotSucceed(t *testing.T) {
+	t.Parallel()
+	const reason = "It has no face."
+	var faceless string
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+		cfg.NoVideo = func(avatar studio.Subject) string {
+			if avatar.ID == faceless {
+				return reason
+			}
+			return ""
+		}
+	})
+	v := s.signIn(t, email)
+	for _, avatar := range []studio.Subject{s.createPublished(t, "Ada"), s.createPublished(t, "Bob")} {
+		faceless = avatar.ID
+		page, form := v.get("/console/avatars/"+avatar.ID), v.get("/console/videos/new?avatar_id="+avatar.ID)
+		page.want(t, http.StatusOK, reason, "Videos of this avatar")
+		form.want(t, http.StatusOK, `<form class="create`)
+		if strings.Contains(page.text, "Create a video") || strings.Contains(form.text, avatar.ID+`"`) {
+			t.Errorf("a video of %s is offered:\n%s\n%s", *avatar.Title, page.text, form.text)
+		}
+	}
+	faceless = ""
+	v.get("/console/avatars/"+s.createPublished(t, "Eve").ID).want(t, http.StatusOK, "Create a video")
 }
 
 // A rejected form is shown again with the submitted values, and with the errors of the API at each field.

@@ -24,6 +24,7 @@ type subjectView struct {
 
 	AutoConsent studio.Consent // the decision that the service makes if the user makes none; Undecided if it makes none
 
+	NoVideo string     // why no video can be made of an avatar; "" if one can
 	Request []property // the request that created it
 	Webhook string     // without the query, which may contain a secret
 	Video   string     // the path of the video; "" for none
@@ -48,6 +49,9 @@ func (c *Console) newSubjectView(kind kind, subject studio.Subject) subjectView 
 		if decide(subject) {
 			v.AutoConsent = studio.Granted
 		}
+	}
+	if kind.Avatar() {
+		v.NoVideo = c.cfg.NoVideo(subject)
 	}
 	if subject.Rendering.Video != "" {
 		v.Video = v.Path() + "/" + videoFile

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -189,8 +188,8 @@ func (e *Exec) avatarFiles(ctx context.Context, subject studio.Subject, dir stri
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(avatar.Rendering.Checks, func(c studio.Check) bool { return c.Name == simulate.Check }) {
-		return nil, &studio.RenderError{Reason: "The avatar is simulated and has no face, so no video can be made of it. Create a new avatar."}
+	if reason := simulate.NoVideo(avatar); reason != "" {
+		return nil, &studio.RenderError{Reason: reason}
 	}
 	into := filepath.Join(dir, "avatar")
 	if err := os.Mkdir(into, 0o700); err != nil {

@@ -3,6 +3,7 @@ package simulate
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +16,16 @@ const (
 	noConsentMark = "[no-consent]"
 )
 
-// Check is the name of a check of simulated avatars. Other renderers cannot make videos of them.
-const Check = "simulated"
+// check is the name of a check of simulated avatars.
+const check = "simulated"
+
+// NoVideo returns why another renderer cannot make videos of an avatar, or "".
+func NoVideo(avatar studio.Subject) string {
+	if slices.ContainsFunc(avatar.Rendering.Checks, func(c studio.Check) bool { return c.Name == check }) {
+		return "The avatar is simulated and has no face, so no video can be made of it. Create a new avatar."
+	}
+	return ""
+}
 
 // Renderer is a renderer that makes no files. It waits, and then fails if the title contains "[fail]", or
 // succeeds otherwise. It allows every status to be seen without a real renderer.
@@ -43,7 +52,7 @@ func (r Renderer) Render(ctx context.Context, subject studio.Subject) (studio.Re
 		return studio.Rendering{}, nil
 	}
 	return studio.Rendering{Checks: []studio.Check{
-		{Name: Check, OK: true, Message: "The avatar is simulated: it has no face, and its videos have no file."},
+		{Name: check, OK: true, Message: "The avatar is simulated: it has no face, and its videos have no file."},
 	}}, nil
 }
 
