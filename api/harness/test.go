@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"sync"
 	"testing"
@@ -12,6 +13,19 @@ func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Need skips a test if a program is not installed. In CI it fails the test instead.
+func Need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skipf("%v; it is a package of Debian's", err)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 )
 
-func TestMain(m *testing.M) { browsertest.Main(m) }
+func TestMain(m *testing.M) { browsertest.Main{M: m}.Run() }
 
 // operation returns the selector for an operation on the page.
 func operation(tag, id string) string { return "#operations-" + tag + "-" + id }

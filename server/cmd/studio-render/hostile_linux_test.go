@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
@@ -21,7 +22,7 @@ func TestRun_rejectsDecompressionBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it unpacks for seconds")
 	}
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	bomb := deflate(t, 512<<20)
 	pixels := deflate(t, 200*601)
 	picture := func(kind, name string) []byte {

@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // The program prepares an avatar, and then makes it speak with the operator's speech program.
 func TestRun_makesAvatarAndVideo(t *testing.T) {
 	t.Parallel()
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	avatarDir, videoDir := t.TempDir(), t.TempDir()
 	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{"title":"Ada"}`), OutputDir: avatarDir})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 // Failures caused by the input are reported as permanent, with exit status 0.
 func TestRun_reportsInputFailures(t *testing.T) {
 	t.Parallel()
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte("no media"), 0o600); err != nil {
 		t.Fatal(err)
@@ -105,17 +105,4 @@ func exchange(t *testing.T, request protocol.Request, args ...string) (protocol.
 		t.Fatalf("status %d: %s", code, problems.Bytes())
 	}
 	return protocol.Read(&output, func(float64) {})
-}
-
-// need skips the test if a program is not installed. In CI it fails the test instead.
-func need(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skipf("%v; it is a package of Debian's", err)
-		}
-	}
 }

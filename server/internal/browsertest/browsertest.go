@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,11 +19,14 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // testTimeout bounds the start of a browser and a test. It is long, because the machine may be busy.
@@ -62,77 +64,46 @@ type Tab struct {
 	received float64 // bytes
 }
 
-// shared is the browser of all tabs. It is closed when nothing uses it.
+// shared is the browser of all tabs.
 //
 //nolint:gochecknoglobals // a start takes as much CPU time as six pages
 var shared struct {
-	mu    sync.Mutex
-	users int
+	once  sync.Once
 	ctx   context.Context //nolint:containedctx // chromedp keeps the browser in it
 	close context.CancelFunc
+	err   error
 }
 
-// Main runs the tests of a package with one browser. Without it, the browser is closed whenever no test uses it. Call it
-// in TestMain.
-func Main(m *testing.M) {
-	shared.users++
-	defer release()
-	m.Run()
-}
+// Main is the tests of a package, which share one browser. TestMain must run them with it.
+type Main struct{ *testing.M }
 
-// acquire returns the shared browser, which it starts if necessary. The caller must call release after use.
-func acquire(path string) (context.Context, error) {
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if shared.close == nil {
-		var err error
-		if shared.ctx, shared.close, err = start(path); err != nil {
-			return nil, err
+// Run runs the tests, and then closes the browser.
+func (m Main) Run() int {
+	defer func() {
+		if shared.close != nil {
+			shared.close()
 		}
-	}
-	shared.users++
-	return shared.ctx, nil
+	}()
+	return m.M.Run()
 }
 
-// start starts a browser. If it fails, the function it returns is nil.
-func start(path string) (context.Context, context.CancelFunc, error) {
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.WSURLReadTimeout(testTimeout), chromedp.NoSandbox, // CI runs as root
+// start starts the shared browser.
+func start() {
+	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(testTimeout), chromedp.NoSandbox, // CI runs as root
 		chromedp.Flag("disable-dev-shm-usage", false))...) // Debian's start script sets it if /dev/shm is small
 	ctx, _ = chromedp.NewContext(ctx)
-	if err := chromedp.Do(ctx); err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	return ctx, cancel, nil
-}
-
-func release() {
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if shared.users--; shared.users == 0 && shared.close != nil {
-		shared.close()
-		shared.close = nil
-	}
+	shared.ctx, shared.close, shared.err = ctx, closeBrowser, chromedp.Do(ctx)
 }
 
 // Open opens a tab with its own cookies, storage and cache. The test fails if a page logs an error or a warning, throws
 // an exception, or sends a request to another origin, unless the test calls [Tab.Faults].
 func Open(t *testing.T, origin string) *Tab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("%v (install Debian's package chromium)", err)
-	}
-	ctx, err := acquire(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(release)
-	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	harness.Need(t, "chromium")
+	shared.once.Do(start)
+	harness.Check(t, shared.err)
+	ctx, cancel := context.WithTimeout(shared.ctx, testTimeout)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	tab := &Tab{t: t, ctx: ctx, origin: origin}
@@ -142,13 +113,9 @@ func Open(t *testing.T, origin string) *Tab {
 			t.Error(fault)
 		}
 	})
-	if err := chromedp.Listen(ctx, tab.handleEvent); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, chromedp.Listen(ctx, tab.handleEvent))
 	// Only one tab of a browser has the focus otherwise.
-	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	call(tab, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	return tab
 }
 
@@ -197,28 +164,29 @@ func (tab *Tab) Received() int {
 // Do runs actions, such as clicks and key presses.
 func (tab *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
-	if err := chromedp.Do(tab.ctx, steps...); err != nil {
-		tab.t.Fatal(err)
-	}
+	harness.Check(tab.t, chromedp.Do(tab.ctx, steps...))
 }
 
 // Read runs an action and returns its result.
 func Read[T any](tab *Tab, action chromedp.Action[T]) T {
 	tab.t.Helper()
 	value, err := chromedp.Run(tab.ctx, action)
-	if err != nil {
-		tab.t.Fatal(err)
-	}
+	harness.Check(tab.t, err)
 	return value
+}
+
+// call calls a command of the DevTools protocol.
+func call[P, R any](tab *Tab, command cdp.Command[P, R], params P) {
+	tab.t.Helper()
+	_, err := chromedp.Call(tab.ctx, command, params)
+	harness.Check(tab.t, err)
 }
 
 // SetCookie sets a cookie for a path of the origin and the paths below it.
 func (tab *Tab) SetCookie(path string, cookie *http.Cookie) {
 	tab.t.Helper()
 	params := network.SetCookieParams{Name: cookie.Name, Value: cookie.Value, URL: tab.origin, Path: path}
-	if _, err := chromedp.Call(tab.ctx, network.SetCookie, params); err != nil {
-		tab.t.Fatal(err)
-	}
+	call(tab, network.SetCookie, params)
 }
 
 // Visit navigates to a path and waits until an element that matches the selector is visible.
@@ -254,18 +222,14 @@ func (tab *Tab) AwaitFocus(id string) {
 // DisableScripts disables the scripts of the pages that are loaded afterwards.
 func (tab *Tab) DisableScripts() {
 	tab.t.Helper()
-	if _, err := chromedp.Call(tab.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-		tab.t.Fatal(err)
-	}
+	call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
 // Prefer sets the preferred color scheme, "light" or "dark".
 func (tab *Tab) Prefer(scheme string) {
 	tab.t.Helper()
 	preference := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-	if _, err := chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: preference}); err != nil {
-		tab.t.Fatal(err)
-	}
+	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: preference})
 }
 
 // Clipboard returns the text in the clipboard, which all tabs share.
@@ -275,9 +239,7 @@ func (tab *Tab) Clipboard() string {
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted, Origin: tab.origin,
 		BrowserContextID: chromedp.FromContext(tab.ctx).BrowserContextID,
 	}
-	if _, err := chromedp.Call(tab.ctx, browser.SetPermission, permission); err != nil {
-		tab.t.Fatal(err)
-	}
+	call(tab, browser.SetPermission, permission)
 	return Read(tab, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
 }
 
@@ -315,9 +277,7 @@ func (tab *Tab) saveScreenshot(name string) {
 		return
 	}
 	picture := Read(tab, chromedp.FullScreenshot(100))
-	if err := os.WriteFile(filepath.Join(*pictures, name), picture, 0o600); err != nil {
-		tab.t.Fatal(err)
-	}
+	harness.Check(tab.t, os.WriteFile(filepath.Join(*pictures, name), picture, 0o600))
 }
 
 // audit fails the test for each problem that axe-core rates as serious or critical, and logs the others. The audit in

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // maxPicture is the most bytes of a picture in a README.
@@ -29,15 +31,11 @@ func (tab *Tab) Picture(name string) {
 	tab.Do(chromedp.EmulateViewport(1200, 800))
 	Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
 	picture, err := compress(Read(tab, chromedp.CaptureScreenshot()))
-	if err != nil {
-		tab.t.Fatal(err)
-	}
+	harness.Check(tab.t, err)
 	if len(picture) > maxPicture {
 		tab.t.Errorf("%s has %d bytes, want at most %d", name, len(picture), maxPicture)
 	}
-	if err := os.WriteFile(filepath.Join(*readme, name), picture, 0o644); err != nil { //nolint:gosec // it is published
-		tab.t.Fatal(err)
-	}
+	harness.Check(tab.t, os.WriteFile(filepath.Join(*readme, name), picture, 0o644)) //nolint:gosec // it is published
 }
 
 // compress sets the two lowest bits of each color of a PNG, which are noise in frames of a video, and encodes it

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -18,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-func TestMain(m *testing.M) { browsertest.Main(m) }
+func TestMain(m *testing.M) { browsertest.Main{M: m}.Run() }
 
 // openTab opens a page of a user who is logged in.
 func (s *site) openTab(t *testing.T, path string) *browsertest.Tab {
@@ -34,12 +35,7 @@ func (s *site) openTab(t *testing.T, path string) *browsertest.Tab {
 // newVideo returns the path of a video of one second with sound.
 func newVideo(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("%v: cannot make a video", err)
-	}
+	harness.Need(t, "ffmpeg")
 	path := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
 	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=640x360:rate=10",
 		"-f", "lavfi", "-i", "sine=duration=1", "-pix_fmt", "yuv420p", "-movflags", "faststart", path).CombinedOutput()

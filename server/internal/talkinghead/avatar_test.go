@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
@@ -27,8 +28,7 @@ func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string
 // An avatar of a picture, of a video, and of the presenter can speak. The speech is longer than the video.
 func TestMakeAvatar_canSpeak(t *testing.T) {
 	t.Parallel()
-	slow(t)
-	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	for name, input := range map[string]func() string{
 		"picture":            func() string { return sample(t) },
 		"video":              func() string { return clip(t, "25", steady) },
@@ -75,7 +75,7 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 
 func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 	t.Parallel()
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	pictures := map[string]string{}
 	for name, filter := range map[string]string{
@@ -117,7 +117,7 @@ func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it renders several videos")
 	}
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	video, sound := filepath.Join(dir, "video.mp4"), filepath.Join(dir, "sound.wav")
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1.4",
@@ -147,8 +147,7 @@ func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 
 func TestMakeLipsync_honoursOrientation(t *testing.T) {
 	t.Parallel()
-	slow(t)
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	ffmpeg(t, "-f", "lavfi", "-i", "sine=frequency=500", "-t", "0.3", path("sound.wav"))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
@@ -75,8 +76,7 @@ func farthest(values [3]float64) float64 {
 // it.
 func TestMakeVideo_hasColorsOfPicture(t *testing.T) {
 	t.Parallel()
-	slow(t)
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	for name, format := range map[string][]string{ // with other matrices, ranges and resolutions of colours
 		"picture.jpg": {"-q:v", "2"}, "picture.webp": {"-vf", "scale=400:-2", "-q:v", "90"},
 	} {
@@ -140,8 +140,7 @@ func TestMakeVideo_hasColorsOfPicture(t *testing.T) {
 // A video in RGB is converted, and its lip-sync says how.
 func TestMakeLipsync_convertsRGB(t *testing.T) {
 	t.Parallel()
-	slow(t)
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	video := filepath.Join(dir, "rgb.mp4")
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1.2", "-c:v", "libx264rgb", video)

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
@@ -19,7 +20,7 @@ import (
 // machine.
 func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	t.Parallel()
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	file := func(name string, content []byte) string {
 		path := filepath.Join(dir, name)
@@ -122,7 +123,7 @@ func png(width, height uint32) []byte {
 
 func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	t.Parallel()
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir, output := t.TempDir(), t.TempDir()
 	sound := filepath.Join(dir, "long.wav")
 	ffmpeg(t, "-f", "lavfi", "-i", "sine=sample_rate=16000", "-t", "60", sound)

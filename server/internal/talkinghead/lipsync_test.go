@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
@@ -87,8 +88,7 @@ const (
 
 func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 	t.Parallel()
-	slow(t)
-	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	sentence := "Hello! How are you? I am very glad."
 	if testing.Short() {
 		sentence = "Hello! How are you?"
@@ -262,8 +262,7 @@ func TestMakeLipsync_mmIsClosedAndAaIsOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it renders several videos")
 	}
-	slow(t)
-	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, encoded(t, sample(t)))
 	opening := func(phonemes string) float64 {
 		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: sample(t), Audio: speech(t, phonemes)}, t.TempDir())
@@ -285,8 +284,7 @@ func TestMakeLipsync_closesMouthInSilence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it renders several videos")
 	}
-	slow(t)
-	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, encoded(t, sample(t)))
 	video, dir := clip(t, "25", steady), t.TempDir()
 	speaking, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: speech(t, "Hello! How are you?")}, dir)

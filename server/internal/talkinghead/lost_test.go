@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
@@ -13,8 +14,7 @@ func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it renders several videos")
 	}
-	slow(t)
-	need(t, "ffmpeg", "ffprobe")
+	harness.Need(t, "ffmpeg", "ffprobe")
 	for name, filter := range map[string]string{
 		"gone":    "drawbox=enable='between(t,1,2)':color=teal:t=fill",
 		"covered": "drawbox=enable='between(t,1,2)':x=iw*0.28:y=ih*0.62:w=iw*0.44:h=ih*0.22:color=0x806050:t=fill",

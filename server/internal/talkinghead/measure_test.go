@@ -21,30 +21,6 @@ import (
 
 // The functions in this file measure videos. They share no code with the renderer.
 
-// raceEnabled is true under the race detector.
-var raceEnabled bool
-
-// slow skips a test that takes minutes with the race detector. "make test" runs it without.
-func slow(t testing.TB) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("too slow with the race detector, which other tests of the same code run with")
-	}
-}
-
-// need skips the test if a program is not installed. In CI it fails the test instead.
-func need(t testing.TB, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skipf("%v; it is a package of Debian's", err)
-		}
-	}
-}
-
 func command(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
 	var problems bytes.Buffer

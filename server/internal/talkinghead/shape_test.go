@@ -4,6 +4,8 @@ import (
 	"math"
 	"os/exec"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // formants returns the sound of a voice of 110 Hz. Each resonance is a frequency and its height in dB, by
@@ -125,9 +127,7 @@ func TestSyncMode_ordersFrames(t *testing.T) {
 
 func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skipf("%v; other tests fail in CI", err)
-	}
+	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := dir + "/clip.mp4"
 	// Frame n has the luma 20 + n.

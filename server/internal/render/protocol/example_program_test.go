@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // examples/still.sh makes a video from a picture and a sound.
 func TestStillProgram_makesLipsync(t *testing.T) {
 	t.Parallel()
-	need(t, "ffmpeg", "ffprobe", "jq")
+	harness.Need(t, "ffmpeg", "ffprobe", "jq")
 	dir := t.TempDir()
 	picture, sound := filepath.Join(dir, "a b.png"), filepath.Join(dir, "a.wav")
 	ffmpeg(t, "-f", "lavfi", "-i", "testsrc=size=161x121", "-frames:v", "1", picture)
@@ -72,18 +72,5 @@ func ffmpeg(t *testing.T, args ...string) {
 	output, err := exec.CommandContext(t.Context(), "ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, output)
-	}
-}
-
-// need skips the test if a program is not installed. In CI it fails the test instead.
-func need(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skipf("%v; it is a package of Debian's", err)
-		}
 	}
 }
