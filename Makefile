@@ -121,24 +121,23 @@ bench-packages: ## Run the benchmarks of all packages
 
 .PHONY: bench
 bench: ## Benchmark against other validators and write server/bench/RESULTS.md (2 minutes)
-	cd server/bench && go generate ./... && go run .
+	cd server/bench && go generate ./... && go test -count=1 -timeout 1h -v . -full
 
 .PHONY: bench-delivery
 bench-delivery: ## Benchmark webhook delivery and write server/bench/DELIVERY.md (15 minutes)
-	cd server/bench/daemon/delivery && go run .
+	cd server/bench && go test -count=1 -timeout 2h -v -run TestDelivery ./daemon -full
 
 .PHONY: load
 load: ## Benchmark sustained load and write server/bench/LOAD.md (15 minutes)
-	cd server/bench/daemon/load && go run .
+	cd server/bench && go test -count=1 -timeout 2h -v -run TestLoad ./daemon -full
 
 .PHONY: bench-render
 bench-render: ## Benchmark rendering against plain ffmpeg and write server/bench/RENDER.md (5 minutes)
-	cd server/bench && go run ./render
+	cd server/bench && go test -count=1 -timeout 1h -v ./render -full
 
 .PHONY: check-bench
-check-bench: ## Test the benchmarks, which are separate modules, with short runs
-	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test ./...
-	cd server/bench/daemon && go mod tidy -diff && go vet ./... && go test -count=1 ./...
+check-bench: ## Test the benchmarks, which are a separate module, with short runs
+	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 ./...
 
 .PHONY: check-document
 check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples

@@ -1,5 +1,5 @@
 // Package gobuild builds programs of this module for its tests and benchmarks. Package client and package server do not
-// import each other, and the benchmarks are separate modules.
+// import each other, and the benchmarks are a separate module.
 package gobuild
 
 import (

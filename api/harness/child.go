@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 )
 
 // asChild is the environment variable of a process that [StartChild] started.
@@ -60,14 +58,3 @@ func (c *Child) PID() int { return c.command.Process.Pid }
 
 // Close ends the input of the process and waits until it has exited.
 func (c *Child) Close() error { return errors.Join(c.In.Close(), c.command.Wait()) }
-
-// Main calls run until an interrupt, and exits if it fails.
-func Main(name string, run func(ctx context.Context, args []string, out, progress io.Writer) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"testing"
 )
 
 // Daemon is a studiod that serves.
@@ -24,23 +25,11 @@ func Serve(ctx context.Context, program []string, dsn string, args ...string) *e
 	return exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // no shell
 }
 
-// StartDaemon starts a command of [Serve] and waits until it serves.
-func StartDaemon(command *exec.Cmd) (*Daemon, error) {
-	p, err := Start(command)
-	if err != nil {
-		return nil, err
-	}
-	d, err := p.awaitServing()
-	if err != nil {
-		p.Close()
-	}
-	return d, err
-}
-
-func (p *Process) awaitServing() (*Daemon, error) {
-	if err := p.AwaitLog(`msg=serving url=`); err != nil {
-		return nil, err
-	}
+// RunDaemon starts a command of [Serve] that is killed after the test, and waits until it serves.
+func RunDaemon(t testing.TB, command *exec.Cmd) *Daemon {
+	t.Helper()
+	p := Run(t, command)
+	Check(t, p.AwaitLog(`msg=serving url=`))
 	found := regexp.MustCompile(`(?s)(?:msg="serving operators" url=(\S+).*)?msg=serving url=(\S+)`).FindStringSubmatch(p.Log())
-	return &Daemon{Process: p, URL: found[2], AdminURL: found[1]}, nil
+	return &Daemon{Process: p, URL: found[2], AdminURL: found[1]}
 }

@@ -33,8 +33,8 @@ type Process struct {
 	text []byte
 }
 
-// Start starts a command. Its standard error becomes the log.
-func Start(command *exec.Cmd) (*Process, error) {
+// start starts a command. Its standard error becomes the log.
+func start(command *exec.Cmd) (*Process, error) {
 	log, err := os.CreateTemp("", "harness-*.log")
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (p *Process) Wait() error {
 	case <-p.exited:
 		return p.err
 	case <-time.After(Timeout):
-		return p.WithLog(errors.New("the process does not exit"))
+		return errors.New("the process does not exit")
 	}
 }
 
@@ -85,7 +85,7 @@ func (p *Process) Kill() error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !exit.Exited() {
 		return nil
 	}
-	return p.WithLog(errors.Join(errors.New("the process exited before it was killed"), err))
+	return errors.Join(errors.New("the process exited before it was killed"), err)
 }
 
 // Close kills the process if it still runs.
@@ -134,17 +134,9 @@ func (p *Process) AwaitLogAfter(n int, pattern string) error {
 		return found || !running
 	})
 	if !found {
-		return p.WithLog(fmt.Errorf("the process does not log %q", pattern))
+		return fmt.Errorf("the process does not log %q", pattern)
 	}
 	return nil
-}
-
-// WithLog adds the end of the log to an error.
-func (p *Process) WithLog(err error) error { return fmt.Errorf("%w\n%s", err, p.endOfLog()) }
-
-func (p *Process) endOfLog() []byte {
-	text := p.readLog()
-	return text[max(0, len(text)-8<<10):]
 }
 
 // Poll calls holds until it returns true, the timeout has passed, or ctx is done. It returns the last result.

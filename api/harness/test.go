@@ -40,23 +40,16 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 // Run starts a command that is killed after the test. If the test fails, it shows the end of the log.
 func Run(t testing.TB, command *exec.Cmd) *Process {
 	t.Helper()
-	p, err := Start(command)
+	p, err := start(command)
 	Check(t, err)
 	t.Cleanup(func() {
 		p.Close()
 		if t.Failed() {
-			t.Logf("the log ends with:\n%s", p.endOfLog())
+			text := p.readLog()
+			t.Logf("the log of %s ends with:\n%s", command.Path, text[max(0, len(text)-8<<10):])
 		}
 	})
 	return p
-}
-
-// RunDaemon starts a command of [Serve] that is killed after the test, and waits until it serves.
-func RunDaemon(t testing.TB, command *exec.Cmd) *Daemon {
-	t.Helper()
-	d, err := Run(t, command).awaitServing()
-	Check(t, err)
-	return d
 }
 
 // Buffer is a [bytes.Buffer] that may be read while it is written. Its zero value is empty.

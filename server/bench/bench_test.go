@@ -1,13 +1,15 @@
-package main
+package bench_test
 
 import (
-	"bytes"
-	"io"
+	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
 )
 
 func TestMain(m *testing.M) {
@@ -21,14 +23,10 @@ func TestVariants_acceptValidRequest(t *testing.T) {
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			handler, err := v.build()
-			if err != nil {
-				t.Fatal(err)
-			}
 			for _, body := range []string{smallBody, largeBody()} {
-				if err := verify(handler, body); err != nil {
-					t.Error(err)
-				}
+				c := newCall(http.MethodPost, createLipsync, goodHeader, body)
+				c.serve(buildHandler(t, v))
+				harness.Check(t, c.verify())
 			}
 		})
 	}
@@ -43,15 +41,9 @@ func TestVariants_rejectInvalidRequests(t *testing.T) {
 		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			handler, err := v.build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			handler := buildHandler(t, v)
 			for i, p := range probes() {
-				got, err := p.send(handler)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := p.send(handler)
 				switch {
 				case v.name == serverName && (!got.exact || strings.Contains(got.cell(), " ")):
 					t.Errorf("%s: %s", p.name, got.cell())
@@ -63,26 +55,131 @@ func TestVariants_rejectInvalidRequests(t *testing.T) {
 	}
 }
 
-func TestRun_reportsEveryVariant(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-short"}, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range variants() {
-		if n := strings.Count(out.String(), "| "+v.name+" |"); n < 3 {
-			t.Errorf("%s is in %d tables:\n%s", v.name, n, out.String())
-		}
-	}
+func buildHandler(t *testing.T, v variant) http.Handler {
+	t.Helper()
+	handler, err := v.build()
+	harness.Check(t, err)
+	return handler
 }
 
-func TestMedian_ofOddAndEvenCounts(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		values []float64
-		want   float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
-		if got := median(c.values); got != c.want {
-			t.Errorf("median of %v is %v", c.values, got)
+// plan is the extent of the measurements.
+type plan struct {
+	rounds, loopbackRounds, starts int
+	slice, loopbackSlice           time.Duration
+	connections                    int
+}
+
+// results are the measurements of one run.
+type results struct {
+	plan
+	variants               []variant
+	handlers               []http.Handler
+	small, large, loopback []rounds        // by variant
+	cold, warm             []time.Duration // of server.New: the first call in a process, and later calls
+}
+
+// Every variant is measured and in every table.
+func TestResults(t *testing.T) {
+	r := results{variants: variants(), plan: plan{3, 3, 3, 10 * time.Millisecond, 50 * time.Millisecond, 16}}
+	if *measure.Full {
+		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16}
+	}
+	var children []*child
+	for _, v := range r.variants {
+		r.handlers, children = append(r.handlers, buildHandler(t, v)), append(children, startChild(t, v.name))
+	}
+	for range r.starts {
+		t.Run("start", func(t *testing.T) { r.cold = append(r.cold, startChild(t, serverName).built) })
+		began := time.Now()
+		_, err := buildServer()
+		harness.Check(t, err)
+		r.warm = append(r.warm, time.Since(began))
+	}
+	r.small = alternate(children, r.plan.rounds, func(c *child) cost { return c.do(job{small, r.slice}) })
+	r.large = alternate(children, r.plan.rounds, func(c *child) cost { return c.do(job{large, r.slice}) })
+	request := measure.Request(http.MethodPost, createLipsync, goodHeader, smallBody)
+	clients := make(map[*child]*measure.Client)
+	for _, c := range children {
+		clients[c] = measure.NewClient(c.url, r.connections)
+		defer clients[c].Close()
+	}
+	load := func(c *child) cost {
+		used, began := c.do(job{}).CPU, time.Now()
+		rate := measure.PerSecond(t, r.connections, r.loopbackSlice, func() error {
+			_, err := clients[c].SendOK(request)
+			return err
+		})
+		return cost{PerSecond: rate, CPU: (c.do(job{}).CPU - used) / (rate * time.Since(began).Seconds())}
+	}
+	alternate(children, 1, load) // warm up
+	r.loopback = alternate(children, r.loopbackRounds, load)
+
+	text := r.markdown()
+	for _, v := range r.variants {
+		if n := strings.Count(text, "| "+v.name+" |"); n < 3 {
+			t.Errorf("%s is in %d tables", v.name, n)
 		}
 	}
+	measure.Report(t, "RESULTS.md", text)
+}
+
+// alternate measures the children alternately and returns the rounds of each.
+func alternate(children []*child, n int, measure func(c *child) cost) []rounds {
+	all := make([]rounds, len(children))
+	for round := range n {
+		for offset := range children {
+			i := (round + offset) % len(children)
+			all[i] = append(all[i], measure(children[i]))
+		}
+	}
+	return all
+}
+
+// cost is the cost of a request in one round.
+type cost struct {
+	NS            float64 // wall time
+	CPU           float64 // CPU time in ns, including garbage collection
+	Bytes, Allocs float64
+	PerSecond     float64 // over loopback
+}
+
+func (c cost) ns() float64        { return c.NS }
+func (c cost) cpu() float64       { return c.CPU }
+func (c cost) bytes() float64     { return c.Bytes }
+func (c cost) allocs() float64    { return c.Allocs }
+func (c cost) perSecond() float64 { return c.PerSecond }
+
+// rounds are the results of one variant.
+type rounds []cost
+
+func (r rounds) median(value func(cost) float64) float64 {
+	values := make([]float64, len(r))
+	for i, round := range r {
+		values[i] = value(round)
+	}
+	return measure.Median(values)
+}
+
+// ratio returns the median of the ratios within each round. Within a round, the load of the machine is about the same for
+// both.
+func (r rounds) ratio(other rounds, value func(cost) float64) float64 {
+	return measure.Median(r.ratios(other, value))
+}
+
+func (r rounds) ratios(other rounds, value func(cost) float64) []float64 {
+	values := make([]float64, len(r))
+	for i := range r {
+		values[i] = value(r[i]) / value(other[i])
+	}
+	return values
+}
+
+// of returns the rounds of a variant.
+func (r *results) of(all []rounds, name string) rounds {
+	for i, v := range r.variants {
+		if v.name == name {
+			return all[i]
+		}
+	}
+	panic(fmt.Sprintf("unknown variant %q", name))
 }

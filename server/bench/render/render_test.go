@@ -1,27 +1,174 @@
-package main
+// Package render compares studio-render with a plain transcode of the same clip by ffmpeg, and the speed of serving media
+// files with http.FileServer. It measures wall time, CPU time and peak memory of all processes. Memory is read from
+// /proc; without it, it is 0.
+package render_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-func TestRun_reportsAllRows(t *testing.T) {
-	t.Parallel()
+var check = harness.Check
+
+// setup is the directory with the clips, and the program.
+type setup struct {
+	t            *testing.T
+	dir, program string
+}
+
+func (s setup) path(name string) string { return filepath.Join(s.dir, name) }
+
+func TestRender(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
 		t.Skipf("%v: install the Debian package ffmpeg", err)
 	}
-	var report, progress bytes.Buffer
-	if err := run(t.Context(), []string{"-short"}, &report, &progress); err != nil {
-		t.Fatalf("%v: %s", err, progress.String())
+	rounds, clip, long := 1, time.Second, 2*time.Second
+	if *measure.Full {
+		rounds, clip, long = 5, 10*time.Second, 120*time.Second
 	}
-	if !strings.Contains(report.String(), "| lip-sync of the clip |") || !strings.Contains(report.String(), "| 32 MiB |") ||
-		strings.Contains(report.String(), "NaN") {
-		t.Error(report.String())
+	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studio-render")
+	check(t, err)
+	s := setup{t, t.TempDir(), program}
+	s.makeClip("clip", clip)
+	s.makeClip("long", long)
+	var plain, lips, still usage
+	for range rounds {
+		plain.improve(s.transcode("clip"))
+		lips.improve(s.lipsync(s.path("clip.mp4"), "clip"))
+		still.improve(s.lipsync("", "clip"))
+	}
+	longest := s.lipsync(s.path("long.mp4"), "long")
+	files := 40 * rounds
+	speed := func(u usage, length time.Duration) string {
+		return fmt.Sprintf("%.2f s (%.1f × real time) | %d MiB", u.wall.Seconds(), length.Seconds()/u.wall.Seconds(), u.memory>>20)
+	}
+	measure.Report(t, "../RENDER.md", fmt.Sprintf(`# Rendering
+
+A lip-sync by studio-render and a plain transcode by ffmpeg with the same encoder settings are measured alternately, with
+a clip of %v, 1280 × 720 at 25 frames per second, and sound of 48 kHz. CPU time and memory include all processes, such
+as ffmpeg. Memory is the peak of their total proportional set size (PSS). Times are the minimum of %d rounds, and memory
+is the maximum. Reproduce with `+"`make bench-render`"+`. The figures depend on the machine and its other load.
+
+%s.
+
+| | Target | CPU time | Wall time | Memory |
+|---|---|---|---|---|
+| plain transcode | | %.2f s | %.2f s | %d MiB |
+| lip-sync of the clip | ≤ 2.5 × the CPU time, ≥ 2 × real time, < 300 MB | %.2f s (%.2f ×) | %s |
+| lip-sync of a picture (the built-in presenter) | ≥ 2 × real time, < 300 MB | %.2f s | %s |
+| lip-sync of a clip of %v | < 300 MB | %.2f s | %s |
+
+Each server sends each file over loopback, alternately: the large file %d times, the small file %d times. Rates are the
+maximum. The target of the ratio is ≥ 0.9.
+
+| GET of a file | /media | http.FileServer | Ratio |
+|---|---|---|---|
+%s%s`, clip, rounds, measure.Machine(),
+		plain.cpu.Seconds(), plain.wall.Seconds(), plain.memory>>20,
+		lips.cpu.Seconds(), lips.cpu.Seconds()/plain.cpu.Seconds(), speed(lips, clip), still.cpu.Seconds(), speed(still, clip),
+		long, longest.cpu.Seconds(), speed(longest, long), files, 10*files,
+		s.serve("32 MiB", 32<<20, files), s.serve("64 KiB", 64<<10, 10*files)))
+}
+
+// makeClip makes a clip from a picture of a face that the module pigo contains.
+func (s setup) makeClip(name string, length time.Duration) {
+	s.t.Helper()
+	root, err := gobuild.Root(s.t.Context())
+	check(s.t, err)
+	find := exec.CommandContext(s.t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/esimov/pigo")
+	find.Dir = root
+	module, err := find.Output()
+	check(s.t, err)
+	face := filepath.Join(strings.TrimSpace(string(module)), "testdata", "sample.jpg")
+	// The head moves, and the picture has the noise of a camera.
+	filter := "scale=-2:800,pad=1480:840:(ow-iw)/2:20:color=0x5a6a72,rotate=0.04*sin(2*PI*t/3):c=0x5a6a72,noise=alls=5:allf=t," +
+		"crop=1280:720:100+60*sin(2*PI*t/4):60+25*sin(2*PI*t/3),format=yuv420p"
+	s.ffmpeg("-loop", "1", "-r", "25", "-i", face, "-t", fmt.Sprint(length.Seconds()), "-vf", filter,
+		"-c:v", "libx264", "-preset", "veryfast", "-crf", "18", s.path(name+".mp4"))
+	// A hum with four syllables per second.
+	voice := "0.2*(0.5-0.5*cos(2*PI*4*t))*(sin(2*PI*120*t)+sin(2*PI*720*t)+0.5*sin(2*PI*1200*t))"
+	s.ffmpeg("-f", "lavfi", "-i", "aevalsrc="+strings.ReplaceAll(voice, ",", "\\,")+":s=48000", "-t", fmt.Sprint(length.Seconds()), s.path(name+".wav"))
+}
+
+// ffmpeg runs ffmpeg and returns its usage.
+func (s setup) ffmpeg(args ...string) usage {
+	s.t.Helper()
+	return s.run(exec.CommandContext(s.t.Context(), "ffmpeg", append([]string{"-v", "error", "-nostdin", "-y"}, args...)...))
+}
+
+// transcode encodes a clip with the settings of studio-render, without changing its pictures.
+func (s setup) transcode(name string) usage {
+	s.t.Helper()
+	return s.ffmpeg("-i", s.path(name+".mp4"), "-i", s.path(name+".wav"), "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "veryfast",
+		"-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p", "-threads", "2", "-x264-params", "sync-lookahead=0", "-c:a", "aac", "-b:a", "160k",
+		"-movflags", "+faststart", s.path("plain.mp4"))
+}
+
+// lipsync runs studio-render. Without a video, it renders the presenter.
+func (s setup) lipsync(video, name string) usage {
+	s.t.Helper()
+	inputs := map[string]string{"audio_url": s.path(name + ".wav")}
+	if video != "" {
+		inputs["video_url"] = video
+	}
+	var request, response bytes.Buffer
+	check(s.t, protocol.WriteRequest(&request, protocol.Request{
+		Version: protocol.Version, Kind: protocol.Lipsync, ID: "1", Attempt: 1, Request: []byte(`{}`), Inputs: inputs, OutputDir: s.t.TempDir(),
+	}))
+	program := exec.CommandContext(s.t.Context(), s.program)
+	program.Stdin, program.Stdout = &request, &response
+	used := s.run(program)
+	_, err := protocol.Read(&response, func(float64) {})
+	check(s.t, err)
+	return used
+}
+
+// usage is the resource usage of a command and its child processes.
+type usage struct {
+	cpu, wall time.Duration
+	memory    int64 // peak of all processes together, in bytes
+}
+
+// improve sets the shorter times and the larger memory of u and other.
+func (u *usage) improve(other usage) {
+	if u.wall == 0 {
+		*u = other
+	}
+	u.cpu, u.wall, u.memory = min(u.cpu, other.cpu), min(u.wall, other.wall), max(u.memory, other.memory)
+}
+
+// run runs a command and returns its usage.
+func (s setup) run(command *exec.Cmd) (u usage) {
+	s.t.Helper()
+	p := harness.Run(s.t, command)
+	exited := make(chan error, 1)
+	go func() { exited <- p.Wait() }()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			u.memory = max(u.memory, harness.TreeMemory(p.PID()))
+		case err := <-exited:
+			u.wall = time.Since(p.Started)
+			check(s.t, err)
+			// The times include those of child processes that have been waited for.
+			u.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+			return u
+		}
 	}
 }

@@ -1,0 +1,75 @@
+package daemon_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// workers is the default number of delivery workers of a daemon.
+const workers = 256
+
+// kills measures the effect of killing the daemon repeatedly while it delivers a backlog.
+func kills(s *setup) []figure {
+	rounds := s.kills
+	if s.database == postgreSQL {
+		rounds = (rounds + 3) / 4 // each round waits for a lease to expire
+	}
+	duplicates, target := 0, s.targets().throughput
+	var late, longest time.Duration // maxima of all rounds
+	for range rounds {
+		s.receiver.reset()
+		s.seed(s.users[0], s.receiver.urls[accepts], s.killed/2, 2)
+		s.killAt(s.killed/10 + rand.IntN(s.killed*8/10))
+		rest := s.killed - s.receiver.ask(query{}).Accepted
+		t := s.finish(s.killed)
+		took := t.Last.Sub(s.d.Started)
+		duplicates, longest = max(duplicates, t.Duplicates), max(longest, took)
+		late = max(late, took-time.Duration(rest)*time.Second/time.Duration(target))
+	}
+	name := fmt.Sprintf("SIGKILL during %s events", thousands(s.killed))
+	return []figure{
+		{name + ": lost events", "0", fmt.Sprintf("0 in %d kills", rounds), true},
+		{name + ": duplicates", fmt.Sprintf("≤ %d, the number of workers", workers), fmt.Sprintf("max %d", duplicates), duplicates <= workers},
+		{
+			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s more than at %s/s", thousands(target)),
+			fmt.Sprintf("max %.1f s more, %.1f s in total", max(late, 0).Seconds(), longest.Seconds()), late <= 5*time.Second,
+		},
+	}
+}
+
+// killAt starts a daemon and kills it when the receiver has accepted the given number of events.
+func (s *setup) killAt(accepted int) {
+	s.t.Helper()
+	s.start()
+	s.receiver.ask(query{Accepted: accepted, MaxWait: maxWait})
+	check(s.t, s.d.Kill())
+}
+
+// finish starts a daemon and stops it when all events are delivered.
+func (s *setup) finish(events int) tally {
+	s.t.Helper()
+	s.start()
+	defer s.stop()
+	s.receiver.await(events, maxWait)
+	// Events that were accepted but not recorded before a kill are sent again.
+	s.awaitDelivered()
+	return s.receiver.await(events, 0)
+}
+
+// order verifies the order of events while a receiver rejects some of them and the daemon is killed repeatedly.
+func order(s *setup) []figure {
+	each := s.ordered / s.subjects
+	events := each * s.subjects
+	s.seed(s.users[0], s.receiver.urls[fails], s.subjects, each)
+	began := time.Now()
+	for i := range s.restarts {
+		s.killAt(events * (i + 1) / (s.restarts + 1))
+	}
+	t := s.finish(events)
+	return []figure{{
+		fmt.Sprintf("order of %s events of %s subjects, with %d SIGKILLs", thousands(events), thousands(s.subjects), s.restarts), "0 events out of order",
+		fmt.Sprintf("%d (%s failed attempts, %d duplicates, %.0f s)", t.Inversions, thousands(t.Failed), t.Duplicates, time.Since(began).Seconds()),
+		t.Inversions == 0,
+	}}
+}

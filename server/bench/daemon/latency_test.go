@@ -1,0 +1,111 @@
+package daemon_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+)
+
+const (
+	latencyPorts = 8
+	floodPorts   = 12
+	hungEvents   = 64
+	// besideRate is below the limit of 50 per second for each origin.
+	besideRate = 40
+	pacedRate  = 50
+	fastRate   = 1000 // for events whose latency is not measured
+	// maxBeside is the target for the p99 latency of an origin beside others that hang.
+	maxBeside = 100 * time.Millisecond
+)
+
+// latency measures the latency of events at 50 events per second.
+func latency(s *setup) []figure {
+	s.start()
+	l, limit := s.pace(pacedRate, s.paced), s.targets().p99
+	return []figure{{"latency at 50 events/s", fmt.Sprintf("p99 ≤ %d ms", limit.Milliseconds()), l.String(), l.p99 <= limit}}
+}
+
+// hungReceiver measures the latency of a healthy origin while another origin reads events and never responds.
+func hungReceiver(s *setup) []figure {
+	s.start()
+	s.create(fastRate, hungEvents, s.receiver.urls[hangs])
+	l := s.pace(besideRate, s.besideHung)
+	return []figure{{
+		fmt.Sprintf("latency of a healthy origin at %d events/s, with %d events to a hanging origin", besideRate, hungEvents), "p99 ≤ 100 ms",
+		l.String(), l.p99 <= maxBeside,
+	}}
+}
+
+// newOrigins measures the latency of a healthy origin while many new origins receive their first event and never respond.
+func newOrigins(users int) func(s *setup) []figure {
+	return func(s *setup) []figure {
+		urls := s.receiver.urls[hangs]
+		for i, u := range s.addUsers("other", users) {
+			share := urls[i*len(urls)/users : (i+1)*len(urls)/users]
+			s.seed(u, share, 4*len(share), 1)
+		}
+		s.start()
+		s.rounds = 1
+		l := s.pace(besideRate, s.besideNew)
+		return []figure{{
+			fmt.Sprintf("latency of a healthy origin at %d events/s, with %s new hanging origins of %s", besideRate, thousands(len(urls)), plural(users, "user")),
+			"p99 ≤ 100 ms", l.String(), l.p99 <= maxBeside,
+		}}
+	}
+}
+
+// flooded measures the latency of a healthy origin with and without other origins that send huge responses.
+func flooded(s *setup) []figure {
+	// At 50 deliveries per second, these events last for all rounds.
+	events := floodPorts * (s.rounds*s.besideHung*50/besideRate + 100)
+	without, with := s.paceBeside(besideRate, s.besideHung, s.receiver.urls[floods], events)
+	return []figure{withAndWithout(
+		fmt.Sprintf("latency of a healthy origin at %d events/s, with %d origins that send gzip bombs, 10 GB or 1 MiB of headers", besideRate, floodPorts),
+		without, with,
+	)}
+}
+
+// waitingEvents measures the latency with and without many events that wait for a hanging origin.
+func waitingEvents(s *setup) []figure {
+	without, with := s.paceBeside(pacedRate, s.paced, s.receiver.urls[hangs], s.waiting)
+	_, peak := s.d.Memory()
+	name := fmt.Sprintf("with %s waiting events", thousands(s.waiting))
+	return []figure{
+		withAndWithout(name+": latency at 50 events/s", without, with),
+		{name + ": memory", "< 200 MiB", mebibytes(peak), peak < 200<<20},
+	}
+}
+
+func withAndWithout(name string, without, with summary) figure {
+	return figure{name, "p99 ≤ 2 × p99 without them", fmt.Sprintf("%v; without them %v", with, without), with.p99 <= 2*without.p99}
+}
+
+// paceBeside is like pace, without and then with events that another origin gets.
+func (s *setup) paceBeside(rate, n int, urls []string, events int) (without, with summary) {
+	s.t.Helper()
+	s.start()
+	without = s.pace(rate, n)
+	s.stop()
+	s.seed(s.users[0], urls, events, 1)
+	s.start()
+	return without, s.pace(rate, n)
+}
+
+// pace creates events for the healthy origins at a steady rate and returns the medians of their latencies over all
+// rounds. The latency of an event is the time from just before studiod writes it to its arrival.
+func (s *setup) pace(rate, events int) summary {
+	s.t.Helper()
+	var p50s, p99s []time.Duration
+	for range s.rounds {
+		s.receiver.reset()
+		s.create(rate, events, s.receiver.urls[accepts])
+		t, written := s.receiver.await(events, 20*time.Second), s.written()
+		var took latencies
+		for subject, at := range t.Arrivals {
+			took = append(took, at.Sub(written[subject].at))
+		}
+		p50s, p99s = append(p50s, took.percentile(50)), append(p99s, took.percentile(99))
+	}
+	return summary{measure.Median(p50s), measure.Median(p99s)}
+}

@@ -1,0 +1,170 @@
+package daemon_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+)
+
+const (
+	maxLatency      = 100 * time.Millisecond // p99 of a sustained rate
+	maxDelay        = time.Second            // of every event at a sustained rate
+	drainTimeout    = 5 * time.Minute        // for events after the last request
+	scrapeInterval  = 5 * time.Second        // of the metrics
+	warmUp          = 10 * time.Second       // after which memory should not grow
+	maxTries        = 5                      // of a rate, while other programs use the machine
+	maxOthersCPU    = 0.3                    // CPUs that other programs may use
+	projectsPerUser = 20
+)
+
+// openLoad sends requests whose arrival times do not depend on responses.
+type openLoad struct {
+	*setup
+	send   func(i int) (id string, err error) // the i-th request; returns the id of a created lip-sync, or ""
+	helper int                                // process id of a process that belongs to the load; 0 for none
+}
+
+// startLoad starts a daemon with metrics, logs and encryption, and logs in the users of an open load.
+func (s *setup) startLoad() {
+	s.t.Helper()
+	waitIdle(s.idleWait)
+	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)
+	s.start("--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))
+	s.users = append(s.users, s.addUsers("user", s.plan.users-1)...)
+	for _, u := range s.users {
+		s.login(u)
+	}
+	admin, ended := measure.NewClient(s.d.AdminURL, 1), make(chan struct{})
+	var scraping sync.WaitGroup
+	scraping.Go(func() { // as Prometheus does
+		defer admin.Close()
+		ticker := time.NewTicker(scrapeInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-ended:
+				return
+			}
+			if _, err := admin.SendOK(measure.Request(http.MethodGet, "/metrics", "", "")); err != nil {
+				s.t.Errorf("metrics: %v", err)
+			}
+		}
+	})
+	s.t.Cleanup(func() { close(ended); scraping.Wait() })
+}
+
+// creationLoad measures creations, with the renderings and deliveries that follow from them.
+func creationLoad(s *setup) []figure {
+	waitIdle(s.idleWait)
+	floor := s.floorRate()
+	s.startLoad()
+	secrets := make([]string, len(s.users))
+	for i, u := range s.users {
+		secrets[i] = u.secret.Reveal()
+	}
+	s.receiver = startReceiver(s.t, receiverConfig{Secrets: secrets, Ports: ports{accepts: len(s.users)}})
+	urls := s.receiver.urls[accepts]
+	load := openLoad{s, func(i int) (string, error) { return s.createLipsync(s.users[i%len(s.users)], urls[i%len(urls)]) }, s.receiver.PID()}
+	r := load.measure(s.plan.creations, s.creationDuration)
+	highest, found := load.search(s.plan.creations)
+	onTime := 0
+	for _, delay := range r.delays {
+		if delay <= maxDelay {
+			onTime++
+		}
+	}
+	share := 100 * float64(onTime) / float64(max(len(r.delays), 1))
+	prefix := fmt.Sprintf("%s creations/s for %v: ", thousands(s.plan.creations), s.creationDuration)
+	return []figure{
+		{"floor: durable transactions of one row, 16 callers", "", perSecond(floor), true},
+		{prefix + "latency", "p99 ≤ 100 ms", r.latencies.String(), r.latencies.percentile(99) <= maxLatency},
+		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, thousands(len(r.latencies))), r.errors == 0},
+		{prefix + "events delivered within 1 s", "100 %", fmt.Sprintf("%.2f %%", share), onTime == len(r.delays)},
+		{prefix + "delay of events", "max ≤ 1 s", r.delays.String(), onTime == len(r.delays)},
+		{prefix + "memory after " + warmUpOf(s.creationDuration).String() + " and at the end", "", mebibytes(r.warmMemory) + ", " + mebibytes(r.endMemory), true},
+		{prefix + "CPU", "", r.usage.String(), true},
+		{
+			"highest sustained rate of creations, for " + s.searchStep.String(), "",
+			fmt.Sprintf("%s/s (%.2f × the floor); %s", thousands(highest), float64(highest)/floor, found), highest >= s.plan.creations,
+		},
+	}
+}
+
+// listLoad measures project lists.
+func listLoad(s *setup) []figure {
+	s.startLoad()
+	for _, u := range s.users {
+		s.seedProjects(u, projectsPerUser, fullProject)
+	}
+	load := openLoad{setup: s, send: s.sendLists(s.client)}
+	r := load.measure(s.plan.lists, s.listDuration)
+	highest, found := load.search(s.plan.lists)
+
+	body, err := s.client.SendOK(s.users[0].listProjects())
+	check(s.t, err)
+	child, err := harness.StartChild(context.Background(), bareRole)
+	check(s.t, err)
+	_, err = fmt.Fprintf(child.In, "%s\n", bytes.TrimSpace(body))
+	check(s.t, err)
+	url, err := child.Out.ReadString('\n')
+	check(s.t, err)
+	bare := measure.NewClient(url[:len(url)-1], maxConnections)
+	load.send, load.helper = s.sendLists(bare), child.PID()
+	floor, floorFound := load.search(s.plan.lists)
+	bare.Close()
+	check(s.t, child.Close())
+	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", thousands(s.plan.lists), projectsPerUser, s.listDuration)
+	return []figure{
+		{"floor: highest sustained rate of a bare net/http handler with the same response", "", fmt.Sprintf("%s/s; %s", thousands(floor), floorFound), true},
+		{prefix + "latency", "p99 ≤ 100 ms", r.latencies.String(), r.latencies.percentile(99) <= maxLatency},
+		{prefix + "errors", "0", fmt.Sprintf("%d of %s", r.errors, thousands(len(r.latencies))), r.errors == 0},
+		{prefix + "CPU", "", r.usage.String(), true},
+		{
+			"highest sustained rate of lists, for " + s.searchStep.String(), "",
+			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", thousands(highest), float64(highest)/float64(max(floor, 1)), found), highest >= s.plan.lists,
+		},
+	}
+}
+
+// sendLists returns a function that lists the projects of the users in turn.
+func (s *setup) sendLists(client *measure.Client) func(i int) (string, error) {
+	return func(i int) (string, error) {
+		body, err := client.SendOK(s.users[i%len(s.users)].listProjects())
+		if n := bytes.Count(body, []byte(`"project_id"`)); err == nil && n != projectsPerUser {
+			err = fmt.Errorf("%d projects: %.200s", n, body)
+		}
+		return "", err
+	}
+}
+
+// bareRole is the argument of a child that is a bare handler.
+const bareRole = "bare"
+
+// runBare serves a fixed body with net/http until the end of its input. The body is the first line of the input.
+func runBare(in *bufio.Reader, out io.Writer) error {
+	body, err := in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	url, server, err := measure.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body)
+	}))
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	fmt.Fprintln(out, url)
+	_, err = io.Copy(io.Discard, in)
+	return err
+}

@@ -1,0 +1,111 @@
+// Package daemon measures studiod on each database. studiod, the receiver of webhooks and the database are separate
+// processes on one machine. A run fails if an event is lost, out of order, wrongly signed, or, without kills, duplicated.
+// It does not fail if studiod misses a target. Memory and CPU time are read from /proc; without it, they are 0.
+package daemon_test
+
+import (
+	"flag"
+	"os"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+)
+
+// gcPercent leaves most of the CPU time to the measured programs.
+const gcPercent = 400
+
+func TestMain(m *testing.M) {
+	harness.RunChild(runChild)
+	debug.SetGCPercent(gcPercent)
+	_ = flag.Set("test.parallel", "20") // rows spend most of their time waiting
+	os.Exit(m.Run())
+}
+
+var check = harness.Check
+
+// plan is the extent of the measurements. Rates are per second.
+type plan struct {
+	rounds         int           // of each measurement; the report shows medians
+	ports          int           // ports of the receiver; each is an origin with its own limits
+	floor          time.Duration // duration of each floor
+	backlog        int           // events for the throughput
+	single         int           // events to one origin
+	paced          int           // events at 50 per second, for latencies
+	besideHung     int           // events to a healthy origin beside a hanging or flooding origin
+	besideNew      int           // events to a healthy origin beside new hanging origins
+	hangingOrigins int           // number of new hanging origins
+	stopDuration   time.Duration // how long a daemon is stopped
+	daemons        []int         // numbers of daemons on one database
+	kills          int           // on SQLite; a quarter of it on PostgreSQL
+	killed         int           // events per kill
+	ordered        int           // events whose order is verified
+	subjects       int           // subjects of the ordered events
+	restarts       int           // kills while ordered events are delivered
+	waiting        int           // events that wait for a hanging origin
+	idle           time.Duration // duration of the idle measurement
+	projects       int
+	creating       time.Duration // duration of each measurement of creations
+
+	users            int // of the open load
+	creations        int // rate
+	lists            int // rate
+	creationDuration time.Duration
+	listDuration     time.Duration
+	searchStep       time.Duration // duration of each rate of a search
+	maxRate          int           // at which a search ends
+	idleWait         time.Duration // longest wait for an idle machine before each rate
+}
+
+func newPlan() plan {
+	if *measure.Full {
+		return plan{
+			rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, besideHung: 160, besideNew: 800,
+			hangingOrigins: 1000, stopDuration: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 20, killed: 1000, ordered: 100_000,
+			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
+			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
+			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
+		}
+	}
+	return plan{
+		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, besideHung: 20, besideNew: 20,
+		hangingOrigins: 50, stopDuration: time.Second, daemons: []int{2}, kills: 1, killed: 200, ordered: 200,
+		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
+		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
+		searchStep: 100 * time.Millisecond, maxRate: 100,
+	}
+}
+
+// Every row of both reports is measured on each database.
+
+func TestDelivery(t *testing.T) {
+	p := newPlan()
+	measureRows(t, "../DELIVERY.md", deliveryReport, []row{
+		{"throughput", ports{accepts: p.ports}, throughput},
+		{"latency", ports{accepts: latencyPorts}, latency},
+		{"hung receiver", ports{accepts: 1, hangs: 1}, hungReceiver},
+		{"new origins of one user", ports{accepts: 1, hangs: p.hangingOrigins}, newOrigins(1)},
+		{"new origins of many users", ports{accepts: 1, hangs: p.hangingOrigins}, newOrigins(min(100, p.hangingOrigins))},
+		{"floods", ports{accepts: 1, floods: floodPorts}, flooded},
+		{"stopped daemon", ports{accepts: sharedPorts}, stoppedDaemon},
+		{"daemons", ports{accepts: p.ports}, severalDaemons},
+		{"kills", ports{accepts: p.ports}, kills},
+		{"order", ports{fails: p.ports}, order},
+		{"hostile receivers", ports{accepts: hostilePorts, hostile: hostilePorts}, hostileResponses},
+		{"waiting events", ports{accepts: latencyPorts, hangs: 1}, waitingEvents},
+		{"idle", ports{accepts: 1}, idle},
+		{"projects", nil, projects},
+		{"creations", ports{accepts: p.ports}, creationRate},
+		{"creation to receiver", ports{accepts: latencyPorts}, createdToReceived},
+		{"large creations", ports{accepts: latencyPorts}, largeCreations},
+	})
+}
+
+func TestLoad(t *testing.T) {
+	measureRows(t, "../LOAD.md", loadReport, []row{
+		{"creations", ports{accepts: newPlan().users}, creationLoad},
+		{"lists", nil, listLoad},
+	})
+}

@@ -1,0 +1,148 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
+)
+
+// The response modes of a port of the receiver.
+const (
+	accepts = "accepts" // accepts every event at once
+	fails   = "fails"   // rejects the first attempt of one event in ten with 500
+	hangs   = "hangs"   // never responds
+	hostile = "hostile" // sends a hostile response, a different one at each port
+	floods  = "floods"  // sends a huge response at once
+)
+
+// ports are the numbers of ports by response mode.
+type ports map[string]int
+
+// receiverConfig configures a receiver process.
+type receiverConfig struct {
+	Secrets []string // of the users whose events arrive at the ports, in turn
+	Ports   ports
+}
+
+// query asks a receiver process for its tally. The process responds when it has accepted a number of events, or after
+// MaxWait.
+type query struct {
+	Accepted int
+	MaxWait  time.Duration
+	Arrivals bool // include the arrival time of each event
+	Reset    bool // reset the receiver after the response
+}
+
+// receiver is the connection to a receiver in its own process.
+type receiver struct {
+	*harness.Child
+	t       testing.TB
+	urls    map[string][]string // by response mode
+	encoder *gob.Encoder
+	decoder *gob.Decoder
+}
+
+func startReceiver(t testing.TB, cfg receiverConfig) *receiver {
+	t.Helper()
+	child, err := harness.StartChild(context.Background(), receiverRole)
+	check(t, err)
+	t.Cleanup(func() { check(t, child.Close()) })
+	r := &receiver{Child: child, t: t, encoder: gob.NewEncoder(child.In), decoder: gob.NewDecoder(child.Out)}
+	check(t, errors.Join(r.encoder.Encode(cfg), r.decoder.Decode(&r.urls)))
+	return r
+}
+
+// ask sends a query to the receiver and returns its response.
+func (r *receiver) ask(q query) (t tally) {
+	r.t.Helper()
+	check(r.t, errors.Join(r.encoder.Encode(q), r.decoder.Decode(&t)))
+	return t
+}
+
+func (r *receiver) reset() { r.ask(query{Reset: true}) }
+
+// await waits until the receiver has accepted all events, but not longer than maxWait. The run fails if an event is lost,
+// out of order or wrongly signed.
+func (r *receiver) await(events int, maxWait time.Duration) tally {
+	r.t.Helper()
+	t := r.ask(query{Accepted: events, MaxWait: maxWait, Arrivals: true})
+	check(r.t, t.verify(events))
+	return t
+}
+
+// tally counts the events that a receiver process received.
+type tally struct {
+	Accepted   int       // events
+	Duplicates int       // repeated attempts of accepted events
+	Failed     int       // attempts rejected in the mode fails
+	Wrong      int       // attempts whose signature or body is wrong
+	Inversions int       // attempts out of order within their subject
+	First      time.Time // arrival of the first and the last new event
+	Last       time.Time
+	Arrivals   map[string]time.Time // of the last new event, by subject
+}
+
+// verify returns an error unless the receiver has received so many events, in order and correctly signed.
+func (t tally) verify(events int) error {
+	switch {
+	case t.Wrong > 0:
+		return fmt.Errorf("%d attempts have a wrong signature or body", t.Wrong)
+	case t.Inversions > 0:
+		return fmt.Errorf("%d attempts are out of order", t.Inversions)
+	case t.Accepted != events:
+		return fmt.Errorf("%d events of %d arrived", t.Accepted, events)
+	}
+	return nil
+}
+
+// rate returns the accepted events per second.
+func (t tally) rate() float64 { return float64(t.Accepted-1) / t.Last.Sub(t.First).Seconds() }
+
+// receiverRole is the argument of a child that is a receiver.
+const receiverRole = "receiver"
+
+// runReceiver runs this program as a receiver. It reads its configuration, writes its URLs, and answers queries until
+// its input ends.
+func runReceiver(in io.Reader, out io.Writer) error {
+	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
+	var cfg receiverConfig
+	if err := decoder.Decode(&cfg); err != nil {
+		return err
+	}
+	p := &process{}
+	p.reset()
+	urls := make(map[string][]string)
+	for mode, n := range cfg.Ports {
+		for i := range n {
+			secret, err := webhook.ParseSecret(cfg.Secrets[i%len(cfg.Secrets)])
+			if err != nil {
+				return err
+			}
+			server, err := faultserver.Start(faultserver.Config{Keep: -1, Script: faultserver.InOrder(p.fault(mode, i, secret))})
+			if err != nil {
+				return err
+			}
+			defer server.Close()
+			urls[mode] = append(urls[mode], server.URL()+"/")
+		}
+	}
+	err := encoder.Encode(urls)
+	for err == nil {
+		var q query
+		if err = decoder.Decode(&q); err == nil {
+			err = encoder.Encode(p.respond(q))
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

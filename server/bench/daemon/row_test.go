@@ -1,0 +1,150 @@
+package daemon_test
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+const (
+	sqlite     = "SQLite"
+	postgreSQL = "PostgreSQL"
+)
+
+// row measures one or more rows of a report with a new database, and with a receiver that has the given ports.
+type row struct {
+	name    string
+	ports   ports
+	measure func(s *setup) []figure
+}
+
+// measureRows measures rows on each database, and reports their figures. In a short run, they are measured in parallel.
+func measureRows(t *testing.T, file string, report func(table string, p plan) string, rows []row) {
+	t.Helper()
+	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
+	check(t, err)
+	all := []measured{{database: sqlite}, {database: postgreSQL}}
+	for i, m := range all {
+		figures := make([][]figure, len(rows)) // of each row
+		t.Run(m.database, func(t *testing.T) {
+			server := ""
+			if m.database == postgreSQL {
+				if server = os.Getenv("STUDIO_TEST_POSTGRES"); server == "" {
+					server = studiotest.NewCluster(t, "fsync=on").DSN
+				}
+			}
+			for j, row := range rows {
+				t.Run(row.name, func(t *testing.T) {
+					if !*measure.Full {
+						t.Parallel()
+					}
+					s := newSetup(t, server, program, row.ports)
+					figures[j] = row.measure(s)
+					for _, f := range figures[j] {
+						t.Logf("%s: %v", f.name, f)
+						if f.name == "" || f.measured == "" {
+							t.Errorf("the figure %+v is empty", f)
+						}
+					}
+				})
+			}
+		})
+		all[i].figures = slices.Concat(figures...)
+		missing := slices.ContainsFunc(figures, func(f []figure) bool { return len(f) == 0 })
+		if t.Failed() || missing && len(all[i].figures) > 0 {
+			t.Log("no report: not all rows were measured")
+			return
+		}
+	}
+	// Without PostgreSQL, the report is about SQLite.
+	all = slices.DeleteFunc(all, func(m measured) bool { return len(m.figures) == 0 })
+	measure.Report(t, file, report(table(all), newPlan()))
+}
+
+// setup is the environment of a row.
+type setup struct {
+	plan
+	t        *testing.T
+	database string // sqlite or postgreSQL
+	dsn      string
+	sql      *sql.DB
+	server   int // process id of the PostgreSQL server; 0 on SQLite and on other machines
+	program  []string
+	users    []*user // one, unless the row adds more
+	receiver *receiver
+	daemons  []*harness.Daemon // all that were started
+	d        *harness.Daemon   // the one that was started last
+	client   *measure.Client   // of d
+}
+
+// callers is the number of concurrent transactions of [setup.floorRate], and of concurrent creations.
+const callers = 16
+
+// newSetup creates a database with one user, whose secret the receiver verifies. server is the DSN of the PostgreSQL
+// server, or "" for SQLite. Durability is that of the service.
+func newSetup(t *testing.T, server, program string, p ports) *setup {
+	t.Helper()
+	s := &setup{t: t, plan: newPlan(), database: sqlite, program: []string{program}}
+	if server == "" {
+		s.dsn = studiotest.NewSQLite(t)
+		s.sql = studiotest.OpenSQL(t, s.dsn)
+	} else {
+		s.database = postgreSQL
+		named, err := url.Parse(studiotest.NewSchema(t, server))
+		check(t, err)
+		query := named.Query()
+		query.Del("pool_max_conns") // studiod uses its default
+		named.RawQuery = query.Encode()
+		s.dsn = named.String()
+		s.sql = studiotest.OpenSQL(t, s.dsn)
+		s.sql.SetMaxOpenConns(callers)
+		s.sql.SetMaxIdleConns(callers)
+		s.server, err = harness.Postmaster(t.Context(), s.sql)
+		check(t, err)
+	}
+	s.users = s.addUsers("ada", 1)
+	s.receiver = startReceiver(t, receiverConfig{Secrets: []string{s.users[0].secret.Reveal()}, Ports: p})
+	return s
+}
+
+// maxConnections bounds the connections to a daemon, and so the concurrent requests. Latencies include the wait for a
+// connection.
+const maxConnections = 512
+
+// start starts a daemon with additional flags. Renderings take no time by default.
+func (s *setup) start(flags ...string) {
+	s.t.Helper()
+	s.d = harness.RunDaemon(s.t, harness.Serve(s.t.Context(), s.program, s.dsn, append([]string{"--renderer=simulate:0s"}, flags...)...))
+	s.daemons = append(s.daemons, s.d)
+	s.client = measure.NewClient(s.d.URL, maxConnections)
+	s.t.Cleanup(s.client.Close)
+}
+
+func (s *setup) stop() {
+	s.t.Helper()
+	check(s.t, s.d.Stop())
+}
+
+// running returns the running daemons.
+func (s *setup) running() []*harness.Daemon {
+	return slices.DeleteFunc(slices.Clone(s.daemons), func(d *harness.Daemon) bool { return !d.Running() })
+}
+
+// floorRate measures the baseline of the database: how many transactions per second it commits for [callers] concurrent
+// callers, each with one written row.
+func (s *setup) floorRate() float64 {
+	s.t.Helper()
+	s.exec(`CREATE TABLE floor (n BIGINT)`)
+	defer s.exec(`DROP TABLE floor`)
+	return measure.PerSecond(s.t, callers, s.floor, func() error {
+		_, err := s.sql.ExecContext(s.t.Context(), `INSERT INTO floor VALUES ($1)`, 1)
+		return err
+	})
+}

@@ -1,0 +1,144 @@
+package daemon_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+)
+
+const (
+	posters = 64 // concurrent requests of the baseline
+	maxWait = 10 * time.Minute
+	// maxMemory is the target for the memory of all processes after the delivery of a backlog, in bytes.
+	maxMemory = 446 << 20
+)
+
+// targets are the targets that depend on the database.
+type targets struct {
+	throughput int           // deliveries per second
+	cpu        time.Duration // CPU time of all processes per delivery
+	p99        time.Duration // from commit to arrival
+	idle       float64       // percent of one CPU
+}
+
+func (s *setup) targets() targets {
+	if s.database == postgreSQL {
+		return targets{2500, 800 * time.Microsecond, 10 * time.Millisecond, 3}
+	}
+	return targets{4000, 400 * time.Microsecond, 5 * time.Millisecond, 1}
+}
+
+// throughput measures how fast a backlog is delivered to receivers that respond at once, and the two baselines.
+func throughput(s *setup) []figure {
+	var singles, transactions, requests []float64
+	var all []drained
+	urls := s.receiver.urls[accepts]
+	for range s.rounds {
+		transactions, requests = append(transactions, s.floorRate()), append(requests, s.postRate())
+		all = append(all, s.drain(s.backlog, urls))
+		singles = append(singles, s.drain(s.single, urls[:1]).rate)
+	}
+	d, target, transaction, request := medianOf(all), s.targets(), measure.Median(transactions), measure.Median(requests)
+	return []figure{
+		{"floor: durable transactions of one row, 16 callers", "", perSecond(transaction), true},
+		{"floor: requests to the receiver, 64 connections", "", perSecond(request), true},
+		{
+			fmt.Sprintf("deliveries to %d origins that respond at once", s.ports), fmt.Sprintf("≥ %s/s", thousands(target.throughput)),
+			fmt.Sprintf("%.0f/s (%.2f × transactions, %.2f × requests)", d.rate, d.rate/transaction, d.rate/request),
+			d.rate >= float64(target.throughput),
+		},
+		{"CPU time per delivery", fmt.Sprintf("≤ %s in all processes", milliseconds(target.cpu)), d.String(), d.daemons+d.database <= target.cpu},
+		{"memory of all processes after the deliveries", "≤ " + mebibytes(maxMemory), mebibytes(d.memory), d.memory <= maxMemory},
+		{"deliveries to one origin, which is limited to 50/s", "", perSecond(measure.Median(singles)), true},
+	}
+}
+
+// drained is the cost of delivering a backlog.
+type drained struct {
+	rate              float64       // deliveries per second
+	daemons, database time.Duration // CPU time per delivery
+	memory            int64         // of all processes, at the end
+}
+
+func (d drained) String() string {
+	if d.database == 0 {
+		return fmt.Sprintf("%.2f ms", d.daemons.Seconds()*1000)
+	}
+	return fmt.Sprintf("%.2f ms (studiod %.2f, database %.2f)", (d.daemons+d.database).Seconds()*1000, d.daemons.Seconds()*1000, d.database.Seconds()*1000)
+}
+
+// limit returns the deliveries per second at which the database would use all CPUs of this machine.
+func (d drained) limit() float64 {
+	return float64(runtime.NumCPU()) * float64(time.Second) / float64(max(d.database, 1))
+}
+
+// medianOf returns the round with the median rate.
+func medianOf(all []drained) drained {
+	slices.SortFunc(all, func(a, b drained) int { return int(a.rate - b.rate) })
+	return all[(len(all)-1)/2]
+}
+
+// drain inserts events, starts a daemon, and measures until all events have arrived.
+func (s *setup) drain(events int, urls []string) drained {
+	s.t.Helper()
+	s.receiver.reset()
+	s.seed(s.users[0], urls, events, 1)
+	s.start()
+	defer s.stop()
+	return s.measureDrain(events)
+}
+
+// measureDrain waits until all events are delivered. It measures from the first arrival on, so that the start of the
+// daemons does not count.
+func (s *setup) measureDrain(events int) drained {
+	s.t.Helper()
+	use := func() (daemons, database time.Duration) {
+		for _, d := range s.running() {
+			daemons += d.CPU()
+		}
+		return daemons, harness.TreeCPU(s.server)
+	}
+	first := s.receiver.ask(query{Accepted: 1, MaxWait: maxWait})
+	daemonsBefore, databaseBefore := use()
+	t := s.receiver.await(events, maxWait)
+	daemons, database := use()
+	counted := time.Duration(max(events-first.Accepted, 1))
+	d := drained{t.rate(), (daemons - daemonsBefore) / counted, (database - databaseBefore) / counted, harness.TreeMemory(s.server)}
+	for _, daemon := range s.running() {
+		d.memory += harness.TreeMemory(daemon.PID())
+	}
+	s.awaitDelivered()
+	s.receiver.await(events, 0)
+	return d
+}
+
+// postRate measures the baseline of the receiver: requests per second without the service.
+func (s *setup) postRate() float64 {
+	s.t.Helper()
+	client := measure.NewClient(s.receiver.urls[accepts][0], posters)
+	defer client.Close()
+	return measure.PerSecond(s.t, posters, s.floor, func() error {
+		_, err := client.SendOK(signedEvent("floor", "floor", "succeeded", 1, s.users[0].secret))
+		return err
+	})
+}
+
+// signedEvent returns a request with an event of a lip-sync.
+func signedEvent(id, subject, status string, sequence int, secret webhook.Secret) []byte {
+	body := `{"event_type":"lipsync_inference_event","data":{"inference_id":"` + subject + `","status":"` + status + `"}}`
+	header := http.Header{webhook.HeaderSequence: {strconv.Itoa(sequence)}}
+	if err := webhook.Sign(header, id, time.Now(), []byte(body), secret); err != nil {
+		panic(err) // the id is invalid
+	}
+	var lines strings.Builder
+	_ = header.Write(&lines)
+	return measure.Request(http.MethodPost, "/", lines.String(), body)
+}

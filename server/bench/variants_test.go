@@ -1,0 +1,156 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+)
+
+// variant is one way to serve the contract.
+type variant struct {
+	name        string
+	description string
+	peer        string // module whose version the report shows
+	build       func() (http.Handler, error)
+	// checks reports whether the variant authenticates and validates requests.
+	checks bool
+}
+
+const (
+	bareName   = "bare"
+	plainName  = "bare, own struct"
+	strictName = "strict"
+	serverName = "server.New"
+	nethttp    = "nethttp-middleware"
+	ogenName   = "ogen"
+	pb33fName  = "libopenapi-validator"
+	kinName    = `kin-openapi "3.0.3"`
+)
+
+func variants() []variant {
+	return []variant{
+		{
+			name: bareName, build: buildBare,
+			description: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
+		},
+		{
+			name: plainName, build: buildPlain,
+			description: "the same with its own struct, which drops unknown members; no checks",
+		},
+		{
+			name: strictName, build: buildStrict, peer: "github.com/oapi-codegen/runtime",
+			description: "the generated strict server alone; no checks",
+		},
+		{
+			name: serverName, build: buildServer, checks: true,
+			description: "server.New with an Authenticator; no logger",
+		},
+		{
+			name: ogenName, build: buildOgen, checks: true, peer: "github.com/ogen-go/ogen",
+			description: "a server generated from a derived document, with a SecurityHandler, without OpenTelemetry",
+		},
+		{
+			name: kinName, build: buildKin, checks: true, peer: "github.com/getkin/kin-openapi",
+			description: "openapi3filter, with the document marked as 3.0.3, in front of the strict server",
+		},
+		{
+			name: pb33fName, build: buildLibopenapi, checks: true, peer: "github.com/pb33f/libopenapi-validator",
+			description: "synchronous, with format assertions and a separate authentication middleware, in front of the strict server",
+		},
+		{
+			name: nethttp, build: buildNethttp, checks: true, peer: "github.com/oapi-codegen/nethttp-middleware",
+			description: "with an AuthenticationFunc, in front of the strict server",
+		},
+	}
+}
+
+// authenticate returns the user of a token. Every variant with checks calls it.
+func authenticate(token string) (userID string, err error) {
+	if userID, ok := users[token]; ok {
+		return userID, nil
+	}
+	return "", errUnknownToken
+}
+
+var (
+	users           = map[string]string{goodToken: "ada", "other-token": "grace"} //nolint:gochecknoglobals // never written
+	errUnknownToken = errors.New("unknown token")
+)
+
+// authenticateRequest is authenticate for libraries that pass a request.
+func authenticateRequest(r *http.Request) error {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return errUnknownToken
+	}
+	_, err := authenticate(token)
+	return err
+}
+
+func buildBare() (http.Handler, error) { return decodeWith[gen.CreateLipsyncRequest](), nil }
+
+func buildPlain() (http.Handler, error) { return decodeWith[plainRequest](), nil }
+
+type plainRequest struct {
+	Title       *string `json:"title"`
+	VideoURL    *string `json:"video_url"`
+	AudioURL    *string `json:"audio_url"`
+	WebhookData *struct {
+		WebhookURL *string `json:"webhook_url"`
+	} `json:"webhook_data"`
+	Webhook *struct {
+		Enabled *bool `json:"enabled"`
+	} `json:"webhook"`
+}
+
+func titleOf(request any) *string {
+	switch request := request.(type) {
+	case *gen.CreateLipsyncRequest:
+		return request.Title.Value
+	case *plainRequest:
+		return request.Title
+	}
+	return nil
+}
+
+func decodeWith[T any]() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+createLipsync, func(w http.ResponseWriter, r *http.Request) {
+		request := new(T)
+		if err := json.NewDecoder(r.Body).Decode(request); err != nil {
+			http.Error(w, "bad request", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(lipsync(titleOf(request))) // the client may have disconnected
+	})
+	return mux
+}
+
+// service implements the measured operation.
+type service struct{ server.Unimplemented }
+
+// CreateLipsync returns a fixed lip-sync with the title of the request.
+func (service) CreateLipsync(
+	_ context.Context, request gen.CreateLipsyncRequestObject,
+) (gen.CreateLipsyncResponseObject, error) {
+	return gen.CreateLipsync200JSONResponse(lipsync(request.Body.Title.Value)), nil
+}
+
+func buildStrict() (http.Handler, error) { return strict(), nil }
+
+func strict() http.Handler { return gen.Handler(gen.NewStrictHandler(service{}, nil)) }
+
+func buildServer() (http.Handler, error) {
+	return server.New(service{}, server.Config{
+		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
+			userID, err := authenticate(token)
+			return server.Principal{UserID: userID}, err
+		}),
+	})
+}
