@@ -5,18 +5,15 @@ package gen
 import (
 	"bytes"
 	"context"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/encode"
 	"github.com/oapi-codegen/runtime"
 )
 
@@ -1255,11 +1252,7 @@ func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 }
 
 // MarshalJSON encodes the known and unknown members, sorted by name.
-func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) {
-	var to encoder
-	to.encodeCreateAvatarRequest(&a)
-	return to.text, to.err
-}
+func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) { return encode.JSON(&a) }
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
@@ -1343,11 +1336,7 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 }
 
 // MarshalJSON encodes the known and unknown members, sorted by name.
-func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) {
-	var to encoder
-	to.encodeCreateLipsyncRequest(&a)
-	return to.text, to.err
-}
+func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) { return encode.JSON(&a) }
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
@@ -1403,11 +1392,7 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 }
 
 // MarshalJSON encodes the known and unknown members, sorted by name.
-func (a CreateVideoRequest) MarshalJSON() ([]byte, error) {
-	var to encoder
-	to.encodeCreateVideoRequest(&a)
-	return to.text, to.err
-}
+func (a CreateVideoRequest) MarshalJSON() ([]byte, error) { return encode.JSON(&a) }
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *WebhookData) UnmarshalJSON(b []byte) error {
@@ -1442,11 +1427,7 @@ func (a *WebhookData) UnmarshalJSON(b []byte) error {
 }
 
 // MarshalJSON encodes the known and unknown members, sorted by name.
-func (a WebhookData) MarshalJSON() ([]byte, error) {
-	var to encoder
-	to.encodeWebhookData(&a)
-	return to.text, to.err
-}
+func (a WebhookData) MarshalJSON() ([]byte, error) { return encode.JSON(&a) }
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
@@ -1481,11 +1462,7 @@ func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
 }
 
 // MarshalJSON encodes the known and unknown members, sorted by name.
-func (a WebhookSwitch) MarshalJSON() ([]byte, error) {
-	var to encoder
-	to.encodeWebhookSwitch(&a)
-	return to.text, to.err
-}
+func (a WebhookSwitch) MarshalJSON() ([]byte, error) { return encode.JSON(&a) }
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -2323,14 +2300,7 @@ type ListProjects200JSONResponse ProjectList
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*ProjectList)(&response), nil)
 }
 
 // ListProjects400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2341,14 +2311,7 @@ type ListProjects400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2359,17 +2322,7 @@ type ListProjects401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListProjects403ApplicationProblemPlusJSONResponse is a response with status 403.
@@ -2380,14 +2333,7 @@ type ListProjects403ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects403ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 403)
+	return encode.Send(w, 403, "application/problem+json", (*Problem)(&response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2398,17 +2344,7 @@ type ListProjects429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListProjects500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2419,14 +2355,7 @@ type ListProjects500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2437,14 +2366,7 @@ type ListProjects501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2455,17 +2377,7 @@ type ListProjects503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListProjects503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // LoginRequestObject is a decoded request.
@@ -2484,14 +2396,7 @@ type Login200JSONResponse TokenPair
 
 // VisitLoginResponse writes the response.
 func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*TokenPair)(&response), nil)
 }
 
 // Login400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2502,14 +2407,7 @@ type Login400ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2520,17 +2418,7 @@ type Login401ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // Login413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2541,14 +2429,7 @@ type Login413ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2559,14 +2440,7 @@ type Login415ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2577,17 +2451,7 @@ type Login429ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // Login500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2598,14 +2462,7 @@ type Login500ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2616,14 +2473,7 @@ type Login501ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2634,17 +2484,7 @@ type Login503ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeLogin503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // RefreshTokensRequestObject is a decoded request.
@@ -2663,14 +2503,7 @@ type RefreshTokens200JSONResponse TokenPair
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*TokenPair)(&response), nil)
 }
 
 // RefreshTokens400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2681,14 +2514,7 @@ type RefreshTokens400ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2699,17 +2525,7 @@ type RefreshTokens401ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // RefreshTokens413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2720,14 +2536,7 @@ type RefreshTokens413ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2738,14 +2547,7 @@ type RefreshTokens415ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2756,14 +2558,7 @@ type RefreshTokens500ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2774,14 +2569,7 @@ type RefreshTokens501ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2792,17 +2580,7 @@ type RefreshTokens503ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRefreshTokens503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetAvatarRequestObject is a decoded request.
@@ -2821,14 +2599,7 @@ type GetAvatar200JSONResponse Avatar
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Avatar)(&response), nil)
 }
 
 // GetAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2839,14 +2610,7 @@ type GetAvatar400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2857,17 +2621,7 @@ type GetAvatar401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2878,14 +2632,7 @@ type GetAvatar404ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2896,17 +2643,7 @@ type GetAvatar429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2917,14 +2654,7 @@ type GetAvatar500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2935,14 +2665,7 @@ type GetAvatar501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2953,17 +2676,7 @@ type GetAvatar503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetAvatar503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateAvatarRequestObject is a decoded request.
@@ -2984,14 +2697,7 @@ type CreateAvatar200JSONResponse Avatar
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Avatar)(&response), nil)
 }
 
 // CreateAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3002,14 +2708,7 @@ type CreateAvatar400ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3020,17 +2719,7 @@ type CreateAvatar401ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateAvatar409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3041,14 +2730,7 @@ type CreateAvatar409ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar409ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 409)
+	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3059,14 +2741,7 @@ type CreateAvatar413ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3077,14 +2752,7 @@ type CreateAvatar415ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -3095,14 +2763,7 @@ type CreateAvatar422ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar422ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 422)
+	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3113,17 +2774,7 @@ type CreateAvatar429ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3134,14 +2785,7 @@ type CreateAvatar500ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3152,14 +2796,7 @@ type CreateAvatar501ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3170,17 +2807,7 @@ type CreateAvatar503ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateAvatar503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateVideoRequestObject is a decoded request.
@@ -3201,14 +2828,7 @@ type CreateVideo200JSONResponse Video
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Video)(&response), nil)
 }
 
 // CreateVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3219,14 +2839,7 @@ type CreateVideo400ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3237,17 +2850,7 @@ type CreateVideo401ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3258,14 +2861,7 @@ type CreateVideo404ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3276,14 +2872,7 @@ type CreateVideo409ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo409ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 409)
+	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.NotPublishedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3294,14 +2883,7 @@ type CreateVideo413ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3312,14 +2894,7 @@ type CreateVideo415ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -3330,14 +2905,7 @@ type CreateVideo422ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo422ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 422)
+	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.VideoRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3348,17 +2916,7 @@ type CreateVideo429ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3369,14 +2927,7 @@ type CreateVideo500ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3387,14 +2938,7 @@ type CreateVideo501ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3405,17 +2949,7 @@ type CreateVideo503ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateVideo503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteAvatarRequestObject is a decoded request.
@@ -3447,14 +2981,7 @@ type DeleteAvatar400ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3465,17 +2992,7 @@ type DeleteAvatar401ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3486,14 +3003,7 @@ type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3504,14 +3014,7 @@ type DeleteAvatar413ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3522,14 +3025,7 @@ type DeleteAvatar415ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3540,17 +3036,7 @@ type DeleteAvatar429ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3561,14 +3047,7 @@ type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3579,14 +3058,7 @@ type DeleteAvatar501ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3597,17 +3069,7 @@ type DeleteAvatar503ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteAvatar503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteVideoRequestObject is a decoded request.
@@ -3639,14 +3101,7 @@ type DeleteVideo400ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3657,17 +3112,7 @@ type DeleteVideo401ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3678,14 +3123,7 @@ type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3696,14 +3134,7 @@ type DeleteVideo413ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3714,14 +3145,7 @@ type DeleteVideo415ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3732,17 +3156,7 @@ type DeleteVideo429ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3753,14 +3167,7 @@ type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3771,14 +3178,7 @@ type DeleteVideo501ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3789,17 +3189,7 @@ type DeleteVideo503ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteVideo503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetVideoRequestObject is a decoded request.
@@ -3818,14 +3208,7 @@ type GetVideo200JSONResponse Video
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Video)(&response), nil)
 }
 
 // GetVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3836,14 +3219,7 @@ type GetVideo400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3854,17 +3230,7 @@ type GetVideo401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3875,14 +3241,7 @@ type GetVideo404ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3893,17 +3252,7 @@ type GetVideo429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3914,14 +3263,7 @@ type GetVideo500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3932,14 +3274,7 @@ type GetVideo501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3950,17 +3285,7 @@ type GetVideo503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetVideo503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListAvatarsRequestObject is a decoded request.
@@ -3979,14 +3304,7 @@ type ListAvatars200JSONResponse AvatarList
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*AvatarList)(&response), nil)
 }
 
 // ListAvatars400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3997,14 +3315,7 @@ type ListAvatars400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListAvatars401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4015,17 +3326,7 @@ type ListAvatars401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListAvatars429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4036,17 +3337,7 @@ type ListAvatars429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListAvatars500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4057,14 +3348,7 @@ type ListAvatars500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListAvatars501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4075,14 +3359,7 @@ type ListAvatars501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListAvatars503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4093,17 +3370,7 @@ type ListAvatars503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListAvatars503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListVideosRequestObject is a decoded request.
@@ -4122,14 +3389,7 @@ type ListVideos200JSONResponse VideoList
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*VideoList)(&response), nil)
 }
 
 // ListVideos400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4140,14 +3400,7 @@ type ListVideos400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListVideos401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4158,17 +3411,7 @@ type ListVideos401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListVideos429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4179,17 +3422,7 @@ type ListVideos429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListVideos500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4200,14 +3433,7 @@ type ListVideos500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListVideos501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4218,14 +3444,7 @@ type ListVideos501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListVideos503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4236,17 +3455,7 @@ type ListVideos503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListVideos503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // SubmitConsentRequestObject is a decoded request.
@@ -4265,14 +3474,7 @@ type SubmitConsent200JSONResponse Avatar
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Avatar)(&response), nil)
 }
 
 // SubmitConsent400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4283,14 +3485,7 @@ type SubmitConsent400ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4301,17 +3496,7 @@ type SubmitConsent401ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // SubmitConsent404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -4322,14 +3507,7 @@ type SubmitConsent404ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -4340,14 +3518,7 @@ type SubmitConsent409ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent409ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 409)
+	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.FinalApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4358,14 +3529,7 @@ type SubmitConsent413ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4376,14 +3540,7 @@ type SubmitConsent415ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4394,17 +3551,7 @@ type SubmitConsent429ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // SubmitConsent500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4415,14 +3562,7 @@ type SubmitConsent500ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4433,14 +3573,7 @@ type SubmitConsent501ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4451,17 +3584,7 @@ type SubmitConsent503ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeSubmitConsent503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateLipsyncRequestObject is a decoded request.
@@ -4482,14 +3605,7 @@ type CreateLipsync200JSONResponse Lipsync
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Lipsync)(&response), nil)
 }
 
 // CreateLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4500,14 +3616,7 @@ type CreateLipsync400ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4518,17 +3627,7 @@ type CreateLipsync401ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -4539,14 +3638,7 @@ type CreateLipsync409ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync409ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 409)
+	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4557,14 +3649,7 @@ type CreateLipsync413ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4575,14 +3660,7 @@ type CreateLipsync415ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -4593,14 +3671,7 @@ type CreateLipsync422ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync422ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 422)
+	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4611,17 +3682,7 @@ type CreateLipsync429ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // CreateLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4632,14 +3693,7 @@ type CreateLipsync500ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4650,14 +3704,7 @@ type CreateLipsync501ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4668,17 +3715,7 @@ type CreateLipsync503ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeCreateLipsync503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteLipsyncRequestObject is a decoded request.
@@ -4710,14 +3747,7 @@ type DeleteLipsync400ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4728,17 +3758,7 @@ type DeleteLipsync401ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -4749,14 +3769,7 @@ type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4767,14 +3780,7 @@ type DeleteLipsync413ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4785,14 +3791,7 @@ type DeleteLipsync415ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4803,17 +3802,7 @@ type DeleteLipsync429ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // DeleteLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4824,14 +3813,7 @@ type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4842,14 +3824,7 @@ type DeleteLipsync501ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4860,17 +3835,7 @@ type DeleteLipsync503ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeDeleteLipsync503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetLipsyncRequestObject is a decoded request.
@@ -4889,14 +3854,7 @@ type GetLipsync200JSONResponse Lipsync
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*Lipsync)(&response), nil)
 }
 
 // GetLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4907,14 +3865,7 @@ type GetLipsync400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4925,17 +3876,7 @@ type GetLipsync401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -4946,14 +3887,7 @@ type GetLipsync404ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync404ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 404)
+	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4964,17 +3898,7 @@ type GetLipsync429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4985,14 +3909,7 @@ type GetLipsync500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -5003,14 +3920,7 @@ type GetLipsync501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -5021,17 +3931,7 @@ type GetLipsync503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetLipsync503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListLipsyncsRequestObject is a decoded request.
@@ -5050,14 +3950,7 @@ type ListLipsyncs200JSONResponse LipsyncList
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*LipsyncList)(&response), nil)
 }
 
 // ListLipsyncs400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -5068,14 +3961,7 @@ type ListLipsyncs400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListLipsyncs401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -5086,17 +3972,7 @@ type ListLipsyncs401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListLipsyncs429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -5107,17 +3983,7 @@ type ListLipsyncs429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // ListLipsyncs500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -5128,14 +3994,7 @@ type ListLipsyncs500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListLipsyncs501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -5146,14 +4005,7 @@ type ListLipsyncs501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListLipsyncs503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -5164,17 +4016,7 @@ type ListLipsyncs503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeListLipsyncs503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // UploadMediaRequestObject is a decoded request.
@@ -5195,14 +4037,7 @@ type UploadMedia201JSONResponse Media
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia201JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 201)
+	return encode.Send(w, 201, "application/json", (*Media)(&response), nil)
 }
 
 // UploadMedia400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -5213,14 +4048,7 @@ type UploadMedia400ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -5231,17 +4059,7 @@ type UploadMedia401ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // UploadMedia413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -5252,14 +4070,7 @@ type UploadMedia413ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.MediaTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -5270,14 +4081,7 @@ type UploadMedia415ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -5288,17 +4092,7 @@ type UploadMedia429ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // UploadMedia500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -5309,14 +4103,7 @@ type UploadMedia500ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -5327,14 +4114,7 @@ type UploadMedia501ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -5345,17 +4125,7 @@ type UploadMedia503ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeUploadMedia503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // RotateWebhookSecretRequestObject is a decoded request.
@@ -5373,14 +4143,7 @@ type RotateWebhookSecret200JSONResponse WebhookSecretList
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*WebhookSecretList)(&response), nil)
 }
 
 // RotateWebhookSecret400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -5391,14 +4154,7 @@ type RotateWebhookSecret400ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -5409,17 +4165,7 @@ type RotateWebhookSecret401ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // RotateWebhookSecret429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -5430,17 +4176,7 @@ type RotateWebhookSecret429ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // RotateWebhookSecret500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -5451,14 +4187,7 @@ type RotateWebhookSecret500ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -5469,14 +4198,7 @@ type RotateWebhookSecret501ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -5487,17 +4209,7 @@ type RotateWebhookSecret503ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeRotateWebhookSecret503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetWebhookSecretsRequestObject is a decoded request.
@@ -5515,14 +4227,7 @@ type GetWebhookSecrets200JSONResponse WebhookSecretList
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*WebhookSecretList)(&response), nil)
 }
 
 // GetWebhookSecrets400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -5533,14 +4238,7 @@ type GetWebhookSecrets400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetWebhookSecrets401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -5551,17 +4249,7 @@ type GetWebhookSecrets401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetWebhookSecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -5572,17 +4260,7 @@ type GetWebhookSecrets429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // GetWebhookSecrets500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -5593,14 +4271,7 @@ type GetWebhookSecrets500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetWebhookSecrets501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -5611,14 +4282,7 @@ type GetWebhookSecrets501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetWebhookSecrets503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -5629,17 +4293,7 @@ type GetWebhookSecrets503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeGetWebhookSecrets503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // TestWebhookRequestObject is a decoded request.
@@ -5658,14 +4312,7 @@ type TestWebhook200JSONResponse WebhookAttempt
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook200JSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	return to.send(w, 200)
+	return encode.Send(w, 200, "application/json", (*WebhookAttempt)(&response), nil)
 }
 
 // TestWebhook400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -5676,14 +4323,7 @@ type TestWebhook400ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook400ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 400)
+	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -5694,17 +4334,7 @@ type TestWebhook401ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook401ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 401)
+	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // TestWebhook413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -5715,14 +4345,7 @@ type TestWebhook413ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook413ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 413)
+	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -5733,14 +4356,7 @@ type TestWebhook415ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook415ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 415)
+	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -5751,14 +4367,7 @@ type TestWebhook422ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook422ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 422)
+	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.WebhookRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -5769,17 +4378,7 @@ type TestWebhook429ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook429ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 429)
+	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // TestWebhook500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -5790,14 +4389,7 @@ type TestWebhook500ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook500ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 500)
+	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -5808,14 +4400,7 @@ type TestWebhook501ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook501ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 501)
+	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -5826,17 +4411,7 @@ type TestWebhook503ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	to := newEncoder()
-	defer to.release()
-	to.encodeTestWebhook503ApplicationProblemPlusJSONResponse(&response)
-	if to.err != nil {
-		return to.err
-	}
-	if err := response.Headers.write(w.Header()); err != nil {
-		return err
-	}
-	w.Header()["Content-Type"] = []string{"application/problem+json"}
-	return to.send(w, 503)
+	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
 }
 
 // StrictServerInterface has a method for each operation of the document.
@@ -5985,120 +4560,6 @@ func decodeJSON(from io.Reader, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// ownPackage is the path of this package, whose types never encode a slice or map as null.
-var ownPackage = reflect.TypeFor[strictHandler]().PkgPath()
-
-// withArrays returns response with each required slice or map that is nil replaced by an empty one, because
-// encoding/json would write null. It changes a copy.
-func withArrays(response any) any {
-	if filled := fillArrays(reflect.ValueOf(response)); filled.IsValid() {
-		return filled.Interface()
-	}
-	return response
-}
-
-// fillArrays returns a changed copy of v, or the zero Value if nothing needs to change.
-func fillArrays(v reflect.Value) (filled reflect.Value) {
-	if !v.IsValid() || !holdsArrays(v.Type()) {
-		return filled
-	}
-	t := v.Type()
-	switch t.Kind() {
-	case reflect.Pointer:
-		if elem := fillArrays(v.Elem()); elem.IsValid() {
-			filled = reflect.New(t.Elem())
-			filled.Elem().Set(elem)
-		}
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if !isBody(t.Field(i)) || isOmitted(t.Field(i)) && v.Field(i).IsZero() {
-				continue
-			}
-			if field := fillArrays(v.Field(i)); field.IsValid() {
-				if !filled.IsValid() {
-					filled = reflect.New(t).Elem()
-					filled.Set(v)
-				}
-				filled.Field(i).Set(field)
-			}
-		}
-	case reflect.Slice:
-		if v.IsNil() {
-			return reflect.MakeSlice(t, 0, 0)
-		}
-		if !holdsArrays(t.Elem()) {
-			return filled
-		}
-		for i := range v.Len() {
-			if elem := fillArrays(v.Index(i)); elem.IsValid() {
-				if !filled.IsValid() {
-					filled = reflect.AppendSlice(reflect.MakeSlice(t, 0, v.Len()), v)
-				}
-				filled.Index(i).Set(elem)
-			}
-		}
-	case reflect.Map:
-		if v.IsNil() {
-			return reflect.MakeMap(t)
-		}
-		filled = reflect.MakeMapWithSize(t, v.Len())
-		for all := v.MapRange(); all.Next(); {
-			if elem := fillArrays(all.Value()); elem.IsValid() {
-				filled.SetMapIndex(all.Key(), elem)
-			} else {
-				filled.SetMapIndex(all.Key(), all.Value())
-			}
-		}
-	}
-	return filled
-}
-
-// arrayHolders caches the results of holdsArrays.
-var arrayHolders sync.Map // reflect.Type to bool
-
-// holdsArrays reports whether a value of type t can contain a nil slice or map that would be written.
-func holdsArrays(t reflect.Type, within ...reflect.Type) bool {
-	if known, ok := arrayHolders.Load(t); ok {
-		return known.(bool)
-	}
-	if slices.Contains(within, t) {
-		return false
-	}
-	holds := false
-	switch within := append(within, t); t.Kind() {
-	case reflect.Slice, reflect.Map:
-		holds = !t.Implements(reflect.TypeFor[json.Marshaler]()) && !t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
-	case reflect.Pointer:
-		holds = holdsArrays(t.Elem(), within...)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			field := t.Field(i).Type
-			if isOmitted(t.Field(i)) {
-				for field.Kind() == reflect.Pointer || field.Kind() == reflect.Slice || field.Kind() == reflect.Map {
-					field = field.Elem()
-				}
-			}
-			holds = holds || isBody(t.Field(i)) && holdsArrays(field, within...)
-		}
-	}
-	if len(within) == 0 { // the result may be incomplete inside a recursive type
-		arrayHolders.Store(t, holds)
-	}
-	return holds
-}
-
-// isBody reports whether a field is the body of a response or a member of the body.
-func isBody(field reflect.StructField) bool {
-	_, tagged := field.Tag.Lookup("json")
-	return field.IsExported() && (tagged || field.Anonymous || field.Name == "Body")
-}
-
-// isOmitted reports whether encoding/json omits a field that is nil.
-func isOmitted(field reflect.StructField) bool {
-	tag := field.Tag.Get("json")
-	return tag == "-" || strings.Contains(tag, ",omit")
-}
-
 // serveStrict performs an operation and writes its response. It writes nothing if the implementation returns
 // neither a response nor an error.
 func serveStrict[Request, Response any](
@@ -6120,9 +4581,6 @@ func serveStrict[Request, Response any](
 		response, err = handler(r.Context(), w, r, request)
 	}
 	if err == nil && response != nil {
-		if reflect.TypeOf(response).PkgPath() != ownPackage {
-			response = withArrays(response)
-		}
 		if typed, ok := response.(Response); ok {
 			err = write(typed, w)
 		} else {

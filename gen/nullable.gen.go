@@ -2,7 +2,11 @@
 
 package gen
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/avatarstudio/avatarstudio/api/encode"
+)
 
 // Nullable is a member of a request that may be absent, null or a value. [Value] returns a member with a
 // value and [Null] returns one that is null. The zero value is an absent member, or null if the document
@@ -32,8 +36,11 @@ func (n Nullable[T]) Get() (value T, ok bool) {
 // IsZero reports whether the member is absent.
 func (n Nullable[T]) IsZero() bool { return n.Value == nil && !n.Null }
 
+// JSONValue implements [encode.Wrapper].
+func (n Nullable[T]) JSONValue() any { return n.Value }
+
 // MarshalJSON encodes the value or null.
-func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value) }
+func (n Nullable[T]) MarshalJSON() ([]byte, error) { return encode.JSON(n.Value) }
 
 // UnmarshalJSON decodes a value or null.
 func (n *Nullable[T]) UnmarshalJSON(text []byte) error {

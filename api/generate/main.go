@@ -71,10 +71,6 @@ func generate(path string, warnings io.Writer) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoders, err := f.encoders()
-	if err != nil {
-		return nil, err
-	}
 	for _, file := range []struct {
 		path, source string
 		data         any
@@ -83,7 +79,6 @@ func generate(path string, warnings io.Writer) (files, error) {
 		{"server/unimplemented.gen.go", unimplementedSource, all},
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
 		{"gen/constructors.gen.go", constructorsSource, schemas},
-		{"gen/encoders.gen.go", encodersSource, encoders},
 		{"gen/events.gen.go", eventsSource, notifications},
 		{"gen/headers.gen.go", headersSource, responseHeaders},
 		{"gen/nullable.gen.go", nullableSource, nil},

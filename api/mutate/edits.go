@@ -27,7 +27,7 @@ func edits() []edit {
 		{name: "updated_at of a lip-sync is created_at", file: rest + "lipsync.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
 		{name: "times are not UTC", file: store + "query.go", old: "time.UnixMicro(value).UTC()", new: `time.UnixMicro(value).In(time.FixedZone("", 7200))`},
 		{name: "responses have an undocumented header", file: "server/exchange.go", after: "ServeHTTP(w http.ResponseWriter", old: "header := w.Header()\n", new: "header := w.Header()\n\theader[\"X-Powered-By\"] = []string{\"go\"}\n"},
-		{name: "tokens have an undocumented member", file: "gen/encoders.gen.go", after: "encodeTokenPair(v *TokenPair) {\n", old: "\tto.name(", new: "\tto.name(`\"expires_in\":`)\n\tto.int(3600)\n\tto.name("},
+		{name: "tokens have an undocumented member", file: "gen/api.gen.go", after: "type TokenPair struct {", old: "\tRefreshToken ", new: "\tExpiresIn int `json:\"expires_in\"`\n\n\tRefreshToken "},
 		{name: "an avatar has no progress", file: rest + "avatars.go", old: "avatar.Progress = progress(s)", new: "_ = progress(s)"},
 		{name: "an avatar has no checks", file: rest + "avatars.go", old: "checks(s.Rendering.Checks)", new: "checks(nil)"},
 		{name: "a list has the records of other users", file: rest + "lists.go", old: "filter.UserID = caller(ctx)", new: "_ = ctx"},
