@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,15 +35,15 @@ func TestREADME_namesExistingTests(t *testing.T) {
 	for _, file := range []string{"../README.md", "../Makefile"} {
 		content, err := os.ReadFile(file)
 		check(t, err)
-		commands := regexp.MustCompile(`go test [^\n]*-run \S*?(Test[^ ')]+)\S* (\./[a-z/-]+)`).FindAllStringSubmatch(string(content), -1)
+		commands := regexp.MustCompile(`(?:cd (\S+) && )?go test [^\n]*-run \S*?(Test[^ ')]+)\S* (\./[a-z/-]+)`).FindAllStringSubmatch(string(content), -1)
 		named = append(named, commands...)
 	}
-	if len(named) != 4 {
+	if len(named) != 6 {
 		t.Fatalf("the commands are %q", named)
 	}
 	for _, command := range named {
-		for name := range strings.SplitSeq(command[1], "|") {
-			if err := gobuild.FindTest("../"+command[2], name); err != nil {
+		for name := range strings.SplitSeq(command[2], "|") {
+			if err := gobuild.FindTest(filepath.Join("..", command[1], command[3]), name); err != nil {
 				t.Error(err)
 			}
 		}
