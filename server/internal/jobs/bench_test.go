@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,14 +59,7 @@ func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFu
 func (s *benchmarkService) run(cfg jobs.Config) (stop func()) {
 	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
 		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
-	runner := jobs.NewRunner(jobs.New(cfg))
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { runner.Run(ctx, ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	return start(jobs.NewRunner(jobs.New(cfg)))
 }
 
 // singleRowRate returns how many transactions of one row the database commits per second, one at a time.
@@ -97,9 +89,9 @@ func benchmarkEachDatabase(b *testing.B, bench func(b *testing.B, dsn string)) {
 	})
 }
 
-// BenchmarkTrigger_throughput measures the deliveries of one process to receivers in the same process. It
+// BenchmarkRunner_throughput measures the deliveries of one process to receivers in the same process. It
 // also reports the rate of single-row transactions on the same database.
-func BenchmarkTrigger_throughput(b *testing.B) { benchmarkEachDatabase(b, measureThroughput) }
+func BenchmarkRunner_throughput(b *testing.B) { benchmarkEachDatabase(b, measureThroughput) }
 
 func measureThroughput(b *testing.B, dsn string) {
 	b.Helper()
@@ -123,9 +115,9 @@ func measureThroughput(b *testing.B, dsn string) {
 	b.ReportMetric(floor, "rows/s")
 }
 
-// BenchmarkTrigger_latency measures the time from the commit of an event to its arrival, at 100 events a
+// BenchmarkRunner_latency measures the time from the commit of an event to its arrival, at 100 events a
 // second for eight receivers, while other events wait for a receiver that never answers.
-func BenchmarkTrigger_latency(b *testing.B) {
+func BenchmarkRunner_latency(b *testing.B) {
 	for _, waiting := range []int{0, 64, 100_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
 			benchmarkEachDatabase(b, func(b *testing.B, dsn string) { measureLatency(b, dsn, waiting) })

@@ -102,7 +102,7 @@ func (d *deliverer) retryTime(err error) time.Time {
 	if err == nil {
 		return d.databaseNow()
 	}
-	d.jobs.report(d.ctx, store.Deliver, err)
+	d.jobs.report(d.ctx, deliverWork, err)
 	return d.databaseNow().Add(errorPause)
 }
 

@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -26,12 +25,10 @@ func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
 		s.create()
 		s.work(time.Second)
 		set(`INSERT INTO deliveries SELECT id, user_id, origin, webhook_url, 99, 1 FROM subjects`)
-		runner := jobs.NewRunner(jobs.New(jobs.Config{
-			Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		}))
-		stop, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-		defer cancel()
-		runner.Run(stop, stop)
+		s.config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		stop := start(jobs.NewRunner(s.jobs()))
+		time.Sleep(3 * time.Minute)
+		stop()
 		if !strings.Contains(log.String(), "events are due and none is found") {
 			s.t.Errorf("the error is not logged: %s", log.String())
 		}

@@ -318,10 +318,9 @@ func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
 			created = time.Now()
 			s.seed(1, "https://hooks.example.com/")
 		}()
-		local := jobs.NewRunner(jobs.New(jobs.Config{Store: s.db, Studio: s.studio, Sender: s.receiver, Renderer: s.renderer}))
-		stop, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		defer cancel()
-		local.Run(stop, stop)
+		stop := start(jobs.NewRunner(s.jobs()))
+		time.Sleep(15 * time.Second)
+		stop()
 		<-done
 		sent := s.receiver.deliveries()
 		if len(sent) != 1 || sent[0].at.Sub(created) > time.Second {

@@ -38,7 +38,7 @@ func (d *deliverer) fetch() {
 		generation := d.laneGeneration
 		d.background.Go(func() {
 			all, err := d.jobs.Store.Deliveries(d.stop, queries)
-			d.jobs.report(d.stop, store.Deliver, err)
+			d.jobs.report(d.stop, deliverWork, err)
 			if took := d.now().Sub(began); took > slowFetchThreshold {
 				d.jobs.Logger.WarnContext(d.stop, "reading due events is slow", "flows", n, "duration", took)
 			}

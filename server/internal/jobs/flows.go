@@ -18,7 +18,7 @@ func (d *deliverer) scan(lanes []int) {
 		if err == nil {
 			flows, err = d.jobs.Store.DueFlows(d.stop, d.jobs.laneFilter(lanes))
 		}
-		d.jobs.report(d.stop, store.Deliver, err)
+		d.jobs.report(d.stop, deliverWork, err)
 		if err != nil {
 			pause(d.stop, errorPause)
 		}

@@ -45,7 +45,7 @@ func (h *soleHolder) run(stop context.Context, d *deliverer) {
 		}
 		wall, began = d.jobs.Now().Round(0), time.Now()
 		changed, err := d.jobs.Store.ChangedElsewhere(stop)
-		d.jobs.report(stop, store.Deliver, err)
+		d.jobs.report(stop, deliverWork, err)
 		if now := d.now(); changed || now.Sub(lastScan) >= d.jobs.rescanInterval {
 			lastScan = now
 			d.call(d.scanAll)
@@ -57,17 +57,13 @@ func (h *soleHolder) run(stop context.Context, d *deliverer) {
 // clock was set forward nothing is moved: retries are early then, and the limits of the origins still hold.
 func (h *soleHolder) clockSetBack(stop context.Context, d *deliverer, by time.Duration) {
 	d.jobs.Logger.WarnContext(stop, "the clock was set back", "by", by)
-	d.jobs.report(stop, store.Deliver, d.jobs.Store.ShiftDue(stop, -by))
+	d.jobs.report(stop, deliverWork, d.jobs.Store.ShiftDue(stop, -by))
 	d.call(d.scanAll)
 }
 
 func (h *soleHolder) valid() bool { return true }
 
 func (h *soleHolder) releaseAll(context.Context) {}
-
-func (h *soleHolder) notifyDue(context.Context, []store.Flow) {}
-
-func (h *soleHolder) notifyDeleted(context.Context, []store.Flow) {}
 
 // leaseHolder is the laneHolder on PostgreSQL. It renews the lease on a fair share of the lanes.
 type leaseHolder struct {
@@ -108,7 +104,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 				Ready:     func() { d.call(d.scanAll) },
 				Due:       func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
 				Deleted:   func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
-				Released:  h.requestRenewal,
+				Released:  func() { signal(h.renewNow) },
 				RenderDue: h.renderPool.notified,
 			})
 		})
@@ -163,11 +159,6 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 		case <-time.After(h.renewInterval):
 		}
 	}
-}
-
-// requestRenewal makes run renew the lease now, because lanes may be free.
-func (h *leaseHolder) requestRenewal() {
-	signal(h.renewNow)
 }
 
 // setClock sets the clock of the database. The clock showed now at some moment between began and the call.
@@ -238,12 +229,4 @@ func (h *leaseHolder) releaseAll(ctx context.Context) {
 	timeoutContext, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	h.jobs.report(ctx, "lease", h.lease.ReleaseAll(timeoutContext))
-}
-
-func (h *leaseHolder) notifyDue(ctx context.Context, flows []store.Flow) {
-	h.jobs.report(ctx, "announce", h.jobs.Store.NotifyDue(ctx, flows))
-}
-
-func (h *leaseHolder) notifyDeleted(ctx context.Context, flows []store.Flow) {
-	h.jobs.report(ctx, "announce", h.jobs.Store.NotifyDeleted(ctx, flows))
 }

@@ -35,8 +35,11 @@ func (s *fixture) daemon() (stop func()) {
 	return start(runner)
 }
 
-// start runs a runner until the returned function is called, which cancels running work.
-func start(runner *jobs.Runner) (stop func()) {
+// start runs a [jobs.Runner] or a [jobs.Worker] until the returned function is called, which cancels running work.
+func start(runner interface {
+	Run(ctx, stop context.Context)
+},
+) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

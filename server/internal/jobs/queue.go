@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"container/heap"
 	"container/list"
 	"time"
@@ -16,8 +17,8 @@ import (
 type queue struct {
 	flows      map[store.Flow]*flow
 	users      map[string]*user
-	readyUsers [classes]userHeap // the users with ready flows, by class
-	scheduled  flowHeap
+	readyUsers [classes]indexedHeap[*user] // the users with ready flows, by class
+	scheduled  indexedHeap[*flow]          // the earliest first
 	served     int
 	// unprovenUsers is how many users have flows to unproven origins.
 	unprovenUsers int
@@ -69,7 +70,18 @@ type flow struct {
 }
 
 func newQueue() *queue {
-	return &queue{flows: make(map[store.Flow]*flow), users: make(map[string]*user)}
+	q := &queue{flows: make(map[store.Flow]*flow), users: make(map[string]*user)}
+	q.scheduled = indexedHeap[*flow]{
+		less:  func(a, b *flow) bool { return a.readyAt.Before(b.readyAt) },
+		index: func(f *flow) *int { return &f.heapIndex },
+	}
+	for c := range classes {
+		q.readyUsers[c] = indexedHeap[*user]{
+			less:  func(a, b *user) bool { return cmp.Or(a.load(c)-b.load(c), a.lastServed[c]-b.lastServed[c]) < 0 },
+			index: func(u *user) *int { return &u.heapIndexes[c] },
+		}
+	}
+	return q
 }
 
 // get returns the flow with a key, and adds it if it is new.
@@ -177,26 +189,26 @@ func (q *queue) setUnproven(f *flow, unproven bool) {
 
 // makeDueReady makes the scheduled flows ready that are due at now.
 func (q *queue) makeDueReady(now time.Time) {
-	for len(q.scheduled) > 0 && !q.scheduled[0].readyAt.After(now) {
-		q.makeReady(q.scheduled[0])
+	for q.scheduled.Len() > 0 && !q.nextReadyAt().After(now) {
+		q.makeReady(q.scheduled.items[0])
 	}
 }
 
 // nextReadyAt returns when the next scheduled flow becomes ready, or the zero time if none is scheduled.
 func (q *queue) nextReadyAt() time.Time {
-	if len(q.scheduled) == 0 {
+	if q.scheduled.Len() == 0 {
 		return time.Time{}
 	}
-	return q.scheduled[0].readyAt
+	return q.scheduled.items[0].readyAt
 }
 
 // next returns the flow of a class that gets the next free worker, and the load of its user. It returns nil
 // if no flow is ready.
 func (q *queue) next(c class) (f *flow, load int) {
-	if len(q.readyUsers[c].users) == 0 {
+	if q.readyUsers[c].Len() == 0 {
 		return nil, 0
 	}
-	u := q.readyUsers[c].users[0]
+	u := q.readyUsers[c].items[0]
 	return u.readyFlows[c].Front().Value.(*flow), u.load(c)
 }
 
@@ -224,10 +236,10 @@ func (q *queue) addBusy(u *user, c class, by int) {
 	}
 }
 
-// fixHeap adds, moves or removes a user in the heap of a class. A user with a ready flow is in the heap.
+// fixHeap adds, moves or removes a user in the heap of a class. A user with a ready flow is in the heap. The first user
+// has the lowest load, and of those has waited the longest.
 func (q *queue) fixHeap(u *user, c class) {
 	h := &q.readyUsers[c]
-	h.class = c
 	ready := u.readyFlows[c].Len() > 0
 	switch inHeap := u.heapIndexes[c] >= 0; {
 	case ready && inHeap:
@@ -237,67 +249,4 @@ func (q *queue) fixHeap(u *user, c class) {
 	case inHeap:
 		heap.Remove(h, u.heapIndexes[c])
 	}
-}
-
-// userHeap is a [heap.Interface]. The first user has the lowest load, and of those has waited the longest.
-type userHeap struct {
-	class class
-	users []*user
-}
-
-func (h *userHeap) Len() int { return len(h.users) }
-
-func (h *userHeap) Less(i, j int) bool {
-	a, b := h.users[i], h.users[j]
-	if load, otherLoad := a.load(h.class), b.load(h.class); load != otherLoad {
-		return load < otherLoad
-	}
-	return a.lastServed[h.class] < b.lastServed[h.class]
-}
-
-func (h *userHeap) Swap(i, j int) {
-	h.users[i], h.users[j] = h.users[j], h.users[i]
-	h.users[i].heapIndexes[h.class], h.users[j].heapIndexes[h.class] = i, j
-}
-
-func (h *userHeap) Push(x any) {
-	u := x.(*user)
-	u.heapIndexes[h.class] = len(h.users)
-	h.users = append(h.users, u)
-}
-
-func (h *userHeap) Pop() any {
-	last := len(h.users) - 1
-	u := h.users[last]
-	h.users[last] = nil
-	h.users = h.users[:last]
-	u.heapIndexes[h.class] = -1
-	return u
-}
-
-// flowHeap is a [heap.Interface] with the earliest flow first.
-type flowHeap []*flow
-
-func (h *flowHeap) Len() int           { return len(*h) }
-func (h *flowHeap) Less(i, j int) bool { return (*h)[i].readyAt.Before((*h)[j].readyAt) }
-
-func (h *flowHeap) Swap(i, j int) {
-	all := *h
-	all[i], all[j] = all[j], all[i]
-	all[i].heapIndex, all[j].heapIndex = i, j
-}
-
-func (h *flowHeap) Push(x any) {
-	added := x.(*flow)
-	added.heapIndex = len(*h)
-	*h = append(*h, added)
-}
-
-func (h *flowHeap) Pop() any {
-	last := len(*h) - 1
-	taken := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	taken.heapIndex = -1
-	return taken
 }

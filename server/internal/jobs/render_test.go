@@ -201,8 +201,7 @@ func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 			s.create()
 		}
 		for range 2 {
-			runner := jobs.NewRunner(s.jobs())
-			defer start(runner)()
+			defer start(jobs.NewRunner(s.jobs()))()
 		}
 		defer close(stopped)
 		s.eventually("both processes render for the first user", func() bool { return count(first) == 4 })
@@ -264,9 +263,7 @@ func (s *fixture) worker(renderer rendererFunc) (stop func()) {
 	work.Store, work.Studio, work.Renderer, work.RenderWorkers = db, studio.New(studiotest.Config(db, s.now)), renderer, 1
 	worker := jobs.NewWorker(jobs.New(work))
 	worker.SetPollInterval(time.Hour)
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { worker.Run(ctx, ctx) })
+	stop = start(worker)
 	raw := studiotest.OpenSQL(s.t, s.dsn)
 	s.eventually("the worker listens", func() bool {
 		var listening bool
@@ -274,8 +271,5 @@ func (s *fixture) worker(renderer rendererFunc) (stop func()) {
 			WHERE query = 'LISTEN "studio_render_' || current_schema() || '"' AND state = 'idle')`).Scan(&listening)
 		return err == nil && listening
 	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	return stop
 }

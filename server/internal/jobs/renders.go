@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -40,7 +39,7 @@ func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) (releas
 		return false
 	}
 	if ctx.Err() == nil {
-		j.report(ctx, store.Render, err)
+		j.report(ctx, renderWork, err)
 		pause(stop, errorPause)
 	}
 	for !j.releaseRendering(ctx, subject.ID) && ctx.Err() == nil {
@@ -54,7 +53,7 @@ func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done boo
 	timeoutContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	err := j.Store.ReleaseRendering(timeoutContext, subjectID, j.processID)
-	j.report(ctx, store.Render, err)
+	j.report(ctx, renderWork, err)
 	return err == nil
 }
 
@@ -87,7 +86,7 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject) error {
 			break
 		}
 		// The result may have taken minutes, so writing it is retried until the database is back.
-		j.report(ctx, store.Render, err)
+		j.report(ctx, renderWork, err)
 		pause(ctx, errorPause)
 	}
 	if errors.Is(err, studio.ErrNotFound) {
@@ -225,7 +224,7 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 			claimed, err = p.claim(ctx, stop, workers, free)
 		}
 		if err != nil {
-			p.jobs.report(stop, store.Render, err)
+			p.jobs.report(stop, renderWork, err)
 			return errorPause
 		}
 		switch {
@@ -233,7 +232,7 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 			p.leftOver.Store(false)
 			next, err := p.jobs.Store.NextRendering(stop, p.now())
 			if err != nil {
-				p.jobs.report(stop, store.Render, err)
+				p.jobs.report(stop, renderWork, err)
 				return errorPause
 			}
 			if !next.IsZero() {

@@ -15,6 +15,8 @@ const (
 	pruneInterval         = time.Hour
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
+
+	renderWork, deliverWork = "render", "deliver" // for report
 )
 
 // Runner renders subjects and delivers events when they are due. Use one per process.
@@ -33,10 +35,6 @@ type laneHolder interface {
 	valid() bool
 	// releaseAll releases all lanes to other processes. No attempt may be running.
 	releaseAll(ctx context.Context)
-	// notifyDue tells other processes that events of flows have become due.
-	notifyDue(ctx context.Context, flows []store.Flow)
-	// notifyDeleted tells other processes that subjects with events in flows were deleted.
-	notifyDeleted(ctx context.Context, flows []store.Flow)
 }
 
 // NewRunner returns a Runner for the database of the store. Open the store with [store.Config].Daemon set.
@@ -99,21 +97,23 @@ func (r *Runner) watch(stop context.Context) {
 			return
 		case <-r.jobs.Store.Due():
 		}
-		if flows := r.jobs.Store.TakeDeleted(); len(flows) > 0 {
-			r.deliverer.call(func() {
-				if notHeld := r.deliverer.invalidate(flows); len(notHeld) > 0 {
-					r.deliverer.background.Go(func() { r.holder.notifyDeleted(stop, notHeld) })
-				}
-			})
-		}
-		if flows := r.jobs.Store.TakeDue(); len(flows) > 0 {
-			r.deliverer.call(func() {
-				if notHeld := r.deliverer.markDue(flows); len(notHeld) > 0 {
-					r.deliverer.background.Go(func() { r.holder.notifyDue(stop, notHeld) })
-				}
-			})
-		}
+		r.pass(stop, r.jobs.Store.TakeDeleted(), r.deliverer.invalidate, r.jobs.Store.NotifyDeleted)
+		r.pass(stop, r.jobs.Store.TakeDue(), r.deliverer.markDue, r.jobs.Store.NotifyDue)
 	}
+}
+
+// pass calls apply with flows in the goroutine of the deliverer, and notify with those that other processes hold.
+func (r *Runner) pass(
+	stop context.Context, flows []store.Flow, apply func([]store.Flow) (notHeld []store.Flow), notify func(context.Context, []store.Flow) error,
+) {
+	if len(flows) == 0 {
+		return
+	}
+	r.deliverer.call(func() {
+		if notHeld := apply(flows); len(notHeld) > 0 {
+			r.deliverer.background.Go(func() { r.jobs.report(stop, "announce", notify(stop, notHeld)) })
+		}
+	})
 }
 
 // prune deletes expired rows every pruneInterval until stop ends.
@@ -127,9 +127,9 @@ func (j *Jobs) prune(stop context.Context) {
 }
 
 // report logs an error of some work. It ignores a nil error and the end of a context.
-func (j *Jobs) report(ctx context.Context, work store.Work, err error) {
+func (j *Jobs) report(ctx context.Context, work string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		j.Logger.ErrorContext(ctx, "work failed", "work", string(work), "err", err)
+		j.Logger.ErrorContext(ctx, "work failed", "work", work, "err", err)
 	}
 }
 

@@ -1,0 +1,211 @@
+package jobs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+var check = harness.Check
+
+// receiver is a Sender that records its messages. A test sets its answers.
+type receiver struct {
+	now    func() time.Time
+	answer func(message sender.Message, try int) sender.Attempt
+
+	mu   sync.Mutex
+	sent []delivery
+}
+
+type delivery struct {
+	sender.Message
+	at time.Time
+}
+
+func (r *receiver) Send(_ context.Context, message sender.Message) sender.Attempt {
+	r.mu.Lock()
+	try := 1
+	for _, earlier := range r.sent {
+		if earlier.ID == message.ID {
+			try++
+		}
+	}
+	r.sent = append(r.sent, delivery{message, r.now()})
+	r.mu.Unlock()
+	attempt := sender.Attempt{Status: 200}
+	if r.answer != nil {
+		attempt = r.answer(message, try)
+	}
+	attempt.At = r.now()
+	return attempt
+}
+
+func (r *receiver) deliveries() []delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.sent)
+}
+
+// statuses returns the statuses in the events of a subject, in the order of the attempts.
+func (r *receiver) statuses(subjectID string) []string {
+	var all []string
+	for _, d := range r.deliveries() {
+		if body := string(d.Body); strings.Contains(body, subjectID) {
+			_, status, _ := strings.Cut(body, `"status":"`)
+			all = append(all, strings.TrimSuffix(status, `"}}`))
+		}
+	}
+	return all
+}
+
+// rendererFunc is a Renderer that calls a function.
+type rendererFunc func(ctx context.Context, subject studio.Subject) (studio.Rendering, error)
+
+func (f rendererFunc) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+	return f(ctx, subject)
+}
+
+// fixture is a service on a database with a fake sender and a fake renderer.
+type fixture struct {
+	t           *testing.T
+	dsn         string
+	now         func() time.Time
+	work        func(d time.Duration) // runs a runner for d
+	db          *store.Store
+	studio      *studio.Service
+	user        studio.User
+	receiver    *receiver
+	sender      jobs.Sender // the receiver, unless a test has its own
+	renderer    rendererFunc
+	config      jobs.Config
+	soleProcess bool // on PostgreSQL in a synctest bubble
+}
+
+// onEachDatabase runs a test on SQLite and on PostgreSQL, each in a synctest bubble.
+func onEachDatabase(t *testing.T, test func(s *fixture)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		runOnSQLite(t, test)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		onPostgresBubble(t, test)
+	})
+}
+
+// onSQLite runs a test on SQLite in a synctest bubble.
+func onSQLite(t *testing.T, test func(s *fixture)) {
+	t.Helper()
+	t.Parallel()
+	runOnSQLite(t, test)
+}
+
+// runOnSQLite is onSQLite without Parallel, for subtests.
+func runOnSQLite(t *testing.T, test func(s *fixture)) {
+	t.Helper()
+	dsn := studiotest.NewSQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &fixture{t: t, dsn: dsn, now: time.Now}
+		s.work = s.workInBubble
+		s.run(test)
+	})
+}
+
+// onPostgresBubble runs a test on PostgreSQL in a synctest bubble, with one process.
+func onPostgresBubble(t *testing.T, test func(s *fixture)) {
+	t.Helper()
+	// A pool replaces its connections every hour, and hundreds of hours pass in the bubble.
+	dsn := studiotest.NewPostgres(t) + "&pool_max_conn_lifetime=10000h&pool_max_conn_idle_time=10000h&pool_health_check_period=10000h"
+	synctest.Test(t, func(t *testing.T) {
+		s := &fixture{t: t, dsn: dsn, now: time.Now, soleProcess: true}
+		s.work = s.workInBubble
+		s.run(test)
+	})
+}
+
+func (s *fixture) run(test func(s *fixture)) {
+	s.receiver = &receiver{now: s.now}
+	s.sender = s.receiver
+	s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil }
+	s.open()
+	s.user = studiotest.AddUser(s.t, s.studio, "ada@example.com")
+	test(s)
+	broken, err := s.db.Check(s.t.Context())
+	check(s.t, err)
+	for _, violation := range broken {
+		s.t.Error(violation)
+	}
+	s.close()
+}
+
+func (s *fixture) open() {
+	s.t.Helper()
+	db, err := store.Open(s.t.Context(), s.dsn, store.Config{Daemon: true})
+	check(s.t, err)
+	s.db = db
+	cfg := studiotest.Config(db, s.now)
+	cfg.AutoConsent = func(studio.Subject) bool { return true }
+	s.studio = studio.New(cfg)
+}
+
+func (s *fixture) close() { check(s.t, s.db.Close()) }
+
+func (s *fixture) jobs() *jobs.Jobs {
+	cfg := s.config
+	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer, cfg.RenderTimeout = s.db, s.studio, s.sender, s.renderer, time.Minute
+	cfg.Now = s.now
+	return jobs.New(cfg)
+}
+
+func (s *fixture) workInBubble(d time.Duration) {
+	s.t.Helper()
+	local := jobs.NewRunner(s.jobs())
+	local.SetRescanInterval(time.Hour) // so that the tests depend on notifications and due times
+	if s.soleProcess {
+		local.SetSoleProcess()
+	}
+	stop := start(local)
+	time.Sleep(d) // in the bubble this takes no real time
+	stop()
+}
+
+func (s *fixture) create() studio.Subject {
+	s.t.Helper()
+	return s.createFor("https://hooks.example.com/")
+}
+
+func (s *fixture) createFor(url string) studio.Subject {
+	s.t.Helper()
+	subject, err := s.studio.CreateAvatar(s.t.Context(), studio.Creation{
+		UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: url, Enabled: true},
+	})
+	check(s.t, err)
+	return subject
+}
+
+func (s *fixture) status(id string) studio.Status {
+	s.t.Helper()
+	subject, err := s.db.Subject(s.t.Context(), id)
+	check(s.t, err)
+	return subject.Status
+}
+
+func (s *fixture) wantStatuses(id string, want ...string) {
+	s.t.Helper()
+	if got := s.receiver.statuses(id); !slices.Equal(got, want) {
+		s.t.Errorf("attempts were made to deliver %v, want %v", got, want)
+	}
+}
