@@ -69,7 +69,7 @@ func (s *Store) ImportProjects(_ context.Context, projects []studio.Project) (in
 }
 
 func (s *Store) Projects(
-	_ context.Context, workspaceID, userID string, after studio.Project, limit int,
+	_ context.Context, workspaceID, userID string, after studio.Position, limit int,
 ) (projects []studio.Project, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,6 +82,6 @@ func (s *Store) Projects(
 		}
 	}
 	position := func(p studio.Project) studio.Position { return studio.Position{CreatedAt: p.CreatedAt, ID: p.ID} }
-	projects, more = page(projects, position, position(after), limit)
+	projects, more = page(projects, position, after, limit)
 	return projects, more, nil
 }

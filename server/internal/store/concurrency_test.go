@@ -276,7 +276,7 @@ func TestStore_ImportProjects_succeedsOnceForConcurrentImports(t *testing.T) {
 			}
 		})...)
 		check(t, db.AddMember(t.Context(), "films", "ada"))
-		left, _, err := db.Projects(t.Context(), "films", "ada", studio.Project{}, 1000)
+		left, _, err := db.Projects(t.Context(), "films", "ada", studio.Position{}, 1000)
 		check(t, err)
 		if succeeded.Load() != 1 || len(left) != 100 {
 			t.Errorf("%d imports succeeded and left %d projects", succeeded.Load(), len(left))

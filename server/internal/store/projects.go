@@ -38,7 +38,7 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 
 // Projects checks the membership in the same query, because most lists are short and a query has a fixed cost.
 func (s *Store) Projects(
-	ctx context.Context, workspaceID, userID string, after studio.Project, limit int,
+	ctx context.Context, workspaceID, userID string, after studio.Position, limit int,
 ) (projects []studio.Project, more bool, err error) {
 	args, older := []any{workspaceID, userID, limit + 1}, ""
 	if after.ID != "" {

@@ -23,13 +23,19 @@ type Erased struct {
 // and if the user has no such subject of this kind.
 func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id string) error {
 	erased, err := s.Store.DeleteSubject(ctx, userID, kind, id, s.now(), s.now().Add(-DeletionMemory))
+	return errors.Join(err, s.eraseFiles(ctx, erased))
+}
+
+// eraseFiles erases the files of records. Files that remain after an error are swept later, because no record refers to
+// them.
+func (s *Service) eraseFiles(ctx context.Context, erased Erased) (err error) {
 	if s.Media == nil {
-		return err
+		return nil
 	}
 	for _, id := range erased.IDs {
 		err = errors.Join(err, s.Media.Erase(ctx, resultPrefix(id)))
 	}
-	for _, key := range erased.Uploads { // files that remain are swept later, because no record refers to them
+	for _, key := range erased.Uploads {
 		err = errors.Join(err, s.Media.Erase(ctx, key))
 	}
 	return err

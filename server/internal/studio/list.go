@@ -35,20 +35,28 @@ type SubjectPage struct {
 // List returns up to limit subjects, newest first, that follow the page with the given cursor. If cursor is
 // "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string, limit int) (SubjectPage, error) {
+	subjects, next, err := readPage(s, filter.list(), cursor, func(after Position) ([]Subject, bool, error) {
+		return s.Store.Subjects(ctx, filter, after, limit)
+	}, func(s Subject) Position { return Position{s.CreatedAt, s.ID} })
+	return SubjectPage{subjects, next}, err
+}
+
+// readPage reads the page of a list that follows cursor, and returns the cursor of the next one.
+func readPage[T any](
+	s *Service, list, cursor string, read func(after Position) (page []T, more bool, err error), position func(T) Position,
+) (page []T, next string, err error) {
 	var after Position
 	if cursor != "" {
 		var ok bool
-		if after, ok = s.parseCursor(filter.list(), cursor); !ok {
-			return SubjectPage{}, ErrCursor
+		if after, ok = s.parseCursor(list, cursor); !ok {
+			return nil, "", ErrCursor
 		}
 	}
-	subjects, more, err := s.Store.Subjects(ctx, filter, after, limit)
-	page := SubjectPage{Subjects: subjects}
+	page, more, err := read(after)
 	if more {
-		last := subjects[len(subjects)-1]
-		page.Next = s.cursor(filter.list(), Position{last.CreatedAt, last.ID})
+		next = s.cursor(list, position(page[len(page)-1]))
 	}
-	return page, err
+	return page, next, err
 }
 
 // list identifies the list of a filter in its cursors.

@@ -21,10 +21,10 @@ type ProjectStore interface {
 	// ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that
 	// exists.
 	ImportProjects(ctx context.Context, projects []Project) (index int, err error)
-	// Projects returns up to limit projects of a workspace, newest first, that follow after. The zero Project
+	// Projects returns up to limit projects of a workspace, newest first, that follow a position. The zero Position
 	// is before the newest. more reports whether others follow. If projects are large, a page has fewer than
 	// limit, but at least one. The error is [ErrForbidden] if the user is not a member of the workspace.
-	Projects(ctx context.Context, workspaceID, userID string, after Project, limit int) (page []Project, more bool, err error)
+	Projects(ctx context.Context, workspaceID, userID string, after Position, limit int) (page []Project, more bool, err error)
 }
 
 // Project is a project in the project list (section 2.1 of the interface). Most of its fields have no meaning in the domain
@@ -37,6 +37,8 @@ type Project struct {
 	Published   bool
 	Document    json.RawMessage
 }
+
+func (p Project) position() Position { return Position{p.CreatedAt, p.ID} }
 
 // IsPublished reports whether a project status means published, in any case.
 func IsPublished(status string) bool { return strings.EqualFold(status, "published") }
@@ -62,15 +64,14 @@ func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 // if the user is not a member or the workspace does not exist.
 func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
 	size := firstProjectPage
-	next, more, err := s.Store.Projects(ctx, workspaceID, userID, Project{}, size)
+	next, more, err := s.Store.Projects(ctx, workspaceID, userID, Position{}, size)
 	if err != nil {
 		return ProjectList{}, err
 	}
 	list := ProjectList{counts: new(ProjectCounts)}
 	list.Pages = func(yield func([]Project, error) bool) {
 		for len(next) > 0 {
-			last := Project{ID: next[len(next)-1].ID, CreatedAt: next[len(next)-1].CreatedAt}
-			page := next
+			page, last := next, next[len(next)-1].position()
 			next = nil
 			for _, project := range page {
 				list.counts.add(project, userID)
@@ -110,21 +111,10 @@ type ProjectPage struct {
 // The error is [ErrForbidden] if the user is not a member.
 func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor string, limit int) (ProjectPage, error) {
 	list := strings.Join([]string{"", "projects", userID, workspaceID}, "\x00")
-	var after Project
-	if cursor != "" {
-		position, ok := s.parseCursor(list, cursor)
-		if !ok {
-			return ProjectPage{}, ErrCursor
-		}
-		after = Project{ID: position.ID, CreatedAt: position.CreatedAt}
-	}
-	projects, more, err := s.Store.Projects(ctx, workspaceID, userID, after, limit)
-	page := ProjectPage{Projects: projects}
-	if more {
-		last := projects[len(projects)-1]
-		page.Next = s.cursor(list, Position{last.CreatedAt, last.ID})
-	}
-	return page, err
+	projects, next, err := readPage(s, list, cursor, func(after Position) ([]Project, bool, error) {
+		return s.Store.Projects(ctx, workspaceID, userID, after, limit)
+	}, Project.position)
+	return ProjectPage{projects, next}, err
 }
 
 // ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that exists.

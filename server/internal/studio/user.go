@@ -2,7 +2,6 @@ package studio
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 )
@@ -113,14 +112,8 @@ func (s *Service) DeleteUser(ctx context.Context, email string) error {
 		return err
 	}
 	subjects, uploads, err := s.Store.DeleteUser(ctx, user.ID, s.now())
-	if err != nil || s.Media == nil {
+	if err != nil {
 		return err
 	}
-	for _, id := range subjects {
-		err = errors.Join(err, s.Media.Erase(ctx, resultPrefix(id)))
-	}
-	for _, key := range uploads {
-		err = errors.Join(err, s.Media.Erase(ctx, key))
-	}
-	return err
+	return s.eraseFiles(ctx, Erased{subjects, uploads})
 }

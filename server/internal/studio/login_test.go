@@ -1,0 +1,300 @@
+package studio_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+func TestLogin_acceptsAllSpellingsOfTheEmail(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "Zo\u00eb@Example.com")
+		for _, email := range []string{" zo\u00eb@EXAMPLE.com", "zoe\u0308@example.com", "ZOE\u0308@example.com"} { // a letter, or two characters
+			pair, err := service.Login(t.Context(), netip.Addr{}, email, "password")
+			check(t, err)
+			if pair.Access != "access:"+user.ID || pair.Refresh == "" {
+				t.Errorf("got %q and a refresh token of %d bytes", pair.Access, len(pair.Refresh))
+			}
+			_, err = service.AddUser(t.Context(), "", email, "password")
+			wantError(t, err, studio.ErrExists)
+		}
+	})
+}
+
+// countingPasswords counts comparisons, which take most of the time of a login.
+type countingPasswords struct {
+	studio.Passwords
+	compared atomic.Int32
+}
+
+func (p *countingPasswords) Compare(ctx context.Context, password, hash string) (bool, error) {
+	p.compared.Add(1)
+	return p.Passwords.Compare(ctx, password, hash)
+}
+
+func TestLogin_doesNotRevealWhetherAnEmailExists(t *testing.T) {
+	t.Parallel()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		passwords := &countingPasswords{Passwords: cfg.Passwords}
+		cfg.Passwords = passwords
+		service := studio.New(cfg)
+		studiotest.AddUser(t, service, "ada@example.com")
+
+		_, wrong := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
+		_, unknown := service.Login(t.Context(), netip.Addr{}, "bob@example.com", "guess")
+		if wrong != studio.ErrUnauthorized || unknown != studio.ErrUnauthorized {
+			t.Errorf("wrong password: %v, unknown email: %v", wrong, unknown)
+		}
+		if got := passwords.compared.Load(); got != 2 {
+			t.Errorf("%d comparisons, want one for each login", got)
+		}
+	})
+}
+
+func address(text string) netip.Addr { return netip.MustParseAddr(text) }
+
+// guess tries n wrong passwords. It fails the test if one of them is not compared.
+func guess(t *testing.T, service *studio.Service, from netip.Addr, email string, n int) {
+	t.Helper()
+	for range n {
+		_, err := service.Login(t.Context(), from, email, "guess")
+		wantError(t, err, studio.ErrUnauthorized)
+	}
+}
+
+// wantWait checks that err tells the login to wait for want.
+func wantWait(t *testing.T, err error, want time.Duration) {
+	t.Helper()
+	limited := (*studio.LimitError)(nil)
+	if !errors.As(err, &limited) || !errors.Is(err, studio.ErrTooManyTries) || limited.RetryAfter != want {
+		t.Errorf("got %v (%+v), want to be asked to wait %v", err, limited, want)
+	}
+}
+
+func TestLogin_doublesTheDelayAfterEachFailure(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		home := address("192.0.2.1")
+		guess(t, service, home, "ada@example.com", 10)
+		for wait := time.Second; wait < 15*time.Minute; wait *= 2 {
+			_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+			wantWait(t, err, wait)
+			clock.Add(wait)
+			guess(t, service, home, "ada@example.com", 1)
+		}
+		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		wantWait(t, err, 15*time.Minute)
+		clock.Add(15 * time.Minute)
+		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		guess(t, service, home, "ada@example.com", 10) // the failures have been reset
+	})
+}
+
+func TestLogin_failuresElsewhereDoNotDelayKnownAddresses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		home, office := address("192.0.2.1"), address("192.0.2.2")
+		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		pair, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		_, err = service.Refresh(t.Context(), office, pair.Refresh) // the address of a device changes
+		check(t, err)
+
+		guess(t, service, address("198.51.100.1"), "ada@example.com", 10)
+		_, err = service.Login(t.Context(), address("203.0.113.1"), "ada@example.com", "password")
+		check(t, err) // from any address
+		for i := range 4 {
+			guess(t, service, address(fmt.Sprintf("198.51.100.%d", i+2)), "ada@example.com", 10)
+		}
+		_, err = service.Login(t.Context(), address("203.0.113.2"), "ada@example.com", "password")
+		wantWait(t, err, time.Second) // 50 failures from many addresses delay logins from new addresses
+		for _, known := range []netip.Addr{home, office, address("203.0.113.1")} {
+			_, err = service.Login(t.Context(), known, "ada@example.com", "password")
+			check(t, err)
+		}
+		clock.Add(studio.AddressMemory)
+		guess(t, service, home, "ada@example.com", 10)
+	})
+}
+
+func TestLogin_delaysAnAddressThatGuessesForManyAccounts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		home := address("2001:db8::1")
+		_, err := service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err)
+		for i := range 100 { // in one 64-bit network
+			guess(t, service, address(fmt.Sprintf("2001:db8::%x", i+2)), fmt.Sprintf("%d@example.com", i), 1)
+		}
+		_, err = service.Login(t.Context(), address("2001:db8::2"), "bob@example.com", "guess")
+		wantWait(t, err, time.Second)
+		guess(t, service, address("2001:db8:0:1::2"), "bob@example.com", 1)
+		_, err = service.Login(t.Context(), home, "ada@example.com", "password")
+		check(t, err) // a known address does not wait
+		clock.Add(studio.LoginMemory)
+		prune(t, service, clock.Now().Add(time.Second))
+		guess(t, service, address("2001:db8::2"), "bob@example.com", 10)
+	})
+}
+
+func TestLogin_concurrentLoginsDoNotDelayEachOther(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		var group sync.WaitGroup
+		for range 30 {
+			group.Go(func() {
+				if _, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+// busyPasswords fails all comparisons.
+type busyPasswords struct{ studio.Passwords }
+
+func (busyPasswords) Compare(context.Context, string, string) (bool, error) {
+	return false, studio.ErrBusy
+}
+
+func TestLogin_countsFailuresOnly(t *testing.T) {
+	t.Parallel()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		studiotest.AddUser(t, studio.New(cfg), "ada@example.com")
+		busy := cfg
+		busy.Passwords = busyPasswords{cfg.Passwords}
+		for range 20 {
+			_, err := studio.New(busy).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+			wantError(t, err, studio.ErrBusy)
+		}
+		_, err := studio.New(cfg).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		check(t, err)
+	})
+}
+
+// changingPasswords changes the password during the comparison.
+type changingPasswords struct {
+	studio.Passwords
+	change func()
+}
+
+func (p changingPasswords) Compare(ctx context.Context, password, hash string) (bool, error) {
+	p.change()
+	return p.Passwords.Compare(ctx, password, hash)
+}
+
+func TestLogin_failsIfThePasswordChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		cfg := studiotest.Config(db, studiotest.NewClock().Now)
+		service := studio.New(cfg)
+		studiotest.AddUser(t, service, "ada@example.com")
+		changing := cfg
+		changing.Passwords = changingPasswords{cfg.Passwords, func() {
+			check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
+		}}
+		_, err := studio.New(changing).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		wantError(t, err, studio.ErrUnauthorized)
+	})
+}
+
+func TestRefresh_rotatesAndDetectsReuse(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		first, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		check(t, err)
+		other, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		check(t, err)
+
+		second, err := service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
+		check(t, err)
+		if second.Access != "access:"+user.ID || second.Refresh == first.Refresh {
+			t.Error("a refresh must answer new tokens of the same user")
+		}
+		prune(t, service, service.Now()) // keeps the tokens that reveal a theft
+		_, err = service.Refresh(t.Context(), netip.Addr{}, first.Refresh)
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, second.Refresh)
+		wantError(t, err, studio.ErrUnauthorized) // the family has been deleted
+		_, err = service.Refresh(t.Context(), netip.Addr{}, other.Refresh)
+		check(t, err) // another login is not affected
+	})
+}
+
+func TestLogin_endsTheOldestOfTooManySessions(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		login := func() string {
+			pair, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+			if err != nil {
+				t.Error(err)
+			}
+			return pair.Refresh
+		}
+		used, oldest := login(), login()
+		clock.Add(time.Second)
+		pair, err := service.Refresh(t.Context(), netip.Addr{}, used)
+		check(t, err)
+		clock.Add(time.Second)
+		sessions := make([]string, studio.MaxSessions+8)
+		for i := range studio.MaxSessions - 2 {
+			sessions[i] = login()
+		}
+		_, err = service.Session(t.Context(), oldest)
+		check(t, err)
+		sessions[studio.MaxSessions-2] = login()
+		_, err = service.Session(t.Context(), oldest)
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.Session(t.Context(), pair.Refresh)
+		check(t, err)
+		var logins sync.WaitGroup
+		for i := range sessions[studio.MaxSessions-1:] {
+			logins.Go(func() { sessions[studio.MaxSessions-1+i] = login() })
+		}
+		logins.Wait()
+		valid := 0
+		for _, token := range sessions {
+			if _, err := service.Session(t.Context(), token); err == nil {
+				valid++
+			}
+		}
+		if valid != studio.MaxSessions {
+			t.Errorf("%d sessions are valid, want %d", valid, studio.MaxSessions)
+		}
+	})
+}
+
+func TestRefresh_rejectsUnknownAndExpiredTokens(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		pair, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		check(t, err)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, "no such token")
+		wantError(t, err, studio.ErrUnauthorized)
+		clock.Add(30 * 24 * time.Hour)
+		_, err = service.Refresh(t.Context(), netip.Addr{}, pair.Refresh)
+		wantError(t, err, studio.ErrUnauthorized)
+	})
+}
