@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +10,14 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server"
 )
+
+// unread fails the test if it is read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
 
 // Requests are rejected after authentication and before their bodies are read.
 func TestAdmit_runsBeforeTheBodyIsRead(t *testing.T) {

@@ -1,12 +1,9 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,22 +66,5 @@ func TestWriteProblem_writesADocumentWithTheRequestID(t *testing.T) {
 				t.Errorf("status %d, header %v", answer.Code, answer.Header())
 			}
 		})
-	}
-}
-
-func TestError_sendsExtensionsAndLogsTheCause(t *testing.T) {
-	t.Parallel()
-	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-		return nil, &server.Error{
-			Status: http.StatusServiceUnavailable, Code: "no_disk", Extensions: map[string]any{"shard": 7}, Err: errors.New("disk on fire"),
-		}
-	}})
-	response := do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`)
-	p := problem(t, response, http.StatusServiceUnavailable)
-	if p.Code == nil || *p.Code != "no_disk" || !strings.Contains(response.Body.String(), `"shard":7`) {
-		t.Errorf("the answer is %s", response.Body)
-	}
-	if !strings.Contains(log.String(), `"err":"disk on fire"`) {
-		t.Errorf("the log is %s", log)
 	}
 }

@@ -102,13 +102,6 @@ const details = "/v1/avatars/avatar_details?avatar_id=a-1"
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-func TestNew_requiresAnAuthenticator(t *testing.T) {
-	t.Parallel()
-	if _, err := server.New(server.Unimplemented{}, server.Config{}); err == nil {
-		t.Error("operations that need a token are served without an authenticator")
-	}
-}
-
 func TestHandler_respondsWithAProblemToUnmatchedRequests(t *testing.T) {
 	t.Parallel()
 	handler, _ := setup(t, server.Unimplemented{})
@@ -176,24 +169,6 @@ func TestHandler_authenticates(t *testing.T) {
 	if strings.Contains(log.String(), "hunter2") {
 		t.Error("the log shows a token")
 	}
-}
-
-// unread fails the test if it is read.
-type unread struct{ t *testing.T }
-
-func (u unread) Read([]byte) (int, error) {
-	u.t.Error("the body is read")
-	return 0, io.EOF
-}
-
-func TestHandler_neverReadsAnUnauthenticatedBody(t *testing.T) {
-	t.Parallel()
-	handler, _ := setup(t, server.Unimplemented{})
-	request := httptest.NewRequest("POST", "/v1/avatars/create_avatar", unread{t})
-	request.Header.Set("Content-Type", "application/json")
-	response := httptest.NewRecorder()
-	handler.ServeHTTP(response, request)
-	problem(t, response, 401)
 }
 
 func TestHandler_rejectsInvalidRequests(t *testing.T) {

@@ -26,7 +26,8 @@ type studio struct {
 }
 
 func (s *studio) CreateAvatar(ctx context.Context, _ gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
-	if caller, _ := server.PrincipalFrom(ctx); caller.UserID == "heavy" {
+	caller, _ := server.PrincipalFrom(ctx)
+	if caller.UserID == "heavy" {
 		s.most.Store(max(s.most.Load(), s.at.Add(1)))
 		defer s.at.Add(-1)
 		select {
@@ -35,7 +36,11 @@ func (s *studio) CreateAvatar(ctx context.Context, _ gen.CreateAvatarRequestObje
 		}
 		<-s.released
 	}
-	return gen.CreateAvatar200JSONResponse(gen.NewAvatar("a", gen.AvatarStatusProcessing)), nil
+	avatar := gen.NewAvatar("a", gen.AvatarStatusProcessing)
+	if caller.UserID == "slow" {
+		avatar.Title = new(strings.Repeat("a", 16<<20)) // more than a connection buffers
+	}
+	return gen.CreateAvatar200JSONResponse(avatar), nil
 }
 
 // startServer serves a studio whose users are identified by their tokens.
@@ -57,7 +62,7 @@ func startServer(t *testing.T, wait time.Duration) (s *studio, url string) {
 	return s, served.URL
 }
 
-// create creates an avatar with a body and returns the response.
+// create creates an avatar with a body and returns the response, whose body it does not read.
 func create(t *testing.T, url, user string, body io.Reader) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/avatars/create_avatar", body)
@@ -72,9 +77,7 @@ func create(t *testing.T, url, user string, body io.Reader) *http.Response {
 		t.Error(err)
 		return new(http.Response)
 	}
-	if err := response.Body.Close(); err != nil {
-		t.Error(err)
-	}
+	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
 
@@ -135,6 +138,17 @@ func TestQueue_slowSendersDelayNoOther(t *testing.T) {
 		t.Error(err)
 	}
 	slow.Wait()
+}
+
+// A response that is not read delays no other request of the user.
+func TestQueue_slowReadersDelayNoOther(t *testing.T) {
+	t.Parallel()
+	_, url := startServer(t, time.Second)
+	for range 6 { // more than may be read at once
+		if response := create(t, url, "slow", titled(800_000)); response.StatusCode != http.StatusOK {
+			t.Errorf("beside slow readers, a creation is answered %d", response.StatusCode)
+		}
+	}
 }
 
 // A creation that waits too long is answered with 503 and Retry-After.
