@@ -88,12 +88,7 @@ func TestPostgres_originLimitsHoldAcrossDaemons(t *testing.T) {
 		for range 3 {
 			defer s.daemon()()
 		}
-		db := studiotest.OpenSQL(s.t, s.dsn)
-		s.eventually("all have lanes", func() bool {
-			var holders int
-			err := db.QueryRowContext(s.t.Context(), `SELECT count(DISTINCT holder) FROM lanes`).Scan(&holders)
-			return err == nil && holders == 3
-		})
+		s.eventuallyTrue("all have lanes", `SELECT count(DISTINCT holder) = 3 FROM lanes`)
 		for range events / 3 {
 			s.create()
 		}

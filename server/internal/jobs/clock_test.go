@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -60,18 +59,8 @@ func (r *scriptedSender) Send(_ context.Context, message sender.Message) sender.
 // meanwhile concurrently.
 func (s *fixture) workWithClock(receiver *scriptedSender, d time.Duration, meanwhile func()) {
 	s.t.Helper()
-	s.studio.Now = receiver.clock.Now
-	cfg := s.config
-	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer, cfg.Now = s.db, s.studio, receiver, s.renderer, receiver.clock.Now
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		meanwhile()
-	}()
-	stop, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	jobs.NewRunner(jobs.New(cfg)).Run(stop, stop)
-	<-done
+	s.studio.Now, s.now, s.sender, s.rescans = receiver.clock.Now, receiver.clock.Now, receiver, true
+	s.workWhile(d, meanwhile)
 }
 
 const hookURL = "https://hooks.example.com/"

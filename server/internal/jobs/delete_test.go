@@ -30,9 +30,7 @@ func TestRunner_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 			sent <- message.ID
 			return sender.Attempt{Status: 200}
 		})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		s.workWhile(10*time.Second, func() {
 			s.seed(others, url)
 			time.Sleep(10 * time.Millisecond)
 			victim := s.createFor(url)
@@ -40,9 +38,7 @@ func TestRunner_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 			if err := s.studio.Delete(s.t.Context(), s.user.ID, studio.Avatar, victim.ID); err != nil {
 				s.t.Error(err)
 			}
-		}()
-		s.work(10 * time.Second)
-		<-done
+		})
 		if len(sent) != others {
 			s.t.Errorf("%d events are sent, want those of the %d others", len(sent), others)
 		}
@@ -88,13 +84,9 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 		defer start(runner)()
 		answer := sync.OnceFunc(func() { close(release) })
 		defer answer()
-		db := studiotest.OpenSQL(s.t, s.dsn)
-		s.eventually("the daemon listens", func() bool { // earlier notifications would be lost
-			var listens bool
-			err := db.QueryRowContext(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
-				WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN "studio_due%')`).Scan(&listens)
-			return err == nil && listens
-		})
+		// Earlier notifications would be lost.
+		s.eventuallyTrue("the daemon listens", `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN "studio_due%')`)
 		s.createFor(url) // this one is due first
 		victim = s.createFor(url)
 		s.eventually("a delivery waits for the one before", func() bool {
@@ -126,28 +118,11 @@ func TestRunner_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEachDatabase(t, func(s *fixture) {
-				execute := func(statements ...string) {
-					db := studiotest.OpenSQL(s.t, s.dsn)
-					defer func() { _ = db.Close() }()
-					tx, err := db.BeginTx(s.t.Context(), nil)
-					if err != nil {
-						s.t.Error(err)
-						return
-					}
-					for _, statement := range statements {
-						if _, err := tx.ExecContext(s.t.Context(), statement); err != nil {
-							s.t.Error(err)
-						}
-					}
-					if err := tx.Commit(); err != nil {
-						s.t.Error(err)
-					}
-				}
 				s.config = jobs.Config{Workers: 1}
 				var sent []string
 				s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 					if sent = append(sent, message.URL); len(sent) == 1 {
-						execute(statements...)
+						s.exec(statements...)
 						s.createFor("https://next.example.com/") //nolint:contextcheck // it has that of the test
 					}
 					return sender.Attempt{Status: 200}
@@ -157,7 +132,7 @@ func TestRunner_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
 				if !slices.Contains(sent, "https://next.example.com/") {
 					s.t.Errorf("%v are sent", sent)
 				}
-				execute(`UPDATE subjects SET webhook_url = ''`) // otherwise store.Check reports the gap
+				s.exec(`UPDATE subjects SET webhook_url = ''`) // otherwise store.Check reports the gap
 			})
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -132,9 +131,7 @@ func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 		sent := new(attemptTimes)
 		s.sender = hangingSender(sent)
 		s.seed(100_000/loadDivisor, hungURL)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		s.workWhile(2*time.Minute, func() {
 			for _, url := range urls(50) {
 				time.Sleep(time.Second)
 				created := time.Now()
@@ -144,9 +141,7 @@ func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 					s.t.Errorf("%s got %v after %v", url, at, created)
 				}
 			}
-		}()
-		s.work(2 * time.Minute)
-		<-done
+		})
 	})
 }
 
@@ -311,17 +306,12 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		var created time.Time
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		s.rescans = true
+		s.workWhile(15*time.Second, func() {
 			time.Sleep(10*time.Second + time.Millisecond)
 			created = time.Now()
 			s.seed(1, "https://hooks.example.com/")
-		}()
-		stop := start(jobs.NewRunner(s.jobs()))
-		time.Sleep(15 * time.Second)
-		stop()
-		<-done
+		})
 		sent := s.receiver.deliveries()
 		if len(sent) != 1 || sent[0].at.Sub(created) > time.Second {
 			s.t.Errorf("sent is %v, want one event within a second", sent)

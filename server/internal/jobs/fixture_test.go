@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -81,7 +82,6 @@ type fixture struct {
 	t           *testing.T
 	dsn         string
 	now         func() time.Time
-	work        func(d time.Duration) // runs a runner for d
 	db          *store.Store
 	studio      *studio.Service
 	user        studio.User
@@ -90,6 +90,7 @@ type fixture struct {
 	renderer    rendererFunc
 	config      jobs.Config
 	soleProcess bool // on PostgreSQL in a synctest bubble
+	rescans     bool // as often as by default; otherwise the tests depend on notifications and due times
 }
 
 // onEachDatabase runs a test on SQLite and on PostgreSQL, each in a synctest bubble.
@@ -119,7 +120,6 @@ func runOnSQLite(t *testing.T, test func(s *fixture)) {
 	dsn := studiotest.NewSQLite(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := &fixture{t: t, dsn: dsn, now: time.Now}
-		s.work = s.workInBubble
 		s.run(test)
 	})
 }
@@ -131,7 +131,6 @@ func onPostgresBubble(t *testing.T, test func(s *fixture)) {
 	dsn := studiotest.NewPostgres(t) + "&pool_max_conn_lifetime=10000h&pool_max_conn_idle_time=10000h&pool_health_check_period=10000h"
 	synctest.Test(t, func(t *testing.T) {
 		s := &fixture{t: t, dsn: dsn, now: time.Now, soleProcess: true}
-		s.work = s.workInBubble
 		s.run(test)
 	})
 }
@@ -170,16 +169,57 @@ func (s *fixture) jobs() *jobs.Jobs {
 	return jobs.New(cfg)
 }
 
-func (s *fixture) workInBubble(d time.Duration) {
+// work runs a runner for d, in a synctest bubble.
+func (s *fixture) work(d time.Duration) {
 	s.t.Helper()
 	local := jobs.NewRunner(s.jobs())
-	local.SetRescanInterval(time.Hour) // so that the tests depend on notifications and due times
+	if !s.rescans {
+		local.SetRescanInterval(time.Hour)
+	}
 	if s.soleProcess {
 		local.SetSoleProcess()
 	}
 	stop := start(local)
 	time.Sleep(d) // in the bubble this takes no real time
 	stop()
+}
+
+// workWhile is work while another function runs.
+func (s *fixture) workWhile(d time.Duration, meanwhile func()) {
+	s.t.Helper()
+	var running sync.WaitGroup
+	running.Go(meanwhile)
+	s.work(d)
+	running.Wait()
+}
+
+// exec executes statements in one transaction.
+func (s *fixture) exec(statements ...string) {
+	s.t.Helper()
+	db := studiotest.OpenSQL(s.t, s.dsn)
+	tx, err := db.BeginTx(s.t.Context(), nil)
+	for _, statement := range statements {
+		if err == nil {
+			_, err = tx.ExecContext(s.t.Context(), statement)
+		}
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// eventuallyTrue waits until a query returns true.
+func (s *fixture) eventuallyTrue(what, query string) {
+	s.t.Helper()
+	db := studiotest.OpenSQL(s.t, s.dsn)
+	s.eventually(what, func() bool {
+		var holds bool
+		err := db.QueryRowContext(s.t.Context(), query).Scan(&holds)
+		return err == nil && holds
+	})
 }
 
 func (s *fixture) create() studio.Subject {

@@ -49,9 +49,7 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 					}
 					seed(s.t, s.dsn, id, 4, hanging...)
 				}
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
+				s.workWhile(time.Duration(probes+10)*time.Second, func() {
 					time.Sleep(time.Second)
 					for _, url := range healthy {
 						before, created := len(sent.of(url)), time.Now()
@@ -61,9 +59,7 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 							s.t.Errorf("%s got %v after %v", url, at, created)
 						}
 					}
-				}()
-				s.work(time.Duration(probes+10) * time.Second)
-				<-done
+				})
 			})
 		})
 	}

@@ -34,9 +34,7 @@ func TestRunner_Run_pausesAndResumesDeliveries(t *testing.T) {
 					return sender.Attempt{Status: 200}
 				}
 				var paused, resumed time.Time
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
+				s.workWhile(2*time.Hour, func() {
 					for range 20 {
 						all = append(all, s.create())
 					}
@@ -58,9 +56,7 @@ func TestRunner_Run_pausesAndResumesDeliveries(t *testing.T) {
 					if err := s.db.Resume(s.t.Context(), scope(s)); err != nil {
 						s.t.Error(err)
 					}
-				}()
-				s.work(2 * time.Hour)
-				<-done
+				})
 				before, late := 0, 0
 				for _, d := range s.receiver.deliveries() {
 					if d.at.Before(resumed) {

@@ -85,12 +85,9 @@ func TestSQLite_cancelsTheRenderingOfADeletedSubject(t *testing.T) { //nolint:pa
 // A process cancels a rendering that another process has taken over, and writes no result.
 func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
 	onSQLite(t, func(s *fixture) {
-		db := studiotest.OpenSQL(s.t, s.dsn)
 		var took time.Duration
-		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
-			if _, err := db.ExecContext(ctx, `UPDATE subjects SET render_by = 'another', render_until = 1 << 60 WHERE id = $1`, subject.ID); err != nil {
-				s.t.Error(err)
-			}
+		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
+			s.exec(`UPDATE subjects SET render_by = 'another', render_until = 1 << 60`)
 			began := time.Now()
 			<-ctx.Done()
 			took = time.Since(began)
@@ -106,9 +103,6 @@ func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //no
 			s.t.Errorf("the avatar is %+v (%v)", left, err)
 		}
 		s.wantStatuses(avatar.ID, "processing")
-		if err := db.Close(); err != nil {
-			s.t.Error(err)
-		}
 	})
 }
 
@@ -133,17 +127,13 @@ func TestRunner_Run_sharesRenderWorkersFairly(t *testing.T) {
 		for range 8 {
 			s.create()
 		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		s.workWhile(3*time.Minute, func() {
 			time.Sleep(30 * time.Second) // while the second two of the first user are rendered
 			s.user = second
 			for range 2 {
 				s.create()
 			}
-		}()
-		s.work(3 * time.Minute)
-		<-done
+		})
 		const round = 20 * time.Second
 		if want := []time.Duration{2 * round, 3 * round}; !slices.Equal(starts[second.ID], want) {
 			s.t.Errorf("the second user's began after %v, want %v", starts[second.ID], want)
@@ -264,12 +254,7 @@ func (s *fixture) worker(renderer rendererFunc) (stop func()) {
 	worker := jobs.NewWorker(jobs.New(work))
 	worker.SetPollInterval(time.Hour)
 	stop = start(worker)
-	raw := studiotest.OpenSQL(s.t, s.dsn)
-	s.eventually("the worker listens", func() bool {
-		var listening bool
-		err := raw.QueryRowContext(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
-			WHERE query = 'LISTEN "studio_render_' || current_schema() || '"' AND state = 'idle')`).Scan(&listening)
-		return err == nil && listening
-	})
+	s.eventuallyTrue("the worker listens", `SELECT EXISTS (SELECT FROM pg_stat_activity
+		WHERE query = 'LISTEN "studio_render_' || current_schema() || '"' AND state = 'idle')`)
 	return stop
 }

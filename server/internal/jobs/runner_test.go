@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"context"
-	"database/sql"
 	"flag"
 	"fmt"
 	"strings"
@@ -162,28 +161,14 @@ func TestSQLite_makesOneAttemptPerSubjectAtATime(t *testing.T) {
 // An attempt that cannot be recorded is not repeated while the daemon runs.
 func TestSQLite_recordsAnAttemptOnceTheDatabaseRecovers(t *testing.T) {
 	onSQLite(t, func(s *fixture) { // an SQLite trigger refuses the row
-		other, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
-		check(s.t, err)
-		exec := func(statement string) {
-			if _, err := other.ExecContext(s.t.Context(), statement); err != nil {
-				s.t.Error(err)
-			}
-		}
 		avatar := s.create()
-		exec(`CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END`)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			time.Sleep(10 * time.Minute)
-			exec(`DROP TRIGGER full`)
-			if err := other.Close(); err != nil {
-				s.t.Error(err)
-			}
-		}()
+		s.exec(`CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END`)
 		s.work(9 * time.Minute)
 		s.wantStatuses(avatar.ID, "processing")
-		s.work(9 * time.Minute) // a restarted daemon sends the event again
-		<-done
+		s.workWhile(9*time.Minute, func() { // a restarted daemon sends the event again
+			time.Sleep(time.Minute)
+			s.exec(`DROP TRIGGER full`)
+		})
 		s.wantStatuses(avatar.ID, "processing", "processing", "consent_pending", "published")
 	})
 }
