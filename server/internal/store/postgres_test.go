@@ -26,14 +26,16 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return connection
 }
 
-// lock begins a transaction that locks a table until end is called.
-func lock(t *testing.T, connection *pgx.Conn, table, mode string) (end func()) {
+// begin begins a transaction that is independent of the store, with some statements.
+func begin(t *testing.T, dsn string, statements ...string) pgx.Tx {
 	t.Helper()
-	tx, err := connection.Begin(t.Context())
+	tx, err := connect(t, dsn).Begin(t.Context())
 	check(t, err)
-	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN "+mode+" MODE")
-	check(t, err)
-	return func() { check(t, tx.Rollback(t.Context())) }
+	for _, statement := range statements {
+		_, err = tx.Exec(t.Context(), statement)
+		check(t, err)
+	}
+	return tx
 }
 
 func TestPostgres_processesSeeEachOthersWrites(t *testing.T) {
@@ -79,12 +81,12 @@ func TestPostgres_returnsErrBusyOnALockTimeout(t *testing.T) {
 			dsn := studiotest.NewPostgres(t)
 			studiotest.Open(t, dsn)
 			db := studiotest.Open(t, dsn+limit)
-			end := lock(t, connect(t, dsn), "users", "ACCESS EXCLUSIVE")
+			tx := begin(t, dsn, `LOCK TABLE users IN ACCESS EXCLUSIVE MODE`)
 			ada := user("ada")
 			wantError(t, db.CreateUser(t.Context(), ada), studio.ErrBusy)
 			_, err := db.UserByEmail(t.Context(), ada.Email)
 			wantError(t, err, studio.ErrBusy)
-			end()
+			check(t, tx.Rollback(t.Context()))
 			check(t, db.CreateUser(t.Context(), ada))
 		})
 	}
@@ -119,21 +121,17 @@ func TestPostgres_retriesAfterADeadlock(t *testing.T) {
 	dsn := studiotest.NewPostgres(t)
 	db := studiotest.Open(t, dsn)
 	check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
-	beside, watch := connect(t, dsn), connect(t, dsn)
 	for round := 0; ; round++ {
 		first, second := fmt.Sprint(round, "a"), fmt.Sprint(round, "b")
-		tx, err := beside.Begin(t.Context())
-		check(t, err)
-		const add = `INSERT INTO projects VALUES ($1, 'films', 'ada', 0, 0, '{}')`
-		_, err = tx.Exec(t.Context(), add, second)
-		check(t, err)
+		const add = `INSERT INTO projects VALUES ('%s', 'films', 'ada', 0, 0, '{}')`
+		tx := begin(t, dsn, fmt.Sprintf(add, second))
 		imported := make(chan error, 1)
 		go func() {
 			_, err := db.ImportProjects(t.Context(), []studio.Project{{ID: first, WorkspaceID: "films"}, {ID: second, WorkspaceID: "films"}})
 			imported <- err
 		}()
-		awaitLock(t, watch, beside)
-		_, besideEnded := tx.Exec(t.Context(), add, first)
+		awaitLock(t, dsn, tx)
+		_, besideEnded := tx.Exec(t.Context(), fmt.Sprintf(add, first))
 		check(t, tx.Rollback(t.Context()))
 		check(t, <-imported)
 		if besideEnded == nil {
@@ -150,14 +148,10 @@ func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
 	_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
 	check(t, err)
 	later := noon().Add(25 * time.Hour)
-	beside := connect(t, dsn)
-	tx, err := beside.Begin(t.Context())
-	check(t, err)
-	_, err = tx.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = $1`, later.UnixMicro())
-	check(t, err)
+	tx := begin(t, dsn, fmt.Sprint(`UPDATE idempotency_keys SET created_at = `, later.UnixMicro()))
 	pruned := make(chan error, 1)
 	go func() { pruned <- db.Prune(t.Context(), later) }()
-	awaitLock(t, connect(t, dsn), beside)
+	awaitLock(t, dsn, tx)
 	check(t, tx.Commit(t.Context()))
 	check(t, <-pruned)
 	created, err := db.CreateSubject(t.Context(), subject("b", 0), key)
@@ -167,38 +161,42 @@ func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
 	}
 }
 
-// An event that another process adds to a subject while its user is deleted ends like the others.
-func TestPostgres_DeleteUser_endsAConcurrentEvent(t *testing.T) {
+// An event that another process adds to a subject while its user or its avatar is deleted ends like the others.
+func TestPostgres_Delete_endsAConcurrentEvent(t *testing.T) {
 	t.Parallel()
-	db, dsn := newPostgres(t)
-	create(t, db, subject("a", 1))
-	beside := connect(t, dsn)
-	tx, err := beside.Begin(t.Context())
-	check(t, err)
-	_, err = tx.Exec(t.Context(), `UPDATE subjects SET sequence = 2`)
-	check(t, err)
-	_, err = tx.Exec(t.Context(), `INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at)
-		VALUES ('a-2', 'ada', 'a', 2, '{}', 'pending', 0)`)
-	check(t, err)
-	deleted := make(chan error, 1)
-	go func() {
-		_, _, err := db.DeleteUser(t.Context(), "ada", noon())
-		deleted <- err
-	}()
-	awaitLock(t, connect(t, dsn), beside)
-	check(t, tx.Commit(t.Context()))
-	check(t, <-deleted)
-	if pending := pendingEvents(t, db); len(pending) > 0 {
-		t.Errorf("%v are pending", pending)
+	for name, remove := range map[string]func(db *store.Store) error{
+		"user": func(db *store.Store) error {
+			_, _, err := db.DeleteUser(t.Context(), "ada", noon())
+			return err
+		},
+		"avatar": func(db *store.Store) error { return deleteSubject(t, db, studio.Avatar, "a", noon()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, dsn := newPostgres(t)
+			create(t, db, subject("a", 1))
+			create(t, db, video("v", "a"))
+			tx := begin(t, dsn, `UPDATE subjects SET sequence = 2 WHERE id = 'v'`,
+				`INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at) VALUES ('v-2', 'ada', 'v', 2, '{}', 'pending', 0)`)
+			deleted := make(chan error, 1)
+			go func() { deleted <- remove(db) }()
+			awaitLock(t, dsn, tx)
+			check(t, tx.Commit(t.Context()))
+			check(t, <-deleted)
+			if pending := pendingEvents(t, db); len(pending) > 0 {
+				t.Errorf("%v are pending", pending)
+			}
+		})
 	}
 }
 
 // awaitLock waits until another transaction waits for a lock that holder has.
-func awaitLock(t *testing.T, connection, holder *pgx.Conn) {
+func awaitLock(t *testing.T, dsn string, holder pgx.Tx) {
 	t.Helper()
+	connection := connect(t, dsn)
 	for waiting := 0; waiting == 0; {
 		err := connection.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`,
-			holder.PgConn().PID()).Scan(&waiting)
+			holder.Conn().PgConn().PID()).Scan(&waiting)
 		check(t, err)
 	}
 }
@@ -212,17 +210,16 @@ func TestPostgres_CreateSubject_returnsErrKeyInUseDuringAnotherCreation(t *testi
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon().Add(-time.Hour)}
 		return db.CreateSubject(t.Context(), subject(id, 1), key)
 	}
-	beside := connect(t, dsn)
-	end := lock(t, beside, "subjects", "SHARE")
+	tx := begin(t, dsn, `LOCK TABLE subjects IN SHARE MODE`)
 	twin := make(chan error, 1)
 	go func() {
 		_, err := create("twin")
 		twin <- err
 	}()
-	awaitLock(t, connect(t, dsn), beside)
+	awaitLock(t, dsn, tx)
 	_, err := create("a")
 	wantError(t, err, studio.ErrKeyInUse)
-	end()
+	check(t, tx.Rollback(t.Context()))
 	check(t, <-twin)
 	created, err := create("a")
 	check(t, err)
@@ -288,18 +285,14 @@ func TestPostgres_aLockedSubjectDelaysNoOther(t *testing.T) {
 		_, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
 		return err
 	}
-	beside := connect(t, dsn)
-	tx, err := beside.Begin(t.Context())
-	check(t, err)
-	_, err = tx.Exec(t.Context(), `SELECT FROM subjects WHERE id = 'locked' FOR UPDATE`)
-	check(t, err)
+	tx := begin(t, dsn, `SELECT FROM subjects WHERE id = 'locked' FOR UPDATE`)
 	const waiting = 3 // of each kind, more than there are concurrent groups
 	ended := make(chan error, 2*waiting)
 	for i := range waiting {
 		go func() { ended <- update("locked") }()
 		go func() { ended <- video("locked", fmt.Sprint(i)) }()
 	}
-	awaitLock(t, connect(t, dsn), beside)
+	awaitLock(t, dsn, tx)
 	check(t, update("free"))
 	check(t, video("free", "video"))
 	if len(ended) > 0 {
