@@ -122,7 +122,7 @@ func TestRunner_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
 				var sent []string
 				s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
 					if sent = append(sent, message.URL); len(sent) == 1 {
-						s.exec(statements...)
+						s.exec(statements...)                    //nolint:contextcheck // it has that of the test
 						s.createFor("https://next.example.com/") //nolint:contextcheck // it has that of the test
 					}
 					return sender.Attempt{Status: 200}
