@@ -17,14 +17,14 @@ const waitingPerSlot = 16
 type comparisonQueue struct {
 	mu      sync.Mutex
 	free    int
-	most    int
+	limit   int // of waiting logins, for known and unknown addresses each
 	known   addressQueue
 	unknown addressQueue
 }
 
 func newComparisonQueue() comparisonQueue {
 	n := max(1, runtime.GOMAXPROCS(0)/2)
-	return comparisonQueue{free: n, most: n * waitingPerSlot}
+	return comparisonQueue{free: n, limit: n * waitingPerSlot}
 }
 
 // addressQueue has the waiting logins by address. The order of addresses is the order in which they are
@@ -54,7 +54,7 @@ func (q *comparisonQueue) acquire(ctx context.Context, address string, known boo
 	if known {
 		l = &q.known
 	}
-	if l.n >= q.most && !l.evict(address) {
+	if l.n >= q.limit && !l.evict(address) {
 		q.mu.Unlock()
 		return nil, ErrBusy
 	}
@@ -126,18 +126,18 @@ func (l *addressQueue) remove(address string, w *waiter) bool {
 // evict rejects the last login of the address with the most waiting logins, if newcomer has fewer. It returns
 // false if nothing was rejected.
 func (l *addressQueue) evict(newcomer string) bool {
-	most := newcomer
+	busiest := newcomer
 	for _, address := range l.addresses {
-		if len(l.waiting[address]) > len(l.waiting[most]) {
-			most = address
+		if len(l.waiting[address]) > len(l.waiting[busiest]) {
+			busiest = address
 		}
 	}
-	waiting := l.waiting[most]
+	waiting := l.waiting[busiest]
 	if len(waiting) <= len(l.waiting[newcomer])+1 {
 		return false
 	}
 	last := waiting[len(waiting)-1]
-	l.remove(most, last)
+	l.remove(busiest, last)
 	last.err = ErrBusy
 	close(last.admitted)
 	return true

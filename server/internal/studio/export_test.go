@@ -10,7 +10,7 @@ type ComparisonQueue struct{ comparisonQueue }
 
 // NewComparisonQueue returns a queue in which most logins of each priority can wait.
 func NewComparisonQueue(most int) *ComparisonQueue {
-	return &ComparisonQueue{comparisonQueue{free: 1, most: most}}
+	return &ComparisonQueue{comparisonQueue{free: 1, limit: most}}
 }
 
 // Acquire calls acquire.

@@ -53,11 +53,11 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, userID string) ([]Web
 
 func (s *Service) addSecret(ctx context.Context, userID string, onlyFirst bool) error {
 	now := s.now()
-	most := maxSecrets
+	limit := maxSecrets
 	if onlyFirst {
-		most = 1
+		limit = 1
 	}
-	err := s.Store.AddWebhookSecret(ctx, userID, s.NewSecret(), now, now.Add(SecretOverlap), most)
+	err := s.Store.AddWebhookSecret(ctx, userID, s.NewSecret(), now, now.Add(SecretOverlap), limit)
 	if onlyFirst && errors.Is(err, ErrTooManySecrets) {
 		return nil // a concurrent call has added a secret
 	}
