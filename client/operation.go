@@ -63,8 +63,11 @@ func decode[T any](a *attempt, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if content := string(bytes.TrimSpace(a.content)); a.call.operation.empty && (content == "" || content == "null") {
-		return nil, nil
+	if a.call.operation.empty {
+		switch string(bytes.TrimSpace(a.content)) {
+		case "", "null":
+			return nil, nil
+		}
 	}
 	value, leftOut, ok := read[T](a.content)
 	if !ok {
