@@ -131,12 +131,18 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: Workspace: has a character that is not allowed in a header")
 	case !headerValue(c.UserAgent):
 		return nil, errors.New("client: UserAgent: has a character that is not allowed in a header")
-	case c.Timeout < 0:
-		return nil, errors.New("client: Timeout: must not be negative")
-	case c.MaxResponseBytes < 0:
-		return nil, errors.New("client: MaxResponseBytes: must not be negative")
 	}
-	return base, cmp.Or(c.Retry.validate(), c.Poll.validate())
+	return base, cmp.Or(
+		notNegative("Timeout", c.Timeout), notNegative("MaxResponseBytes", c.MaxResponseBytes), c.Retry.validate(), c.Poll.validate(),
+	)
+}
+
+// notNegative returns an error that names the field unless its value is positive or zero.
+func notNegative[T int | int64 | time.Duration](field string, value T) error {
+	if value < 0 {
+		return errors.New("client: " + field + ": must not be negative")
+	}
+	return nil
 }
 
 func loopback(host string) bool {

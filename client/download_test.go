@@ -49,9 +49,7 @@ func newFileHost(t *testing.T, size int) (*fileHost, *client.Client) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.located++
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"inference_id":"id","status":"succeeded","video_url":"%s/out.mp4?signature=canary&n=%d"}`, h.address, h.located)
-		return true
+		return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":"succeeded","video_url":"%s/out.mp4?signature=canary&n=%d"}`, h.address, h.located))
 	}
 	return h, s.start(t, static, fast)
 }
@@ -252,8 +250,7 @@ func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 					t.Errorf("asked %s", r.URL)
 				}
 				w := httptest.NewRecorder()
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = fmt.Fprintf(w, `{"inference_id":"id","status":"succeeded","video":%q}`, address+"/x")
+				answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":"succeeded","video":%q}`, address+"/x"))
 				return w.Result(), nil
 			})}
 		})
@@ -291,9 +288,7 @@ func TestDownload_timesOutOnASilentHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		s.before = func(w http.ResponseWriter, r *http.Request) bool {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"inference_id":"id","status":"succeeded","video_url":"http://localhost/file"}`)
-			return true
+			return answerJSON(w, http.StatusOK, `{"inference_id":"id","status":"succeeded","video_url":"http://localhost/file"}`)
 		}
 		c := s.direct(t, static, func(config *client.Config) {
 			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -223,7 +223,11 @@ func TestError_withoutAResponse(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newClient(t, test.change, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
+				start := time.Now()
 				err := test.call(test.ctx(t), c)
+				if took := time.Since(start); took > 5*time.Second || errors.Is(err, context.Canceled) && took > time.Second {
+					t.Errorf("it ends after %v, and not with its context", took)
+				}
 				time.Sleep(10 * time.Minute) // the login continues without its caller
 				if err == nil || err.Error() != test.text {
 					t.Fatalf("error %v\nwant  %s", err, test.text)

@@ -33,14 +33,20 @@ func newReceiver(t *testing.T) (*webhook.Receiver, func(eventType, idField, id, 
 	}
 }
 
+// withReceiver returns a client of s with a receiver, and a function that delivers an event to it.
+func (s *service) withReceiver(t *testing.T) (c *client.Client, deliver func(eventType, idField, id, status string)) {
+	t.Helper()
+	receiver, deliver := newReceiver(t)
+	return s.direct(t, static, func(c *client.Config) { c.Receiver = receiver }), deliver
+}
+
 // With a receiver, a wait ends as soon as the event arrives, and polls rarely before.
 func TestWait_endsWithTheEvent(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
-		receiver, deliver := newReceiver(t)
+	eachWait(t, func(t *testing.T, eventType, idField, final string, wait waitFunc) {
 		s := newService()
 		set := s.state("processing")
-		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		c, deliver := s.withReceiver(t)
 		time.AfterFunc(time.Minute, func() { deliver(eventType, idField, "id", "processing") })
 		time.AfterFunc(2*time.Minute, func() { deliver(eventType, idField, "another", final) })
 		time.AfterFunc(3*time.Minute, func() { set(final); deliver(eventType, idField, "id", final) })
@@ -59,12 +65,12 @@ func TestWait_endsWithTheEvent(t *testing.T) {
 func TestWait_pollsInCaseTheEventIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		receiver, _ := newReceiver(t)
 		s := newService()
 		set := s.state("processing")
+		c, _ := s.withReceiver(t)
 		time.AfterFunc(time.Minute, func() { set("published") })
 		start := time.Now()
-		_, err := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver }).WaitAvatar(t.Context(), "id")
+		_, err := c.WaitAvatar(t.Context(), "id")
 		if err != nil || time.Since(start) > 90*time.Second {
 			t.Errorf("error %v after %v", err, time.Since(start))
 		}
@@ -75,10 +81,9 @@ func TestWait_pollsInCaseTheEventIsLost(t *testing.T) {
 func TestWait_pollsSoonAfterTheEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		receiver, deliver := newReceiver(t)
 		s := newService()
 		set := s.state("processing")
-		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		c, deliver := s.withReceiver(t)
 		time.AfterFunc(time.Second, func() { deliver("avatar_event", "avatar_id", "id", "published") })
 		time.AfterFunc(2*time.Second, func() { set("published") })
 		start := time.Now()
@@ -123,14 +128,10 @@ func TestWait_worksWithoutPolling(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusNotImplemented, http.StatusMethodNotAllowed} {
 		for _, after := range []time.Duration{-1, time.Minute} {
-			eachWait(t, func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
-				receiver, deliver := newReceiver(t)
+			eachWait(t, func(t *testing.T, eventType, idField, final string, wait waitFunc) {
 				s := newService()
-				s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-					problem(w, code, "Not here.")
-					return true
-				}
-				c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+				s.before = answerAll(code)
+				c, deliver := s.withReceiver(t)
 				if after < 0 {
 					deliver(eventType, idField, "id", final)
 					deliver(eventType, idField, "id", "failed") // after the final state
@@ -155,10 +156,9 @@ func TestWait_worksWithoutPolling(t *testing.T) {
 func TestWait_recordsTheLatestEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		receiver, deliver := newReceiver(t)
 		s := newService()
 		s.before = failing(details, http.StatusNotImplemented)
-		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		c, deliver := s.withReceiver(t)
 		for i := range 3000 {
 			deliver("avatar_event", "avatar_id", fmt.Sprint(i), "processing")
 			deliver("avatar_event", "avatar_id", fmt.Sprint(i), "failed")

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,8 +13,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // An upload reports the bytes sent, and the total if the length is known.
@@ -38,10 +35,7 @@ func TestWithProgress_reportsUploads(t *testing.T) {
 		var length string
 		s.before = func(w http.ResponseWriter, r *http.Request) bool {
 			length = fmt.Sprint(r.ContentLength)
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusCreated)
-			_, _ = io.WriteString(w, `{"media_id":"id","url":"https://media.example.com/a","content_type":"audio/wav","size":100000,"expires_at":"2026-01-12T09:30:00Z"}`)
-			return true
+			return answerJSON(w, http.StatusCreated, `{"media_id":"id","url":"https://media.example.com/a","content_type":"audio/wav","size":100000,"expires_at":"2026-01-12T09:30:00Z"}`)
 		}
 		var last int64
 		_, err := s.start(t, static).UploadMedia(t.Context(), "audio/wav", test.body, client.WithProgress(func(done, total int64) {
@@ -63,17 +57,14 @@ func TestWithProgress_reportsWaits(t *testing.T) {
 		s := newService()
 		answers := []string{`"processing"`, `"processing","progress":0`, `"processing","progress":0`, `"processing","progress":40.7`, `"succeeded","progress":100`}
 		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"inference_id":"id","status":%s}`, answers[0])
+			answer := answers[0]
 			answers = answers[1:]
-			return true
+			return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":%s}`, answer))
 		}
-		receiver, err := webhook.NewReceiver(webhook.Handlers{Unhandled: ignore}, webhook.StandardWebhooks(webhook.NewSecret()))
-		check(t, err)
+		c, _ := s.withReceiver(t)
 		began := time.Now()
 		var shown []int64
-		_, err = s.direct(t, static, func(c *client.Config) { c.Receiver = receiver }).
-			WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
+		_, err := c.WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
 		if err != nil || !slices.Equal(shown, []int64{0, 40, 100}) {
 			t.Errorf("error %v, progress %v", err, shown)
 		}
@@ -82,5 +73,3 @@ func TestWithProgress_reportsWaits(t *testing.T) {
 		}
 	})
 }
-
-func ignore(context.Context, gen.Event, webhook.Delivery) error { return nil }

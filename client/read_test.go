@@ -22,7 +22,7 @@ func answeringWith(tb testing.TB, body string) *client.Client {
 	tb.Helper()
 	c, err := client.New(client.Config{
 		BaseURL: "http://localhost", Token: "static-1", Workspace: workspace,
-		HTTPClient: &http.Client{Transport: canned{http.Header{"Content-Type": {"application/json"}}, []byte(body)}},
+		HTTPClient: &http.Client{Transport: canned{http.Header{"Content-Type": {"Application/JSON; charset=utf-8"}}, []byte(body)}},
 	})
 	check(tb, err)
 	return c
@@ -73,7 +73,8 @@ func TestListProjects_omitsInvalidMembers(t *testing.T) {
 	}
 }
 
-// All other responses are decoded in the same way. A required member that cannot be decoded is an error.
+// All other responses are decoded in the same way. They may have unknown members and values, and lack members. A required
+// member that cannot be decoded is an error.
 func TestAnswer_omitsInvalidMembers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {
@@ -83,6 +84,13 @@ func TestAnswer_omitsInvalidMembers(t *testing.T) {
 		`{"avatar_id":"a","status":"failed","created_at":"2026-01-12 09:30","title":7}`: {
 			&gen.Avatar{AvatarID: "a", Status: "failed", CreatedAt: new(moment)}, []string{"/title"},
 		},
+		`{"avatar_id":"a","status":"resting","mood":{"x":[1]},"created_at":"2026-01-12T09:30:00Z"}`: {
+			&gen.Avatar{AvatarID: "a", Status: "resting", CreatedAt: new(moment)}, nil,
+		},
+		`{"avatar_id":null,"status":null,"title":null,"created_at":null,"updated_at":null}`: {&gen.Avatar{}, nil},
+
+		` {} `:                                  {&gen.Avatar{}, nil},
+		`{"avatar_id":"a","avatar_id":"b"}`:     {&gen.Avatar{AvatarID: "b"}, nil},
 		`{"avatar_id":7,"status":"failed"}`:     {},
 		`{"avatar_id":"a","status":["failed"]}`: {},
 		`["avatar_id"]`:                         {},

@@ -35,15 +35,11 @@ type Retry struct {
 }
 
 func (r Retry) validate() error {
-	switch {
-	case r.Attempts < 0:
-		return errors.New("client: Retry.Attempts: must not be negative")
-	case r.BaseDelay < 0:
-		return errors.New("client: Retry.BaseDelay: must not be negative")
-	case r.MaxDelay < 0:
-		return errors.New("client: Retry.MaxDelay: must not be negative")
-	}
-	return nil
+	return cmp.Or(
+		notNegative("Retry.Attempts", r.Attempts),
+		notNegative("Retry.BaseDelay", r.BaseDelay),
+		notNegative("Retry.MaxDelay", r.MaxDelay),
+	)
 }
 
 func (r Retry) withDefaults() Retry {

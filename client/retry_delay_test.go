@@ -100,21 +100,6 @@ func TestRetry_failsAtOnceWhenTheContextWouldEnd(t *testing.T) {
 	}
 }
 
-func TestRetry_endsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := timed("9", 503)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		time.AfterFunc(time.Second, cancel)
-		start := time.Now()
-		_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, client.ErrServer) || time.Since(start) != time.Second {
-			t.Errorf("error %v after %v", err, time.Since(start))
-		}
-	})
-}
-
 // Each attempt has the timeout. The context limits all of them together.
 func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 	t.Parallel()

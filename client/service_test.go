@@ -173,6 +173,22 @@ func failing(operation string, status int) func(http.ResponseWriter, *http.Reque
 	}
 }
 
+// answerAll responds to every request with a problem document.
+func answerAll(status int) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		problem(w, status, "As the test wants it.")
+		return true
+	}
+}
+
+// answerJSON writes a response of the service.
+func answerJSON(w http.ResponseWriter, status int, body string) bool {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+	return true
+}
+
 // jwt returns a token with an expiry. Nobody verifies its signature.
 func jwt(n int, expires time.Time) string {
 	encode := base64.RawURLEncoding.EncodeToString

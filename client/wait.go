@@ -35,15 +35,11 @@ type Poll struct {
 }
 
 func (p Poll) validate() error {
-	switch {
-	case p.BaseInterval < 0:
-		return errors.New("client: Poll.BaseInterval: must not be negative")
-	case p.MaxInterval < 0:
-		return errors.New("client: Poll.MaxInterval: must not be negative")
-	case p.ReceiverInterval < 0:
-		return errors.New("client: Poll.ReceiverInterval: must not be negative")
-	}
-	return nil
+	return cmp.Or(
+		notNegative("Poll.BaseInterval", p.BaseInterval),
+		notNegative("Poll.MaxInterval", p.MaxInterval),
+		notNegative("Poll.ReceiverInterval", p.ReceiverInterval),
+	)
 }
 
 func (p Poll) withDefaults() Poll {

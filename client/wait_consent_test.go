@@ -25,16 +25,16 @@ func TestUntilConsentPending_endsWait(t *testing.T) {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				receiver, deliver := newReceiver(t)
 				s := newService()
 				set := s.state("processing")
+				withReceiver, deliver := s.withReceiver(t)
 				time.AfterFunc(3*time.Minute, func() { set(status); deliver("avatar_event", "avatar_id", "id", status) })
 				for name, test := range map[string]struct {
 					c      *client.Client
 					within time.Duration
 				}{
 					"polls":  {s.direct(t, static), 10 * time.Second},
-					"events": {s.direct(t, static, func(c *client.Config) { c.Receiver = receiver }), 0},
+					"events": {withReceiver, 0},
 				} {
 					start := time.Now()
 					go func() {
@@ -56,10 +56,9 @@ func TestUntilConsentPending_endsWait(t *testing.T) {
 func TestUntilConsentPending_worksWithoutPolling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		receiver, deliver := newReceiver(t)
 		s := newService()
 		s.before = failing(details, http.StatusNotImplemented)
-		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		c, deliver := s.withReceiver(t)
 		want := func(status gen.AvatarStatus, options ...client.CallOption) {
 			t.Helper()
 			avatar, err := c.WaitAvatar(t.Context(), "id", options...)
@@ -81,10 +80,9 @@ func TestUntilConsentPending_worksWithoutPolling(t *testing.T) {
 func TestWait_endsAfterManyOtherEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		receiver, deliver := newReceiver(t)
 		s := newService()
 		set := s.state("processing")
-		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		c, deliver := s.withReceiver(t)
 		time.AfterFunc(time.Second, func() {
 			for i := range 5000 {
 				deliver("avatar_event", "avatar_id", fmt.Sprint("id-", i), "consent_pending")

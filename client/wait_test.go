@@ -18,18 +18,18 @@ func (s *service) state(status string) (set func(status string)) {
 	var current atomic.Value
 	current.Store(status)
 	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"status":%q}`, current.Load())
-		return true
+		return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"status":%q}`, current.Load()))
 	}
 	return func(status string) { current.Store(status) }
 }
+
+type waitFunc func(context.Context, *client.Client, ...client.CallOption) (string, error)
 
 // waits has the three kinds of waits.
 var waits = map[string]struct {
 	eventType, idField string
 	final              []string
-	wait               func(context.Context, *client.Client, ...client.CallOption) (string, error)
+	wait               waitFunc
 }{
 	"avatar": {"avatar_event", "avatar_id", []string{"published", "failed", "consent_failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
 		a, err := c.WaitAvatar(ctx, "id", o...)
@@ -55,7 +55,7 @@ var waits = map[string]struct {
 }
 
 // eachWait calls test for each kind of wait and each final state, in a synctest bubble.
-func eachWait(t *testing.T, test func(t *testing.T, eventType, idField, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error))) {
+func eachWait(t *testing.T, test func(t *testing.T, eventType, idField, final string, wait waitFunc)) {
 	t.Helper()
 	for name, w := range waits {
 		for _, final := range w.final {
@@ -70,7 +70,7 @@ func eachWait(t *testing.T, test func(t *testing.T, eventType, idField, final st
 // Without a receiver, a wait polls at growing intervals until the state is final.
 func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, _, _, final string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
+	eachWait(t, func(t *testing.T, _, _, final string, wait waitFunc) {
 		s := newService()
 		set := s.state("processing")
 		time.AfterFunc(2*time.Minute, func() { set("consent_pending") })
@@ -93,10 +93,9 @@ func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 func TestWait_severalCallsMayWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		receiver, deliver := newReceiver(t)
 		s := newService()
 		s.before = failing(details, http.StatusNotImplemented)
-		c := s.direct(t, static, func(c *client.Config) { c.Receiver = receiver })
+		c, deliver := s.withReceiver(t)
 		time.AfterFunc(time.Second, func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -113,31 +112,25 @@ func TestWait_severalCallsMayWait(t *testing.T) {
 func TestWait_returnsPermanentErrors(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	status := func(status int) func(http.ResponseWriter, *http.Request) bool {
-		return func(w http.ResponseWriter, _ *http.Request) bool {
-			problem(w, status, "As the test wants it.")
-			return true
-		}
-	}
 	for name, test := range map[string]struct {
 		transport http.RoundTripper
 		want      error
 		passes    bool
 	}{
-		"400": {answers(status(400)), client.ErrInvalid, false},
-		"401": {answers(status(401)), client.ErrUnauthorized, false},
-		"403": {answers(status(403)), client.ErrForbidden, false},
-		"404": {answers(status(404)), client.ErrNotFound, false},
-		"405": {answers(status(405)), nil, false},
-		"501": {answers(status(501)), client.ErrServer, false},
+		"400": {answers(answerAll(400)), client.ErrInvalid, false},
+		"401": {answers(answerAll(401)), client.ErrUnauthorized, false},
+		"403": {answers(answerAll(403)), client.ErrForbidden, false},
+		"404": {answers(answerAll(404)), client.ErrNotFound, false},
+		"405": {answers(answerAll(405)), nil, false},
+		"501": {answers(answerAll(501)), client.ErrServer, false},
 		"HTML": {answers(func(w http.ResponseWriter, _ *http.Request) bool {
 			_, _ = w.Write([]byte("<p>"))
 			return true
 		}), client.ErrDecode, false},
-		"408":       {answers(status(408)), nil, true},
-		"429":       {answers(status(429)), client.ErrRateLimited, true},
-		"500":       {answers(status(500)), client.ErrServer, true},
-		"503":       {answers(status(503)), client.ErrServer, true},
+		"408":       {answers(answerAll(408)), nil, true},
+		"429":       {answers(answerAll(429)), client.ErrRateLimited, true},
+		"500":       {answers(answerAll(500)), client.ErrServer, true},
+		"503":       {answers(answerAll(503)), client.ErrServer, true},
 		"no answer": {roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom }), boom, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +177,7 @@ func TestWait_waitsForRetryAfter(t *testing.T) {
 // A canceled wait says so in its error. Each poll uses the options of the call.
 func TestWait_saysThatItWasCanceled(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, _, _, _ string, wait func(context.Context, *client.Client, ...client.CallOption) (string, error)) {
+	eachWait(t, func(t *testing.T, _, _, _ string, wait waitFunc) {
 		s := newService()
 		s.state("consent_pending")
 		ctx, cancel := context.WithCancel(t.Context())
