@@ -129,13 +129,13 @@ func (s *Service) Fire(event Event, secrets ...webhook.Secret) sender.Attempt {
 	if !event.Time.IsZero() {
 		config.Now = func() time.Time { return event.Time }
 	}
-	return send(s.t.Context(), config, sender.Message{
+	return deliver(s.t.Context(), config, sender.Message{
 		URL: event.URL, ID: event.ID, Sequence: max(event.Sequence, 1), Body: event.Body, Secrets: secrets,
 	})
 }
 
-// send sends a message once, to a loopback address only.
-func send(ctx context.Context, config sender.Config, message sender.Message) sender.Attempt {
+// deliver sends a message once, to a loopback address only.
+func deliver(ctx context.Context, config sender.Config, message sender.Message) sender.Attempt {
 	if !local(message.URL) {
 		return sender.Attempt{Failure: sender.FailureBlocked}
 	}

@@ -88,7 +88,7 @@ func DropBefore() Fault {
 func DropAfter() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(&bufferedResponse{header: http.Header{}}, r)
+			next.ServeHTTP(newRecorder(), r)
 			panic(http.ErrAbortHandler)
 		})
 	}
@@ -98,11 +98,11 @@ func DropAfter() Fault {
 func DropMid() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			response := &bufferedResponse{header: http.Header{}}
+			response := newRecorder()
 			next.ServeHTTP(response, r)
-			response.header.Set("Content-Length", strconv.Itoa(response.body.Len()))
-			response.body.Truncate(response.body.Len() / 2)
-			response.send(w)
+			response.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
+			response.Body.Truncate(response.Body.Len() / 2)
+			send(w, response)
 			panic(http.ErrAbortHandler)
 		})
 	}

@@ -1,11 +1,11 @@
 package clienttest
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -64,18 +64,18 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		Header:    r.Header.Clone(),
 	}
 	next := s.arrived(record)
-	response := &bufferedResponse{header: http.Header{}}
+	response := newRecorder()
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // the rest of the body, which the response did not depend on
 		}
 		s.mu.Lock()
-		record.Body, record.Status = read.data, response.status
+		record.Body, record.Status = read.data, response.Code
 		s.mu.Unlock()
-		response.send(w)
+		send(w, response)
 		if cause != nil {
-			if response.status != 0 {
+			if response.Code != 0 {
 				_ = http.NewResponseController(w).Flush() // send what was written before the connection ends
 			}
 			panic(cause)
@@ -98,12 +98,12 @@ func (s *Service) arrived(record *Request) http.Handler {
 
 // respond handles a request without faults.
 func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
-	response := &bufferedResponse{header: http.Header{}}
+	response := newRecorder()
 	s.service.ServeHTTP(response, r)
-	response.send(w)
+	send(w, response)
 
 	_, known := s.operations[r.Method+" "+r.URL.Path]
-	switch status := response.status; {
+	switch status := response.Code; {
 	case r.Context().Err() != nil: // the request was incomplete
 	case status == http.StatusInternalServerError:
 		s.t.Errorf("clienttest: the response to %s %s does not match the document; see the log", r.Method, r.URL.Path)
@@ -115,13 +115,13 @@ func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
 }
 
 // forbidden fails the test if the document forbids the request, unless AllowInvalid was called.
-func (s *Service) forbidden(r *http.Request, response *bufferedResponse) {
+func (s *Service) forbidden(r *http.Request, response *httptest.ResponseRecorder) {
 	s.mu.Lock()
 	allowed := s.allowInvalid
 	s.mu.Unlock()
 	if !allowed {
 		s.t.Errorf("clienttest: %s %s does not match the document (status %d):%s\nIf the test sends it on purpose, call AllowInvalid.",
-			r.Method, r.URL.Path, response.status, explain(response.body.Bytes()))
+			r.Method, r.URL.Path, response.Code, explain(response.Body.Bytes()))
 	}
 }
 
@@ -140,34 +140,21 @@ func explain(body []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// bufferedResponse buffers a response in memory.
-type bufferedResponse struct {
-	header http.Header
-	status int // 0 until the response begins
-	body   bytes.Buffer
+// newRecorder returns a buffer for a response. Its code is 0 until the response begins.
+func newRecorder() *httptest.ResponseRecorder {
+	recorder := httptest.NewRecorder()
+	recorder.Code = 0
+	return recorder
 }
 
-func (b *bufferedResponse) Header() http.Header { return b.header }
-
-func (b *bufferedResponse) WriteHeader(status int) {
-	if b.status == 0 {
-		b.status = status
-	}
-}
-
-func (b *bufferedResponse) Write(data []byte) (int, error) {
-	b.WriteHeader(http.StatusOK)
-	return b.body.Write(data)
-}
-
-// send writes the buffered response to w, which may be the connection or another bufferedResponse.
-func (b *bufferedResponse) send(w http.ResponseWriter) {
-	if b.status == 0 {
+// send writes a recorded response to w, which may be the connection or another recorder.
+func send(w http.ResponseWriter, response *httptest.ResponseRecorder) {
+	if response.Code == 0 {
 		return
 	}
-	maps.Copy(w.Header(), b.header)
-	w.WriteHeader(b.status)
-	_, _ = w.Write(b.body.Bytes()) // the client may have disconnected
+	maps.Copy(w.Header(), response.Header())
+	w.WriteHeader(response.Code)
+	_, _ = w.Write(response.Body.Bytes()) // the client may have disconnected
 }
 
 // limitedBuffer is a buffer that discards bytes beyond a limit.

@@ -115,7 +115,7 @@ func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
 		BaseURL: s.URL,
 		Sender:  senderConfig(),
 		Send: func(ctx context.Context, message sender.Message) sender.Attempt {
-			return send(ctx, senderConfig(), message)
+			return deliver(ctx, senderConfig(), message)
 		},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 	})
