@@ -106,7 +106,7 @@ func BenchmarkCall(b *testing.B) {
 var raceEnabled bool
 
 func TestAllocations_areCloseToPlainHTTP(t *testing.T) {
-	const most = 22
+	const most = 15
 	if raceEnabled {
 		t.Skip("the race detector adds allocations; make test runs this without it too")
 	}

@@ -14,18 +14,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Each method sends the request of the document and returns its response.
+// A method sends the request of the document and returns its response. Package clienttest, which refuses requests that the
+// document forbids, sees the requests of the other methods.
 func TestOperations_sendDocumentedRequests(t *testing.T) {
 	t.Parallel()
 	key := client.WithIdempotencyKey("key-1")
 	avatar := func(status gen.AvatarStatus) *gen.Avatar {
 		return &gen.Avatar{AvatarID: avatarID, Status: status, CreatedAt: &moment, UpdatedAt: &moment}
-	}
-	video := func(status gen.InferenceStatus) *gen.Video {
-		return &gen.Video{InferenceID: videoID, AvatarID: avatarID, Status: status, CreatedAt: &moment, UpdatedAt: &moment}
-	}
-	lipsync := func(status gen.InferenceStatus) *gen.Lipsync {
-		return &gen.Lipsync{InferenceID: videoID, Status: status, CreatedAt: &moment, UpdatedAt: &moment}
 	}
 	for name, test := range map[string]struct {
 		call      func(context.Context, *client.Client) (any, error)
@@ -59,44 +54,10 @@ func TestOperations_sendDocumentedRequests(t *testing.T) {
 			operation: "POST /v1/avatars/create_avatar", header: map[string]string{"Idempotency-Key": "key-1", "X-Workspace-Id": ""},
 			body: `{"voice":"calm","webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://hooks.example.com"}}`,
 		},
-		"CreateVideo": {
-			call: func(ctx context.Context, c *client.Client) (any, error) {
-				return c.CreateVideo(ctx, gen.CreateVideoRequest{AvatarID: avatarID, Text: gen.Value("Hello")}, key)
-			},
-			want:      video(gen.InferenceStatusProcessing),
-			operation: "POST /v1/avatars/create_video", header: map[string]string{"Idempotency-Key": "key-1"},
-			body: `{"avatar_id":"` + avatarID + `","text":"Hello"}`,
-		},
-		"CreateLipsync": {
-			call: func(ctx context.Context, c *client.Client) (any, error) {
-				return c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, key)
-			},
-			want:      lipsync(gen.InferenceStatusProcessing),
-			operation: "POST /v1/lipsync/create_lipsync", header: map[string]string{"Idempotency-Key": "key-1"},
-			body: `{}`,
-		},
-		"SubmitConsent": {
-			call: func(ctx context.Context, c *client.Client) (any, error) {
-				return c.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: avatarID, Granted: true})
-			},
-			want:      avatar(gen.AvatarStatusPublished),
-			operation: "POST /v1/avatars/submit_consent", header: map[string]string{"Idempotency-Key": ""},
-			body: `{"avatar_id":"` + avatarID + `","granted":true}`,
-		},
 		"GetAvatar": {
 			call:      func(ctx context.Context, c *client.Client) (any, error) { return c.GetAvatar(ctx, avatarID) },
 			want:      avatar(gen.AvatarStatusPublished),
 			operation: "GET /v1/avatars/avatar_details", query: "avatar_id=" + avatarID,
-		},
-		"GetVideo": {
-			call:      func(ctx context.Context, c *client.Client) (any, error) { return c.GetVideo(ctx, videoID) },
-			want:      video(gen.InferenceStatusSucceeded),
-			operation: "GET /v1/avatars/inference_details", query: "inference_id=" + videoID,
-		},
-		"GetLipsync": {
-			call:      func(ctx context.Context, c *client.Client) (any, error) { return c.GetLipsync(ctx, videoID) },
-			want:      lipsync(gen.InferenceStatusSucceeded),
-			operation: "GET /v1/lipsync/inference_details", query: "inference_id=" + videoID,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

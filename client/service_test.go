@@ -240,14 +240,6 @@ func (o operations) ListAvatars(_ context.Context, r gen.ListAvatarsRequestObjec
 	return page, nil
 }
 
-func (o operations) SubmitConsent(_ context.Context, r gen.SubmitConsentRequestObject) (gen.SubmitConsentResponseObject, error) {
-	return gen.SubmitConsent200JSONResponse{AvatarID: r.Body.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: &moment, UpdatedAt: &moment}, nil
-}
-
-func (o operations) CreateVideo(_ context.Context, r gen.CreateVideoRequestObject) (gen.CreateVideoResponseObject, error) {
-	return gen.CreateVideo200JSONResponse{InferenceID: videoID, AvatarID: r.Body.AvatarID, Status: gen.InferenceStatusProcessing, CreatedAt: &moment, UpdatedAt: &moment}, nil
-}
-
 func (o operations) GetVideo(_ context.Context, r gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
 	return gen.GetVideo200JSONResponse{InferenceID: r.Params.InferenceID, AvatarID: avatarID, Status: gen.InferenceStatusSucceeded, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }
