@@ -51,6 +51,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/memory"
 	"github.com/avatarstudio/avatarstudio/server/sender"
+	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -95,11 +96,11 @@ func New(t testing.TB) *Service {
 // advancing.
 func NewInMemory(t testing.TB) *Service {
 	t.Helper()
-	listener := newMemoryListener()
-	return start(t, &httptest.Server{Listener: listener, Config: &http.Server{ReadHeaderTimeout: time.Minute}}, listener.dial)
+	pipe := faultserver.NewPipe()
+	return start(t, &httptest.Server{Listener: pipe, Config: &http.Server{ReadHeaderTimeout: time.Minute}}, pipe.DialContext)
 }
 
-func start(t testing.TB, web *httptest.Server, dial dialFunc) *Service {
+func start(t testing.TB, web *httptest.Server, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Service {
 	t.Helper()
 	transport := &http.Transport{DialContext: dial}
 	s := &Service{
