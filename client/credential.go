@@ -18,9 +18,6 @@ type Credential string
 // String returns a placeholder.
 func (Credential) String() string { return hidden }
 
-// GoString returns a placeholder.
-func (Credential) GoString() string { return hidden }
-
 // Format writes a placeholder for every verb.
 func (Credential) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, hidden) }
 

@@ -195,7 +195,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if !begun() {
 		return transportError(request, context.DeadlineExceeded)
 	}
-	body := newPatientReader(response.Body, d.call.timeout, cancel)
+	body := newTimeoutReader(response.Body, d.call.timeout, cancel)
 	if err := d.accept(response, body); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ type timeoutReader struct {
 	timeout time.Duration
 }
 
-func newPatientReader(body io.Reader, timeout time.Duration, cancel func()) *timeoutReader {
+func newTimeoutReader(body io.Reader, timeout time.Duration, cancel func()) *timeoutReader {
 	r := &timeoutReader{body, time.AfterFunc(timeout, cancel), timeout}
 	r.timer.Stop()
 	return r

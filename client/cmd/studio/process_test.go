@@ -23,7 +23,7 @@ func process(t *testing.T, env, args []string) *exec.Cmd {
 	check(t, err)
 	command := exec.CommandContext(context.Background(), program, args...)
 	home := t.TempDir()
-	command.Env = append([]string{asStudio + "=1", "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}, env...)
+	command.Env = append([]string{asStudio + "=1", "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "GOCOVERDIR=" + home}, env...)
 	return command
 }
 
