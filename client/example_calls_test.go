@@ -107,3 +107,44 @@ func ExampleTokenSource() {
 	// Output:
 	// published
 }
+
+// The client adds an idempotency key to each creation, so that it can retry the request. WithResponse
+// shows the key.
+func ExampleWithResponse() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var response client.Response
+	_, err = studio.CreateAvatar(context.Background(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}, client.WithResponse(&response))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.StatusCode, "after", response.Attempts, "attempt, with a key:", response.IdempotencyKey != "")
+	// Output:
+	// 200 after 1 attempt, with a key: true
+}
+
+// Avatars requests one page after another during the iteration.
+func ExampleClient_Avatars() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	published := client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}
+	for avatar, err := range studio.Avatars(context.Background(), published) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(avatar.AvatarID, avatar.Status)
+	}
+
+	// Output:
+	// avatar-2 published
+	// avatar-1 published
+}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"net/http"
@@ -94,4 +95,39 @@ func notify(url string, secret webhook.Secret, body string) {
 		log.Fatal(err)
 	}
 	answer.Body.Close()
+}
+
+// A wait can return when the person must give consent.
+func ExampleUntilConsentPending() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		avatar := gen.Avatar{AvatarID: "a-1", Status: gen.AvatarStatusConsentPending}
+		if r.Method == http.MethodPost {
+			avatar.Status = gen.AvatarStatusPublished
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(avatar)
+	}))
+	defer service.Close()
+	studio, err := client.New(client.Config{BaseURL: service.URL, Token: "a-token"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+
+	avatar, err := studio.WaitAvatar(ctx, "a-1", client.UntilConsentPending())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if avatar.Status == gen.AvatarStatusConsentPending {
+		fmt.Println("may we show you?")
+		avatar, err = studio.SubmitConsent(ctx, gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: true})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(avatar.Status)
+	// Output:
+	// may we show you?
+	// published
 }
