@@ -2,10 +2,14 @@ package client_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 func TestOptions_rejectInvalidValues(t *testing.T) {
@@ -59,5 +63,118 @@ func TestWithResponse_returnsResponse(t *testing.T) {
 	s.before = failing(details, 404)
 	if _, err = c.GetAvatar(t.Context(), avatarID, client.WithResponse(&response)); err == nil || response.StatusCode != 404 || response.Attempts != 1 || !strings.Contains(string(response.Body), "As the test wants it.") {
 		t.Errorf("response %+v", response)
+	}
+}
+
+// Results of the attempts of a creation, in order. Positive numbers are statuses.
+const (
+	carriedOut = 200
+	lost       = -1 // sent without a response
+	unsent     = -2 // not sent
+	waitAsked  = -3 // 503 with Retry-After
+)
+
+// A conflict that follows an attempt with an unknown outcome is caused by that attempt and is retried. Any
+// other conflict is about the record.
+func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		meets    []int
+		unnamed  bool
+		attempts int
+		class    error // nil if the creation succeeds
+		unknown  bool
+	}{
+		"on the first attempt":                {meets: []int{409}, attempts: 1, class: client.ErrConflict},
+		"after an attempt without a response": {meets: []int{lost, 409, carriedOut}, attempts: 3},
+		"after 500":                           {meets: []int{500, 409, 409, carriedOut}, attempts: 4},
+		"after 408":                           {meets: []int{408, 409, carriedOut}, attempts: 3},
+		"until the last attempt":              {meets: []int{504, 409, 409, 409}, attempts: 4, class: client.ErrConflict, unknown: true},
+		"after 503 with Retry-After":          {meets: []int{waitAsked, 409}, attempts: 2, class: client.ErrConflict},
+		"after too many":                      {meets: []int{429, 409}, attempts: 2, class: client.ErrConflict},
+		"after an attempt that was not sent":  {meets: []int{unsent, 409}, attempts: 2, class: client.ErrConflict},
+		"without a key":                       {meets: []int{waitAsked, 409}, unnamed: true, attempts: 2, class: client.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newService()
+				attempts := 0
+				s.before = func(w http.ResponseWriter, r *http.Request) bool {
+					meets := test.meets[attempts-1]
+					if meets == waitAsked {
+						w.Header().Set("Retry-After", "1")
+						meets = http.StatusServiceUnavailable
+					}
+					return meets != carriedOut && failing(create, meets)(w, r)
+				}
+				c := newClient(t, static, func(config *client.Config) {
+					config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						attempts++
+						switch test.meets[attempts-1] {
+						case lost:
+							_, _ = io.ReadAll(r.Body)
+							return nil, io.ErrUnexpectedEOF
+						case unsent:
+							return nil, io.ErrUnexpectedEOF
+						}
+						return s.RoundTrip(r)
+					})}
+				})
+				var options []client.CallOption
+				if !test.unnamed {
+					options = append(options, client.WithIdempotencyKey("k"))
+				}
+				_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, options...)
+				if attempts != test.attempts || !errors.Is(err, test.class) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+					t.Errorf("%d attempts, error %v", attempts, err)
+				}
+			})
+		})
+	}
+}
+
+// Each call of a creation has its own idempotency key, and all its attempts have the same key.
+func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	s.before = failingFirst(create, answerStatus(http.StatusBadGateway), answerStatus(http.StatusServiceUnavailable))
+	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
+	for range 2 {
+		var response client.Response
+		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&response)); err != nil {
+			t.Fatal(err)
+		}
+		sent := s.requests(create)
+		if got := sent[len(sent)-1].header.Get("Idempotency-Key"); got == "" || got != response.IdempotencyKey {
+			t.Errorf("sent the key %q, told of %q", got, response.IdempotencyKey)
+		}
+	}
+	var keys []string
+	for _, request := range s.requests(create) {
+		keys = append(keys, request.header["Idempotency-Key"]...)
+	}
+	if len(keys) != 4 || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] == keys[3] || len(keys[0]) < 22 {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+// Other operations have no key, and neither have creations with NoAutoKey.
+func TestAutoKey_isOnlyForCreations(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	c := s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
+	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine")); err != nil {
+		t.Fatal(err)
+	}
+	mustGet(t, s.direct(t, static))
+	if sent := s.requests(create); sent[0].header["Idempotency-Key"] != nil || sent[1].header.Get("Idempotency-Key") != "mine" {
+		t.Errorf("keys %q, %q", sent[0].header["Idempotency-Key"], sent[1].header["Idempotency-Key"])
+	}
+	if sent := s.requests(details); sent[0].header["Idempotency-Key"] != nil {
+		t.Error("a read has a key")
 	}
 }
