@@ -38,18 +38,120 @@ func ExampleReceiver() {
 		`{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`,
 		`{"event_type":"avatar_inference_event","data":{"inference_id":"v-1","status":"succeeded"}}`,
 	} {
-		request := httptest.NewRequest(http.MethodPost, "/avatar-studio", strings.NewReader(body))
-		if err := webhook.Sign(request.Header, fmt.Sprint("event-", sequence), time.Now(), []byte(body), secret); err != nil {
-			panic(err)
-		}
-		request.Header.Set(webhook.HeaderSequence, fmt.Sprint(sequence+1))
-		answer := httptest.NewRecorder()
-		mux.ServeHTTP(answer, request)
-		fmt.Println(answer.Code)
+		post(mux, "/avatar-studio", fmt.Sprint("event-", sequence), body, func(request *http.Request) {
+			sign(request, body, secret)
+			request.Header.Set(webhook.HeaderSequence, fmt.Sprint(sequence+1))
+		})
 	}
 	// Output:
 	// avatar a-1 is published (event 1)
 	// 204
 	// not interested in avatar_inference_event
+	// 204
+}
+
+// avatarsOnly returns handlers for avatars.
+func avatarsOnly() webhook.Handlers {
+	return webhook.Handlers{
+		Avatar: func(_ context.Context, event gen.AvatarEvent, _ webhook.Delivery) error {
+			fmt.Println("avatar", event.Data.AvatarID, "is", event.Data.Status)
+			return nil
+		},
+		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
+	}
+}
+
+// post sends a notification, as the service does, and prints the status of the response.
+func post(receiver http.Handler, target, id, body string, prepare func(*http.Request)) {
+	request := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	request.Header.Set(webhook.HeaderID, id)
+	prepare(request)
+	answer := httptest.NewRecorder()
+	receiver.ServeHTTP(answer, request)
+	fmt.Println(answer.Code)
+}
+
+func sign(request *http.Request, body string, secrets ...webhook.Secret) {
+	if err := webhook.Sign(request.Header, request.Header.Get(webhook.HeaderID), time.Now(), []byte(body), secrets...); err != nil {
+		panic(err)
+	}
+}
+
+// During a rotation the service signs with the old and the new secret, and the receiver accepts either.
+func ExampleStandardWebhooks_rotation() {
+	before, after := webhook.NewSecret(), webhook.NewSecret() // use ParseSecret in a program
+	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.StandardWebhooks(after, before))
+	if err != nil {
+		panic(err)
+	}
+	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	for id, secrets := range [][]webhook.Secret{{before}, {before, after}, {after}, {webhook.NewSecret()}} {
+		post(receiver, "/avatar-studio", fmt.Sprint("event-", id), body, func(request *http.Request) { sign(request, body, secrets...) })
+	}
+	// Output:
+	// avatar a-1 is published
+	// 204
+	// avatar a-1 is published
+	// 204
+	// avatar a-1 is published
+	// 204
+	// 401
+}
+
+// A token in the registered URL authenticates a service that does not sign notifications.
+func ExampleTokenInURL() {
+	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.TokenInURL("token", "4dD0nE6Jr2mQvWq8"))
+	if err != nil {
+		panic(err)
+	}
+	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	for _, target := range []string{"/avatar-studio?token=4dD0nE6Jr2mQvWq8", "/avatar-studio"} {
+		post(receiver, target, "event-1", body, func(*http.Request) {})
+	}
+	// Output:
+	// avatar a-1 is published
+	// 204
+	// 401
+}
+
+func ExampleBasicAuth() {
+	receiver, err := webhook.NewReceiver(avatarsOnly(), webhook.BasicAuth("studio", "correct horse", "battery staple"))
+	if err != nil {
+		panic(err)
+	}
+	body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"published"}}`
+	for _, password := range []string{"battery staple", "guess"} {
+		post(receiver, "/avatar-studio", "event-1", body, func(request *http.Request) {
+			request.SetBasicAuth("studio", password)
+		})
+	}
+	// Output:
+	// avatar a-1 is published
+	// 204
+	// 401
+}
+
+// An event that arrives late does not undo the effect of a later event.
+func ExampleHandlers_stale() {
+	handlers := avatarsOnly()
+	handlers.Stale = func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
+		fmt.Printf("too late: event %d, %s\n", delivery.Sequence, event.Data)
+	}
+	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified()) // use StandardWebhooks in a program
+	if err != nil {
+		panic(err)
+	}
+	for _, event := range []struct{ sequence, status string }{{"1", "processing"}, {"3", "published"}, {"2", "consent_pending"}} {
+		body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"` + event.status + `"}}`
+		post(receiver, "/avatar-studio", "event-"+event.sequence, body, func(request *http.Request) {
+			request.Header.Set(webhook.HeaderSequence, event.sequence)
+		})
+	}
+	// Output:
+	// avatar a-1 is processing
+	// 204
+	// avatar a-1 is published
+	// 204
+	// too late: event 2, {"avatar_id":"a-1","status":"consent_pending"}
 	// 204
 }
