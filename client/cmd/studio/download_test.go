@@ -85,13 +85,9 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 	if replaced, _ := os.ReadFile(name); len(replaced) != 5000 {
 		t.Errorf("%d bytes", len(replaced))
 	}
-	if code, _, stderr := p.run(t, "", "video", "download", "1", "--force", "-o", filepath.Dir(name)); code != exitUsage {
-		t.Errorf("a directory: exit code %d, %s", code, stderr)
-	}
+	p.mustFail(t, exitUsage, "is a directory", "video", "download", "1", "--force", "-o", filepath.Dir(name))
 	p.must(t, "", "video", "download", "1", "--force", "-o", os.DevNull)
-	if code, _, _ := p.run(t, "", "video", "download", "1"); code != exitUsage {
-		t.Errorf("no file: exit code %d", code)
-	}
+	p.mustFail(t, exitUsage, "output", "video", "download", "1")
 }
 
 // A second process resumes a download that the first one began.

@@ -41,15 +41,9 @@ func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	if got := listed(); !slices.Equal(got, ids[1:]) {
 		t.Errorf("left are %v, want %v", got, ids[1:])
 	}
-	if code, _, stderr := p.run(t, "", "lipsync", "show", ids[0]); code != exitNotFound {
-		t.Errorf("what is deleted: exit code %d, %s", code, stderr)
-	}
-	if code, _, stderr := p.run(t, "", "avatar", "delete", "unknown"); code != exitNotFound {
-		t.Errorf("an unknown avatar: exit code %d, %s", code, stderr)
-	}
-	if code, _, _ := p.run(t, "", "video", "list", "--status=published"); code != exitUsage {
-		t.Errorf("a status that no video has: exit code %d", code)
-	}
+	p.mustFail(t, exitNotFound, "404", "lipsync", "show", ids[0])
+	p.mustFail(t, exitNotFound, "404", "avatar", "delete", "unknown")
+	p.mustFail(t, exitUsage, "status", "video", "list", "--status=published")
 	if got := p.must(t, "", "avatar", "list", "--status=published"); !strings.HasPrefix(got, "ID") || strings.Contains(got, "\n") {
 		t.Errorf("published avatars are %q", got)
 	}
@@ -76,7 +70,5 @@ func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	if code != exitFailure || !strings.Contains(out, "-> connect") || !strings.Contains(stderr, "connect") {
 		t.Errorf("no receiver: exit code %d, %q, %q", code, out, stderr)
 	}
-	if code, _, stderr := p.run(t, "", "webhook", "test", "https://10.0.0.1/"); code != exitUsage {
-		t.Errorf("a private URL: exit code %d, %s", code, stderr)
-	}
+	p.mustFail(t, exitUsage, "/webhook_url", "webhook", "test", "https://10.0.0.1/")
 }

@@ -46,18 +46,14 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
 		check(t, os.Chmod(file.path(), mode))
-		if code, _, stderr := p.run(t, "", "projects"); code != exitFailure || !strings.Contains(stderr, "0600") {
-			t.Errorf("mode %o: exit code %d, %s", mode, code, stderr)
-		}
+		p.mustFail(t, exitFailure, "0600", "projects")
 	}
 	p.must(t, testPassword, "login", "--base-url", s.url, "--email", testEmail, "--password-stdin", "--workspace", s.workspace)
 	p.must(t, "", "projects")
 
 	p.must(t, "", "logout")
 	p.must(t, "", "logout")
-	if code, _, stderr := p.run(t, "", "projects", "--base-url", s.url); code != exitUnauthorized || !strings.Contains(stderr, "not logged in") {
-		t.Errorf("after a logout: exit code %d, %s", code, stderr)
-	}
+	p.mustFail(t, exitUnauthorized, "not logged in", "projects", "--base-url", s.url)
 }
 
 func TestLogin_promptsOnATerminal(t *testing.T) {
@@ -95,10 +91,7 @@ func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 	stored, err := credentials{p.Directory}.load()
 	check(t, err)
 	check(t, credentials{p.Directory}.save(login{BaseURL: stored.BaseURL, Email: stored.Email, AccessToken: "expired", RefreshToken: "unknown"}))
-	code, _, stderr := p.run(t, "", "avatar", "show", "a")
-	if code != exitUnauthorized || !strings.Contains(stderr, "the login has expired") {
-		t.Errorf("an invalid refresh token: exit code %d, %s", code, stderr)
-	}
+	p.mustFail(t, exitUnauthorized, "the login has expired", "avatar", "show", "a")
 }
 
 // A renewal uses the tokens that another command stored meanwhile, but not those of another user.
@@ -226,8 +219,5 @@ func TestCredentials_refusesInvalidFiles(t *testing.T) {
 			t.Errorf("%q: exit code %d, %s", text, code, stderr)
 		}
 	}
-	p := &program{}
-	if code, _, _ := p.run(t, "", "logout"); code != exitFailure {
-		t.Error("a logout without a configuration directory succeeds")
-	}
+	(&program{}).mustFail(t, exitFailure, "HOME", "logout")
 }

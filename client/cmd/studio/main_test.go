@@ -150,6 +150,14 @@ func (p *program) must(t *testing.T, stdin string, args ...string) string {
 	return stdout
 }
 
+// mustFail runs a command that has to fail with an exit code and an error that contains want.
+func (p *program) mustFail(t *testing.T, code int, want string, args ...string) {
+	t.Helper()
+	if got, _, stderr := p.run(t, "", args...); got != code || !strings.Contains(stderr, want) {
+		t.Errorf("%v: exit code %d, %s", args, got, stderr)
+	}
+}
+
 // running is a command that runs until it is stopped.
 type running struct {
 	out, errs *harness.Buffer
