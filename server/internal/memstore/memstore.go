@@ -24,7 +24,7 @@ type Store struct {
 	workspaces map[string]studio.Workspace
 	members    map[pair]struct{}
 	projects   map[string]studio.Project
-	subjects   map[string]*subject
+	subjects   map[string]subject
 	keys       map[pair]creation
 	events     []*Event // in the order of their occurrence
 	uploads    map[string]studio.Upload
@@ -46,7 +46,7 @@ func New() *Store {
 		workspaces: map[string]studio.Workspace{},
 		members:    map[pair]struct{}{},
 		projects:   map[string]studio.Project{},
-		subjects:   map[string]*subject{},
+		subjects:   map[string]subject{},
 		keys:       map[pair]creation{},
 		uploads:    map[string]studio.Upload{},
 		secrets:    map[string][]studio.WebhookSecret{},

@@ -26,12 +26,12 @@ type creation struct {
 }
 
 // live returns a subject that is not deleted. s.mu must be held.
-func (s *Store) live(id string) (*subject, error) {
+func (s *Store) live(id string) (studio.Subject, error) {
 	found, err := find(s.subjects, id)
 	if err == nil && !found.deletedAt.IsZero() {
 		err = studio.ErrNotFound
 	}
-	return found, err
+	return found.Subject, err
 }
 
 func (s *Store) CreateSubject(
@@ -48,12 +48,12 @@ func (s *Store) CreateSubject(
 		_, err = s.live(created.AvatarID)
 	}
 	if err == nil {
-		err = insert(s.subjects, created.ID, &subject{})
+		err = insert(s.subjects, created.ID, subject{})
 	}
 	if err != nil {
 		return studio.Subject{}, err
 	}
-	s.write(s.subjects[created.ID], created)
+	s.write(created)
 	if key.Key != "" {
 		s.keys[name] = creation{key.Fingerprint, created.ID, created.CreatedAt}
 	}
@@ -69,26 +69,22 @@ func (s *Store) createdBefore(used creation, key studio.IdempotencyKey) (studio.
 	if err != nil {
 		return studio.Subject{}, studio.ErrKeySpent
 	}
-	return found.Subject, nil
+	return found, nil
 }
 
 // write writes a subject and its new events. s.mu must be held.
-func (s *Store) write(row *subject, changed studio.Subject) {
+func (s *Store) write(changed studio.Subject) {
 	for _, event := range changed.Events {
 		s.events = append(s.events, &Event{Event: event, UserID: changed.UserID, URL: changed.WebhookURL})
 	}
 	changed.Events = nil
-	row.Subject = changed
+	s.subjects[changed.ID] = subject{Subject: changed}
 }
 
 func (s *Store) Subject(_ context.Context, id string) (studio.Subject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found, err := s.live(id)
-	if err != nil {
-		return studio.Subject{}, err
-	}
-	return found.Subject, nil
+	return s.live(id)
 }
 
 // subjectsOf returns the subjects of a user that match. s.mu must be held.
@@ -122,16 +118,14 @@ func (s *Store) CreationsInProgress(_ context.Context, userID string) (int, erro
 func (s *Store) UpdateSubject(_ context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	row, err := s.live(id)
-	if err != nil {
-		return studio.Subject{}, err
+	changed, err := s.live(id)
+	if err == nil {
+		err = change(&changed)
 	}
-	changed := row.Subject
-	if err := change(&changed); err != nil {
-		return changed, err
+	if err == nil {
+		s.write(changed)
 	}
-	s.write(row, changed)
-	return changed, nil
+	return changed, err
 }
 
 func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
@@ -176,12 +170,12 @@ func (s *Store) DeleteSubject(
 }
 
 // erase erases the content of a subject and its undelivered events, unless it is deleted. s.mu must be held.
-func (s *Store) erase(row *subject, now time.Time) {
+func (s *Store) erase(row subject, now time.Time) {
 	if !row.deletedAt.IsZero() {
 		return
 	}
-	row.deletedAt = now
-	row.Subject = studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID}
+	kept := studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID}
+	s.subjects[row.ID] = subject{kept, now}
 	s.events = slices.DeleteFunc(s.events, func(event *Event) bool { return event.SubjectID == row.ID && !event.Delivered })
 }
 
