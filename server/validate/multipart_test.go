@@ -22,7 +22,8 @@ const partsContent = `"multipart/form-data": {
 		"tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
 		"file": {"type": "string", "format": "binary", "maxLength": 2000},
 		"photo": {},
-		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}}},
+		"photos": {"type": "array", "minItems": 2, "items": {"type": "string", "format": "binary"}}},
+		"patternProperties": {"^code": {"type": "string"}}},
 	"encoding": {
 		"photo": {"contentType": "image/png, image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}},
 		"photos": {"contentType": "image/png"}}}`
@@ -135,6 +136,7 @@ func TestOperation_Handler_checksMultipart(t *testing.T) {
 		"too many parts":       {[]sentPart{title, file, {name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}, {name: "e"}}, "The body has more than 6 parts."},
 		"header too large":     {[]sentPart{with(title, func(p *sentPart) { p.header = http.Header{"A": {strings.Repeat("x", 9000)}} })}, "The header of a part of the body is too large."},
 		"no name":              {[]sentPart{{text: "x"}}, "The body is not valid multipart/form-data."},
+		"by pattern":           {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), {name: "code 1", text: "7"}}, "title=:Ada;file=a.bin:f;code 1=:7;"},
 		"unknown":              {[]sentPart{title, with(file, func(p *sentPart) { p.text = "f" }), {name: "more", text: "m"}, {name: "more", file: "f", text: "\xff"}}, "title=:Ada;file=a.bin:f;more=:m;more=f:\xff;"},
 	} {
 		t.Run(name, func(t *testing.T) {
