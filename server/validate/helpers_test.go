@@ -132,6 +132,29 @@ func violations(err *validate.Error) string {
 	return strings.Join(places, ", ")
 }
 
+// checkBodies validates each body, and compares the violations.
+func checkBodies(tb testing.TB, s *validate.Schema, cases map[string]string) {
+	tb.Helper()
+	for body, want := range cases {
+		err := failure(tb, s.Validate([]byte(body)))
+		if got := violations(err); got != want || err != nil && err.Status != http.StatusBadRequest {
+			tb.Errorf("%.100q: got %q, want %q: %v", body, got, want, err)
+		}
+	}
+}
+
+// checkQueries sends a GET with each query, and compares the violations.
+func checkQueries(tb testing.TB, o *validate.Operation, cases map[string]string) {
+	tb.Helper()
+	for query, want := range cases {
+		r := httptest.NewRequest(http.MethodGet, "/p", nil)
+		r.URL.RawQuery = query
+		if got := violations(serve(tb, o, r).err); got != want {
+			tb.Errorf("%q: got %q, want %q", query, got, want)
+		}
+	}
+}
+
 func jsonRequest(method, target, body string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

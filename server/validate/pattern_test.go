@@ -40,9 +40,7 @@ func TestSchema_Validate_matchesPatternsOfECMA262(t *testing.T) {
 	} {
 		s := compileSchemas(t, `{"S": {"type": "string", "pattern": `+asJSON(pattern)+`}}`)
 		for _, text := range c.match {
-			if err := s.Validate([]byte(asJSON(text))); err != nil {
-				t.Errorf("%s does not match %q", pattern, text)
-			}
+			checkBodies(t, s, map[string]string{asJSON(text): "ok"})
 		}
 		for _, text := range c.other {
 			err := failure(t, s.Validate([]byte(asJSON(text))))

@@ -197,11 +197,7 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()
 			s := compileSchemas(t, `{"S": `+group.schema+`}`)
-			for body, want := range group.cases {
-				if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
-					t.Errorf("%.100s: got %q, want %q", body, got, want)
-				}
-			}
+			checkBodies(t, s, group.cases)
 		})
 	}
 }
@@ -241,7 +237,7 @@ func TestSchema_Validate_followsReferences(t *testing.T) {
 		"Leaf": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string", "const": "leaf"}}},
 		"Branch": {"type": "object", "required": ["k", "of"], "properties": {"k": {"type": "string", "const": "branch"},
 			"of": {"type": "array", "items": {"oneOf": [{"$ref": "#/components/schemas/Leaf"}, {"$ref": "#/components/schemas/Branch"}]}}}}}`)
-	for body, want := range map[string]string{
+	checkBodies(t, s, map[string]string{
 		`{"name": "a", "children": [{"name": "b", "children": [{}]}]}`:                   "/children/0/children/0/name required",
 		`{"name": "a", "parent": {"name": "b", "parent": {"name": 1}}}`:                  "/parent/parent/name type",
 		`{"name": "a", "short": "abc"}`:                                                  "ok",
@@ -250,21 +246,7 @@ func TestSchema_Validate_followsReferences(t *testing.T) {
 		`{"name": "a", "either": null}`:                                                  "ok",
 		`{"name": "a", "either": {"either": null}}`:                                      "/either/name required",
 		`{"name": "a", "kind": {"k": "branch", "of": [{"k": "leaf"}, {"k": "branch"}]}}`: "/kind/of/1/of required",
-	} {
-		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
-			t.Errorf("%s: got %q, want %q", body, got, want)
-		}
-	}
-}
-
-// Schemas that refer to themselves in several ways do not take exponential time.
-func TestSchema_Validate_isNotExponential(t *testing.T) {
-	t.Parallel()
-	s := compileSchemas(t, `{"S": {"items": {"$ref": "#/components/schemas/S"}, "allOf": [
-		{"items": {"$ref": "#/components/schemas/S"}}, {"items": {"allOf": [{"$ref": "#/components/schemas/S"}]}, "maxItems": 1}]}}`)
-	if err := s.Validate([]byte(nested(64))); err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 // A discriminator does not change whether a value is valid. It selects the alternative whose violations are
@@ -276,7 +258,7 @@ func TestSchema_Validate_usesTheDiscriminatorAsAHint(t *testing.T) {
 			"discriminator": {"propertyName": "pet", "mapping": {"meow": "#/components/schemas/Cat", "purr": "Cat"}}},
 		"Cat": {"type": "object", "required": ["pet", "lives"], "properties": {"pet": {"type": "string"}, "lives": {"type": "integer"}}},
 		"Dog": {"type": "object", "required": ["pet", "bark"], "properties": {"pet": {"type": "string"}, "bark": {"type": "string"}}}}`)
-	for body, want := range map[string]string{
+	checkBodies(t, s, map[string]string{
 		`{"lives": 9, "pet": "meow"}`:             "ok",
 		`{"lives": 9, "pet": "Dog"}`:              "ok",
 		`{"pet": "purr"}`:                         "/lives required",
@@ -286,11 +268,7 @@ func TestSchema_Validate_usesTheDiscriminatorAsAHint(t *testing.T) {
 		`{"pet": "bird"}`:                         " oneOf",
 		`{}`:                                      " oneOf",
 		`[]`:                                      " oneOf",
-	} {
-		if got := violations(failure(t, s.Validate([]byte(body)))); got != want {
-			t.Errorf("%s: got %q, want %q", body, got, want)
-		}
-	}
+	})
 }
 
 func TestSchema_Validate_checksFormats(t *testing.T) {
@@ -338,18 +316,12 @@ func TestSchema_Validate_checksFormats(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			s := compileSchemas(t, `{"S": {"type": ["string", "null"], "format": "`+format+`"}}`)
+			checkBodies(t, s, map[string]string{`null`: "ok"})
 			for _, text := range cases.valid {
-				if err := s.Validate([]byte(asJSON(text))); err != nil {
-					t.Errorf("%q: %v", text, err)
-				}
+				checkBodies(t, s, map[string]string{asJSON(text): "ok"})
 			}
 			for _, text := range cases.invalid {
-				if got := violations(failure(t, s.Validate([]byte(asJSON(text))))); got != " format" {
-					t.Errorf("%q: got %q", text, got)
-				}
-			}
-			if err := s.Validate([]byte(`null`)); err != nil {
-				t.Error(err)
+				checkBodies(t, s, map[string]string{asJSON(text): " format"})
 			}
 		})
 	}

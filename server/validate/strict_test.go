@@ -16,7 +16,7 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 	s := compileSchemas(t, `{"S": {"type": ["object", "array", "string"], "properties": {
 		"password": {"type": "string"}, "ſKey": {}, "list": {"type": "array", "items": {"$ref": "#/components/schemas/S"}}},
 		"allOf": [{"properties": {"PIN": {}, "pin": {}}}]}}`)
-	for body, want := range map[string]string{
+	checkBodies(t, s, map[string]string{
 		"":                                     " required",
 		" ":                                    malformed,
 		"{}\n\t ":                              "ok",
@@ -46,24 +46,14 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 		`{"x": ` + nested(63) + `}`:            "ok",
 		`{"x": ` + nested(64) + `}`:            tooDeep,
 		strings.Repeat(`{"a":`, 100):           tooDeep,
-	} {
-		err := failure(t, s.Validate([]byte(body)))
-		if got := violations(err); got != want {
-			t.Errorf("%.60q: got %q, want %q", body, got, want)
-		}
-		if err != nil && err.Status != 400 {
-			t.Errorf("%.60q: status %d", body, err.Status)
-		}
-	}
+	})
 }
 
 // Names that differ only in case are rejected only if the schema has properties.
 func TestSchema_Validate_allowsMapKeysInAnyCase(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"type": "object", "additionalProperties": {"type": "integer"}}}`)
-	if err := s.Validate([]byte(`{"a": 1, "A": 2}`)); err != nil {
-		t.Error(err)
-	}
+	checkBodies(t, s, map[string]string{`{"a": 1, "A": 2}`: "ok"})
 }
 
 func TestSchema_Validate_limitsViolations(t *testing.T) {
