@@ -115,34 +115,17 @@ func (c *choices) Uint64() uint64 {
 // The generator uses all keywords that have an effect.
 func TestGenerator_usesAllKeywords(t *testing.T) {
 	t.Parallel()
-	found := make(map[string]bool)
+	var schemas strings.Builder
 	for seed := range uint64(4) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 0))}
-		g.document(100)
-		for _, s := range g.schemas {
-			var note func(value any)
-			note = func(value any) {
-				switch v := value.(type) {
-				case object:
-					for name, member := range v {
-						found[name] = true
-						note(member)
-					}
-				case []any:
-					for _, element := range v {
-						note(element)
-					}
-				}
-			}
-			note(s)
-		}
+		schemas.WriteString(asJSON(g.document(100)))
 	}
 	for keyword := range keywordCases {
 		switch keyword {
 		case "$anchor", "$id", "$dynamicRef", "$dynamicAnchor", "definitions": // the generator does not use them; other tests do
 		case "readOnly", "writeOnly": // only apply to requests and responses
 		default:
-			if !found[keyword] {
+			if !strings.Contains(schemas.String(), `"`+keyword+`":`) {
 				t.Errorf("no random schema has %s", keyword)
 			}
 		}

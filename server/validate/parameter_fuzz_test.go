@@ -35,20 +35,9 @@ func FuzzStyles(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, target := range targets {
-			r := httptest.NewRequest(http.MethodGet, "/p", nil)
-			switch target.in {
-			case "path":
-				u, err := url.ParseRequestURI("/a/" + strings.ReplaceAll(text, "/", "%2F") + "/b")
-				if err != nil {
-					continue
-				}
-				r.URL = u
-			case "query":
-				r.URL.RawQuery = text
-			case "header":
-				r.Header["It"] = []string{text}
-			default:
-				r.Header["Cookie"] = []string{text, "it=" + text}
+			r := target.request("it", text)
+			if r == nil {
+				continue
 			}
 			if got := serve(t, target.operation, r); got.err != nil {
 				continue
