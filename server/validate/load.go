@@ -52,7 +52,7 @@ func newLoader(cfg Config) *loader {
 	l := &loader{
 		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
 		documents: make(map[string][]byte),
-		objects:   make(map[string]object),
+		objects:   openAPIObjects(),
 		visited:   make(map[visit]bool),
 		unfit:     make(map[*document.Node]bool),
 		lossy:     make(map[*document.Node]bool),

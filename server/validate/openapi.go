@@ -1,105 +1,92 @@
 package validate
 
-// openAPIObject returns the members of an object of OpenAPI 3.1 with their types. A type is string, boolean,
-// any, or the name of another object; [T] is an array and {T} a map of T. &T may be a Reference Object
-// instead of a T. A leading star marks required members. Members that begin with "x-" may have any value.
-// Maps may have any names, except for paths, responses and callbacks.
-func openAPIObject(name string) map[string]string {
-	switch name {
-	case "OpenAPI":
-		return map[string]string{
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// object is an object of OpenAPI 3.1: its members with their types, and the names of those that are required.
+type object struct {
+	members  map[string]string
+	required []string
+}
+
+// openAPIObjects returns all objects by name. A type is string, boolean, count, any, or the name of another object;
+// [T] is an array and {T} a map of T. &T may be a Reference Object instead of a T. A leading star marks required
+// members. Members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
+// and callbacks.
+func openAPIObjects() map[string]object {
+	objects := make(map[string]object)
+	for name, members := range map[string]map[string]string{
+		"OpenAPI": {
 			"openapi": "*string", "info": "*Info", "jsonSchemaDialect": "string", "servers": "[Server]", "paths": "Paths",
 			"webhooks": "{PathItem}", "components": "Components", "security": "[SecurityRequirement]", "tags": "[Tag]",
 			"externalDocs": "ExternalDocumentation",
-		}
-	case "Info":
-		return map[string]string{
+		},
+		"Info": {
 			"title": "*string", "summary": "string", "description": "string", "termsOfService": "string",
 			"contact": "Contact", "license": "License", "version": "*string",
-		}
-	case "Contact":
-		return map[string]string{"name": "string", "url": "string", "email": "string"}
-	case "License":
-		return map[string]string{"name": "*string", "identifier": "string", "url": "string"}
-	case "Server":
-		return map[string]string{"url": "*string", "description": "string", "variables": "{ServerVariable}"}
-	case "ServerVariable":
-		return map[string]string{"enum": "[string]", "default": "*string", "description": "string"}
-	case "Components":
-		return map[string]string{
+		},
+		"Contact":        {"name": "string", "url": "string", "email": "string"},
+		"License":        {"name": "*string", "identifier": "string", "url": "string"},
+		"Server":         {"url": "*string", "description": "string", "variables": "{ServerVariable}"},
+		"ServerVariable": {"enum": "[string]", "default": "*string", "description": "string"},
+		"Components": {
 			"schemas": "{Schema}", "responses": "{&Response}", "parameters": "{&Parameter}", "examples": "{&Example}",
 			"requestBodies": "{&RequestBody}", "headers": "{&Header}", "securitySchemes": "{&SecurityScheme}",
 			"links": "{&Link}", "callbacks": "{&Callback}", "pathItems": "{PathItem}",
-		}
-	case "PathItem":
-		return map[string]string{
+		},
+		"PathItem": {
 			"$ref": "string", "summary": "string", "description": "string", "get": "Operation", "put": "Operation",
 			"post": "Operation", "delete": "Operation", "options": "Operation", "head": "Operation", "patch": "Operation",
 			"trace": "Operation", "servers": "[Server]", "parameters": "[&Parameter]",
-		}
-	case "Operation":
-		return map[string]string{
+		},
+		"Operation": {
 			"tags": "[string]", "summary": "string", "description": "string", "externalDocs": "ExternalDocumentation",
 			"operationId": "string", "parameters": "[&Parameter]", "requestBody": "&RequestBody", "responses": "Responses",
 			"callbacks": "{&Callback}", "deprecated": "boolean", "security": "[SecurityRequirement]", "servers": "[Server]",
-		}
-	case "ExternalDocumentation":
-		return map[string]string{"description": "string", "url": "*string"}
-	case "Parameter":
-		return map[string]string{
+		},
+		"ExternalDocumentation": {"description": "string", "url": "*string"},
+		"Parameter": {
 			"name": "*string", "in": "*string", "description": "string", "required": "boolean", "deprecated": "boolean",
 			"allowEmptyValue": "boolean", "style": "string", "explode": "boolean", "allowReserved": "boolean",
 			"schema": "Schema", "example": "any", "examples": "{&Example}", "content": "{MediaType}",
-		}
-	case "Header":
-		return map[string]string{
+		},
+		"Header": {
 			"description": "string", "required": "boolean", "deprecated": "boolean", "style": "string", "explode": "boolean",
 			"schema": "Schema", "example": "any", "examples": "{&Example}", "content": "{MediaType}",
-		}
-	case "RequestBody":
-		return map[string]string{"description": "string", "content": "*{MediaType}", "required": "boolean"}
-	case "MediaType":
-		return map[string]string{"schema": "Schema", "example": "any", "examples": "{&Example}", "encoding": "{Encoding}"}
-	case "Encoding":
-		return map[string]string{
+		},
+		"RequestBody": {"description": "string", "content": "*{MediaType}", "required": "boolean"},
+		"MediaType":   {"schema": "Schema", "example": "any", "examples": "{&Example}", "encoding": "{Encoding}"},
+		"Encoding": {
 			"contentType": "string", "headers": "{&Header}", "style": "string", "explode": "boolean", "allowReserved": "boolean",
-		}
-	case "Response":
-		return map[string]string{
+		},
+		"Response": {
 			"description": "*string", "headers": "{&Header}", "content": "{MediaType}", "links": "{&Link}",
-		}
-	case "Example":
-		return map[string]string{"summary": "string", "description": "string", "value": "any", "externalValue": "string"}
-	case "Link":
-		return map[string]string{
+		},
+		"Example": {"summary": "string", "description": "string", "value": "any", "externalValue": "string"},
+		"Link": {
 			"operationRef": "string", "operationId": "string", "parameters": "{any}", "requestBody": "any",
 			"description": "string", "server": "Server",
-		}
-	case "Tag":
-		return map[string]string{"name": "*string", "description": "string", "externalDocs": "ExternalDocumentation"}
-	case "Reference":
-		return map[string]string{"$ref": "*string", "summary": "string", "description": "string"}
-	case "Discriminator":
-		return map[string]string{"propertyName": "*string", "mapping": "{string}"}
-	case "XML":
-		return map[string]string{
+		},
+		"Tag":           {"name": "*string", "description": "string", "externalDocs": "ExternalDocumentation"},
+		"Reference":     {"$ref": "*string", "summary": "string", "description": "string"},
+		"Discriminator": {"propertyName": "*string", "mapping": "{string}"},
+		"XML": {
 			"name": "string", "namespace": "string", "prefix": "string", "attribute": "boolean", "wrapped": "boolean",
-		}
-	case "SecurityScheme":
-		return map[string]string{
+		},
+		"SecurityScheme": {
 			"type": "*string", "description": "string", "name": "string", "in": "string", "scheme": "string",
 			"bearerFormat": "string", "flows": "OAuthFlows", "openIdConnectUrl": "string",
-		}
-	case "OAuthFlows":
-		return map[string]string{
+		},
+		"OAuthFlows": {
 			"implicit": "OAuthFlow", "password": "OAuthFlow", "clientCredentials": "OAuthFlow", "authorizationCode": "OAuthFlow",
-		}
-	case "OAuthFlow":
-		return map[string]string{
+		},
+		"OAuthFlow": {
 			"authorizationUrl": "string", "tokenUrl": "string", "refreshUrl": "string", "scopes": "*{string}",
-		}
-	case "Schema":
-		return map[string]string{
+		},
+		"Schema": {
 			"$schema": "string", "$id": "string", "$ref": "string", "$anchor": "string", "$dynamicRef": "string",
 			"$dynamicAnchor": "string", "$vocabulary": "{boolean}", "$comment": "string", "$defs": "{Schema}", "definitions": "{Schema}",
 			"allOf": "[Schema]", "anyOf": "[Schema]", "oneOf": "[Schema]", "not": "Schema",
@@ -116,7 +103,15 @@ func openAPIObject(name string) map[string]string {
 			"title": "string", "description": "string", "default": "any", "deprecated": "boolean",
 			"readOnly": "boolean", "writeOnly": "boolean", "examples": "[any]",
 			"discriminator": "Discriminator", "xml": "XML", "externalDocs": "ExternalDocumentation", "example": "any",
+		},
+	} {
+		o := object{members: members}
+		for _, member := range slices.Sorted(maps.Keys(members)) {
+			if strings.HasPrefix(members[member], "*") {
+				o.required = append(o.required, member)
+			}
 		}
+		objects[name] = o
 	}
-	return nil
+	return objects
 }

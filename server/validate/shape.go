@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,13 +15,7 @@ type visit struct {
 	as   string
 }
 
-// object is the result of openAPIObject, with the required members.
-type object struct {
-	members  map[string]string
-	required []string
-}
-
-// conform checks n against a rule of openAPIObject. It reports all errors in n and its descendants, removes the
+// conform checks n against a type of openAPIObjects. It reports all errors in n and its descendants, removes the
 // descendants whose type is wrong, and records all references to be followed later.
 func (l *loader) conform(n *document.Node, rule string) {
 	rule = strings.TrimPrefix(rule, "*")
@@ -136,16 +129,7 @@ func isStatus(name string) bool {
 
 // members checks an object whose member names OpenAPI defines.
 func (l *loader) members(n *document.Node, rule string) {
-	o, ok := l.objects[rule]
-	if !ok {
-		o.members = openAPIObject(rule)
-		for _, name := range slices.Sorted(maps.Keys(o.members)) {
-			if strings.HasPrefix(o.members[name], "*") {
-				o.required = append(o.required, name)
-			}
-		}
-		l.objects[rule] = o
-	}
+	o := l.objects[rule]
 	for _, name := range o.required {
 		if n.Get(name) == nil {
 			l.fail(n, "must have the member "+name)
