@@ -13,9 +13,7 @@ import (
 // form compiles the fields of application/x-www-form-urlencoded.
 func (c *compiler) form(at *document.Node, f *form, s *shape) {
 	f.shape = s
-	if s.types&kindObject == 0 {
-		c.fail(at.Get("schema"), "does not allow an object")
-	}
+	c.checkFields(at, s)
 	for _, name := range s.names() {
 		p := &parameter{pointer: "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
@@ -39,15 +37,12 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 		p.setShape(member)
 		f.fields = append(f.fields, p)
 	}
-	c.checkEncodings(at, s)
 }
 
 // multipart compiles the parts of multipart/form-data.
 func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers map[string][]*parameter) {
 	m.shape = s
-	if s.types&kindObject == 0 {
-		c.fail(at.Get("schema"), "does not allow an object")
-	}
+	c.checkFields(at, s)
 	for _, name := range s.names() {
 		p := &part{name: name, token: "/" + document.Escape(name), shape: s.member(name), headers: headers[name]}
 		if p.shape.types&kindArray != 0 && p.shape.types&(kindObject|kindScalar) == 0 {
@@ -67,7 +62,6 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers
 		}
 		m.parts[name] = p
 	}
-	c.checkEncodings(at, s)
 }
 
 // encodingHeaders compiles the headers of the parts, by part.
@@ -106,8 +100,11 @@ func (p *part) setMedia(contentType *document.Node) {
 	}
 }
 
-// checkEncodings reports encodings for properties that the schema does not have.
-func (c *compiler) checkEncodings(at *document.Node, s *shape) {
+// checkFields reports a schema without fields, and encodings for fields that it does not have.
+func (c *compiler) checkFields(at *document.Node, s *shape) {
+	if s.types&kindObject == 0 {
+		c.fail(at.Get("schema"), "does not allow an object")
+	}
 	for name, encoding := range at.Get("encoding").All() {
 		if !s.declares(name) {
 			c.fail(encoding, "is no property of the schema")

@@ -15,7 +15,7 @@ func (s *Schema) Work(body []byte) int {
 
 // TranslatePattern translates a pattern of ECMA-262 to the syntax of RE2.
 func TranslatePattern(text string) (string, error) {
-	t := translator{rest: text}
+	t := translator{source: text}
 	err := t.translate()
 	return t.out.String(), err
 }

@@ -230,15 +230,16 @@ func (l *loader) follow(link link) {
 	if r == nil {
 		return
 	}
-	target := l.inside(r, fragment)
+	target := r.anchors[fragment]
+	if fragment == "" || fragment[0] == '/' {
+		target = r.root.Find(fragment)
+	}
 	if target == nil {
 		l.fail(ref, "leads nowhere")
 		return
 	}
 	rule := link.to
-	switch rule {
-	case "Schema", "PathItem":
-	default:
+	if rule != "Schema" && rule != "PathItem" {
 		rule = "&" + rule
 	}
 	if l.conform(target, rule); !l.unfit[target] {
@@ -275,14 +276,6 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 		l.fail(ref, "leads nowhere")
 	}
 	return r, fragment
-}
-
-// inside returns the node that a fragment identifies in a resource, or nil.
-func (l *loader) inside(r *resource, fragment string) *document.Node {
-	if fragment == "" || fragment[0] == '/' {
-		return r.root.Find(fragment)
-	}
-	return r.anchors[fragment]
 }
 
 // resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns

@@ -20,14 +20,14 @@ type pattern struct {
 // compilePattern compiles a pattern of ECMA-262 in Unicode mode. It translates syntax that RE2 reads
 // differently, and returns an error for syntax that RE2 cannot express.
 func compilePattern(text string) (*pattern, error) {
-	t := translator{rest: text}
+	t := translator{source: text}
 	if err := t.translate(); err != nil {
 		return nil, err
 	}
 	compiled, err := regexp.Compile(t.out.String())
 	if invalid := (*syntax.Error)(nil); errors.As(err, &invalid) {
 		if invalid.Code == syntax.ErrInvalidRepeatSize {
-			return nil, errPatternRepeat
+			return nil, errors.New("has a repetition that RE2 does not support, such as one over 1000")
 		}
 		return nil, errors.New("is no regular expression: " + invalid.Code.String())
 	}
@@ -59,27 +59,20 @@ const (
 	notLineEnds = `[^\n\r\x{2028}\x{2029}]`
 )
 
-var (
-	errPatternClass  = errors.New("has a character class with a range of sets")
-	errPatternGroup  = errors.New("has a group that is not (…), (?:…) or (?<name>…)")
-	errPatternLook   = errors.New("has a look-ahead or look-behind, which RE2 does not support")
-	errPatternBack   = errors.New("has a back-reference, which RE2 does not support")
-	errPatternRepeat = errors.New("has a repetition that RE2 does not support, such as one over 1000")
-	errPatternEscape = errors.New("has an escape that is not in ECMA-262 or not supported by RE2")
-)
+var errPatternEscape = errors.New("has an escape that is not in ECMA-262 or not supported by RE2")
 
 // translator translates a pattern to the syntax of RE2.
 type translator struct {
-	rest  string
-	out   strings.Builder
-	class bool // inside brackets
-	items int  // number of items in the class so far
-	dash  bool // whether the last item is a dash that may form a range
+	source string // what is left of the pattern
+	out    strings.Builder
+	class  bool // inside brackets
+	items  int  // number of items in the class so far
+	dash   bool // whether the last item is a dash that may form a range
 }
 
 func (t *translator) translate() error {
-	for t.rest != "" {
-		c := t.rest[0]
+	for t.source != "" {
+		c := t.source[0]
 		switch {
 		case c == '\\':
 			if err := t.escape(); err != nil {
@@ -94,31 +87,26 @@ func (t *translator) translate() error {
 			}
 			t.item(c == '-' && t.items > 0)
 		case c == '[':
-			if strings.HasPrefix(t.rest, "[]") { // matches nothing
+			switch {
+			case strings.HasPrefix(t.source, "[]"): // matches nothing
 				t.write(len("[]"), `[^\x00-\x{10ffff}]`)
 				continue
-			}
-			if strings.HasPrefix(t.rest, "[^]") { // matches anything
+			case strings.HasPrefix(t.source, "[^]"): // matches anything
 				t.write(len("[^]"), `[\x00-\x{10ffff}]`)
 				continue
+			case strings.HasPrefix(t.source, "[^"):
+				t.write(len("["), "[")
 			}
 			t.class, t.items, t.dash = true, 0, false
-			if strings.HasPrefix(t.rest, "[^") {
-				t.out.WriteByte(c)
-				t.rest = t.rest[1:]
-				c = '^'
-			}
-		case slices.ContainsFunc([]string{"(?=", "(?!", "(?<=", "(?<!"}, func(look string) bool { return strings.HasPrefix(t.rest, look) }):
-			return errPatternLook
-		case strings.HasPrefix(t.rest, "(?") && !strings.HasPrefix(t.rest, "(?:") && !strings.HasPrefix(t.rest, "(?<"):
-			return errPatternGroup
+		case slices.ContainsFunc([]string{"(?=", "(?!", "(?<=", "(?<!"}, func(look string) bool { return strings.HasPrefix(t.source, look) }):
+			return errors.New("has a look-ahead or look-behind, which RE2 does not support")
+		case strings.HasPrefix(t.source, "(?") && !strings.HasPrefix(t.source, "(?:") && !strings.HasPrefix(t.source, "(?<"):
+			return errors.New("has a group that is not (…), (?:…) or (?<name>…)")
 		case c == '.':
-			t.out.WriteString(notLineEnds)
-			t.rest = t.rest[1:]
+			t.write(1, notLineEnds)
 			continue
 		}
-		t.out.WriteByte(c)
-		t.rest = t.rest[1:]
+		t.write(1, t.source[:1])
 	}
 	return nil
 }
@@ -127,10 +115,10 @@ func (t *translator) item(dash bool) { t.items, t.dash = t.items+1, dash }
 
 // escape translates an escape sequence.
 func (t *translator) escape() error {
-	if len(t.rest) < 2 {
+	if len(t.source) < 2 {
 		return errPatternEscape
 	}
-	c := t.rest[1]
+	c := t.source[1]
 	switch c {
 	case 'd', 'D', 'w', 'W', 's', 'S', 'p', 'P':
 		return t.set(c)
@@ -148,20 +136,20 @@ func (t *translator) escape() error {
 		t.write(2, `\`+string(c))
 		return nil
 	case '0':
-		if leadingDigits([]byte(t.rest[1:])) > 1 {
+		if leadingDigits([]byte(t.source[1:])) > 1 {
 			return errPatternEscape
 		}
 		return t.char(2, 0)
 	case 'c':
-		if len(t.rest) < 3 || !isLetter(t.rest[2]) {
+		if len(t.source) < 3 || !isLetter(t.source[2]) {
 			return errPatternEscape
 		}
-		return t.char(3, rune(t.rest[2]%32))
+		return t.char(3, rune(t.source[2]%32))
 	case 'x', 'u':
 		return t.hexadecimal()
 	case '1', '2', '3', '4', '5', '6', '7', '8', '9', 'k':
 		if !t.class {
-			return errPatternBack
+			return errors.New("has a back-reference, which RE2 does not support")
 		}
 	}
 	if c >= 0x80 || c == '_' || isLetter(c) || leadingDigits([]byte{c}) > 0 {
@@ -173,7 +161,7 @@ func (t *translator) escape() error {
 // write replaces the next n bytes with text.
 func (t *translator) write(n int, text string) {
 	t.out.WriteString(text)
-	t.rest = t.rest[n:]
+	t.source = t.source[n:]
 }
 
 // char replaces the next n bytes with an escaped character.
@@ -192,22 +180,22 @@ func (t *translator) set(c byte) error {
 	case 'S':
 		text = notSpaces
 	case 'p', 'P':
-		name, _, ok := strings.Cut(strings.TrimPrefix(t.rest[2:], "{"), "}")
+		name, _, ok := strings.Cut(strings.TrimPrefix(t.source[2:], "{"), "}")
 		n += len(name) + len("{}")
 		if script, is := strings.CutPrefix(name, "Script="); is {
 			ok, name = ok && unicode.Scripts[script] != nil, script
 		} else {
 			ok = ok && (unicode.Categories[name] != nil || unicode.CategoryAliases[name] != "")
 		}
-		if !ok || t.rest[2] != '{' {
+		if !ok || t.source[2] != '{' {
 			return errPatternEscape
 		}
 		text += "{" + name + "}"
 	}
 	if t.class {
-		after := t.rest[n:]
+		after := t.source[n:]
 		if t.dash || strings.HasPrefix(after, "-") && !strings.HasPrefix(after, "-]") {
-			return errPatternClass
+			return errors.New("has a character class with a range of sets")
 		}
 		t.item(false)
 	} else if c == 's' || c == 'S' {
@@ -219,8 +207,8 @@ func (t *translator) set(c byte) error {
 
 // hexadecimal translates \xHH, \uHHHH, surrogate pairs of \uHHHH, and \u{H…}.
 func (t *translator) hexadecimal() error {
-	size, text := 4, t.rest[2:]
-	if t.rest[1] == 'x' {
+	size, text := 4, t.source[2:]
+	if t.source[1] == 'x' {
 		size = 2
 	} else if inner, ok := strings.CutPrefix(text, "{"); ok {
 		digits, _, ok := strings.Cut(inner, "}")

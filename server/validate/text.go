@@ -161,37 +161,34 @@ func stringValue(text string) textValue { return textValue{kind: kindString, tex
 
 // appendJSON appends the JSON that v represents.
 func (s *shape) appendJSON(dst []byte, v textValue, w *walker) []byte {
-	inner := s
 	switch v.kind {
 	case kindAny:
 		return append(dst, v.text...)
-	case kindArray:
-		dst = append(dst, '[')
-		for i, element := range v.elements {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if i <= s.prefixed {
-				inner = s.element(i)
-			}
-			dst = inner.appendJSON(dst, element, w)
-		}
-		return append(dst, ']')
-	case kindObject:
-		dst = append(dst, '{')
-		for i, element := range v.elements {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if element.kind != kindAny {
-				inner = s.member(v.names[i])
-			}
-			dst, _ = jsontext.AppendQuote(dst, v.names[i])
-			dst = inner.appendJSON(append(dst, ':'), element, w)
-		}
-		return append(dst, '}')
+	case kindString:
+		return s.appendScalar(dst, v.text, w)
 	}
-	return s.appendScalar(dst, v.text, w)
+	delimiters, inner := "[]", s
+	if v.kind == kindObject {
+		delimiters = "{}"
+	}
+	dst = append(dst, delimiters[0])
+	for i, element := range v.elements {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if v.kind == kindObject {
+			dst, _ = jsontext.AppendQuote(dst, v.names[i])
+			dst = append(dst, ':')
+		}
+		switch {
+		case v.kind == kindArray && i <= s.prefixed: // the others have the same shape
+			inner = s.element(i)
+		case v.kind == kindObject && element.kind != kindAny:
+			inner = s.member(v.names[i])
+		}
+		dst = inner.appendJSON(dst, element, w)
+	}
+	return append(dst, delimiters[1])
 }
 
 // appendScalar appends the scalar that a text represents: null, a boolean or a number if the schema allows
@@ -210,11 +207,8 @@ func (s *shape) appendScalar(dst []byte, text string, w *walker) []byte {
 		}
 		dst = dst[:start]
 	}
-	quoted, err := jsontext.AppendQuote(dst, text)
-	if err != nil {
-		quoted = append(dst, `""`...) // invalid UTF-8 has been rejected before
-	}
-	return quoted
+	dst, _ = jsontext.AppendQuote(dst, text) // invalid UTF-8 has been rejected before
+	return dst
 }
 
 // isLiteral reports whether text is a JSON value of one of the types, except string.

@@ -4,7 +4,6 @@ package document
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -191,7 +190,8 @@ func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 	var err error
 	switch n.Kind {
 	case jsontext.KindString:
-		return appendQuoted(dst, n.Text), nil
+		dst, _ = jsontext.AppendQuote(dst, n.Text) // replaces invalid UTF-8
+		return dst, nil
 	case jsontext.KindBeginArray:
 		dst = append(dst, '[')
 		for i, element := range n.Elements {
@@ -209,8 +209,8 @@ func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendQuoted(dst, m.Name), ':')
-			if dst, err = m.Value.AppendJSON(dst); err != nil {
+			dst, _ = jsontext.AppendQuote(dst, m.Name)
+			if dst, err = m.Value.AppendJSON(append(dst, ':')); err != nil {
 				return dst, err
 			}
 		}
@@ -218,15 +218,6 @@ func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 	default:
 		return append(dst, n.Text...), nil
 	}
-}
-
-func appendQuoted(dst []byte, text string) []byte {
-	quoted, err := jsontext.AppendQuote(dst, text)
-	if err != nil { // not UTF-8, which encoding/json replaces
-		encoded, _ := json.Marshal(text)
-		return append(dst, encoded...)
-	}
-	return quoted
 }
 
 // unique removes the members whose name an earlier one has, and returns an error for each of them.
