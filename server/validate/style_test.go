@@ -278,3 +278,32 @@ func TestStyles_decodeTheMatchingType(t *testing.T) {
 		checkQueries(t, styled{"query", "form", true}.operation(t, "it", schema), cases)
 	}
 }
+
+// All parts of the schema together determine the JSON of a text.
+func TestStyles_decodeByTheWholeSchema(t *testing.T) {
+	t.Parallel()
+	const (
+		strings2 = `{"type": "string", "minLength": 2}`
+		integer  = `{"type": "integer"}`
+	)
+	for _, c := range []struct{ schema, style, query, want string }{
+		{`{"type": "array", "prefixItems": [` + integer + `, {"type": "boolean"}], "items": ` + strings2 + `}`, "form", "v=1&v=true&v=12&v=13", "ok"},
+		{`{"type": "array", "prefixItems": [` + strings2 + `], "items": ` + integer + `}`, "form", "v=12&v=12", "ok"},
+		{`{"type": "array", "prefixItems": [` + strings2 + `], "items": ` + integer + `}`, "form", "v=12&v=x", "query:v/1 type"},
+		{`{"type": "array", "allOf": [{"prefixItems": [true]}, {"prefixItems": [` + strings2 + `]}]}`, "form", "v=12", "ok"},
+		{`{"type": "array", "allOf": [{"prefixItems": [true]}, {"items": ` + strings2 + `}]}`, "form", "v=12", "ok"},
+		{`{"type": "array", "unevaluatedItems": ` + strings2 + `}`, "form", "v=12", "ok"},
+
+		{`{"type": "object", "patternProperties": {"^s": ` + strings2 + `, "^i": ` + integer + `}}`, "deepObject", "v[s]=12&v[i]=12", "ok"},
+		{`{"type": "object", "patternProperties": {"^s": {"maxLength": 9}, "x$": ` + strings2 + `}}`, "deepObject", "v[sx]=12", "ok"},
+		{`{"type": "object", "patternProperties": {"^i": ` + integer + `}, "additionalProperties": ` + strings2 + `}`, "deepObject", "v[i]=12&v[s]=12", "ok"},
+		{`{"type": "object", "patternProperties": {"^i": ` + integer + `}, "additionalProperties": ` + strings2 + `}`, "deepObject", "v[i]=x", "query:v/* type"},
+		{`{"type": "object", "properties": {"s": {"maxLength": 9}}, "patternProperties": {"^s": ` + strings2 + `}}`, "deepObject", "v[s]=12", "ok"},
+		{`{"type": "object", "required": ["s"], "additionalProperties": ` + strings2 + `}`, "deepObject", "v[s]=12", "ok"},
+		{`{"type": "object", "properties": {"s": true}, "allOf": [{"additionalProperties": ` + strings2 + `}]}`, "deepObject", "v[s]=12", "ok"},
+		{`{"type": "object", "properties": {"i": ` + integer + `}, "unevaluatedProperties": ` + strings2 + `}`, "deepObject", "v[s]=12&v[i]=12", "ok"},
+	} {
+		o := styled{"query", c.style, true}.operation(t, "v", c.schema)
+		checkQueries(t, o, map[string]string{strings.NewReplacer("[", "%5B", "]", "%5D").Replace(c.query): c.want})
+	}
+}
