@@ -3,13 +3,12 @@ package validate_test
 import (
 	"encoding/json"
 	"maps"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -19,9 +18,9 @@ const canary = "cAnArY-7f3"
 // mutations returns copies of value with the canary in each place: as a value, as an element of the wrong
 // type, and as a name.
 func mutations(value any) []any {
-	results := []any{canary, []any{canary}, map[string]any{canary: canary}, map[string]any{canary: map[string]any{canary: []any{canary}}}}
+	results := []any{canary, []any{canary}, object{canary: canary}, object{canary: object{canary: []any{canary}}}}
 	switch v := value.(type) {
-	case map[string]any:
+	case object:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			for _, mutated := range mutations(v[name]) {
 				member := maps.Clone(v)
@@ -45,138 +44,6 @@ func mutations(value any) []any {
 	return results
 }
 
-// filled returns a value with all members that the document declares, so that new fields are included. Values
-// that the document does not restrict are the canary.
-func filled(s *openapi3.Schema, depth int) any {
-	switch {
-	case s.Const != nil:
-		return s.Const
-	case s.Enum != nil:
-		return s.Enum[0]
-	case s.Type.Includes("integer") || s.Type.Includes("number"):
-		return 1
-	case s.Type.Includes("boolean"):
-		return true
-	case s.Items != nil:
-		return []any{filled(s.Items.Value, depth)}
-	case s.Type.Includes("string"):
-		return canary
-	case depth == 0:
-		return canary
-	}
-	members := object{canary: canary}
-	for name, property := range s.Properties {
-		members[name] = filled(property.Value, depth-1)
-	}
-	for _, also := range slices.Concat(s.AllOf, s.OneOf, s.AnyOf) {
-		if value, ok := filled(also.Value, depth).(object); ok {
-			maps.Copy(members, value)
-		}
-	}
-	return members
-}
-
-// canaries are the values of fields and headers, in addition to mutations.
-var canaries = []string{canary, strings.Repeat(canary, 100), canary + "\xff", canary + "%zz", canary + ";", canary + "\x00"}
-
-// checker counts the errors that it has checked.
-type checker struct {
-	*testing.T
-	refused int
-}
-
-func (c *checker) check(place string, invalid *validate.Error) {
-	c.Helper()
-	if invalid == nil {
-		return
-	}
-	c.refused++
-	text := invalid.Error() + invalid.Detail
-	for _, v := range invalid.Violations {
-		text += v.Pointer + v.Keyword + v.Detail
-	}
-	if strings.Contains(strings.ToLower(text), strings.ToLower(canary)) {
-		c.Errorf("%s: %s", place, text)
-	}
-}
-
-// No text of an error contains a submitted value or name.
-func TestHandler_echoesNoSubmittedValue(t *testing.T) {
-	t.Parallel()
-	for _, d := range allOperations(t) {
-		t.Run(d.ID(), func(t *testing.T) {
-			t.Parallel()
-			c := &checker{T: t}
-			bodies := d.requestBodies(t)
-			if d.source.RequestBody != nil {
-				filling := `{}` // for bodies that are not JSON
-				if media := d.source.RequestBody.Value.Content["application/json"]; media != nil {
-					filling = asJSON(filled(media.Schema.Value, 9))
-				}
-				bodies = append(bodies, filling)
-			}
-			for _, body := range bodies {
-				c.request(d, body)
-			}
-			for name, answer := range d.source.Responses.Map() {
-				status, err := strconv.Atoi(strings.Replace(name, "X", "0", 2))
-				if err != nil {
-					status = 500
-				}
-				c.response(d, status, answer.Value)
-			}
-			if c.refused < 50 {
-				t.Errorf("only %d requests and responses have been refused", c.refused)
-			}
-		})
-	}
-}
-
-func (c *checker) request(d described, body string) {
-	if d.source.RequestBody != nil {
-		for _, mutated := range canaryBodies(c, body) {
-			c.check(d.ID(), serve(c, d.Operation, d.request(c, mutated)).err)
-		}
-	}
-	for _, p := range d.source.Parameters {
-		for _, text := range canaries {
-			r := d.request(c, body)
-			if p.Value.In == "query" {
-				r.URL.RawQuery = p.Value.Name + "=" + text + "&" + canary + "=" + canary
-			} else {
-				r.Header[http.CanonicalHeaderKey(p.Value.Name)] = []string{text, text}[:1+len(text)%2]
-			}
-			c.check(d.ID()+" "+p.Value.Name, serve(c, d.Operation, r).err)
-		}
-	}
-	for _, name := range []string{"Content-Type", "Content-Encoding", canary} {
-		r := d.request(c, body)
-		r.Header.Set(name, canary+"; charset="+canary)
-		c.check(d.ID()+" "+name, serve(c, d.Operation, r).err)
-	}
-}
-
-func (c *checker) response(d described, status int, declared *openapi3.Response) {
-	place := d.ID() + " " + strconv.Itoa(status)
-	c.check(place, failure(c, d.Response(status, http.Header{"Content-Type": {canary}}, []byte(canary))))
-	for name := range declared.Headers {
-		for _, text := range canaries {
-			header := http.Header{http.CanonicalHeaderKey(name): {text}}
-			body := ""
-			for mediaType := range declared.Content {
-				header.Set("Content-Type", mediaType)
-				body = "{}"
-			}
-			c.check(place+" "+name, failure(c, d.Response(status, header, []byte(body))))
-		}
-	}
-	for mediaType, media := range declared.Content {
-		for _, mutated := range canaryBodies(c, asJSON(filled(media.Schema.Value, 9))) {
-			c.check(place, failure(c, d.Response(status, http.Header{"Content-Type": {mediaType}}, []byte(mutated))))
-		}
-	}
-}
-
 // canaryBodies returns bodies that contain the canary. Some are not valid JSON.
 func canaryBodies(tb testing.TB, body string) []string {
 	tb.Helper()
@@ -190,15 +57,109 @@ func canaryBodies(tb testing.TB, body string) []string {
 		`{"` + canary + `": ` + nested(100) + `}`,
 	}
 	var value any
-	if json.Unmarshal([]byte(body), &value) != nil {
-		return bodies
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		tb.Fatal(err)
 	}
 	for _, mutated := range mutations(value) {
-		encoded, err := json.Marshal(mutated)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		bodies = append(bodies, string(encoded))
+		bodies = append(bodies, asJSON(mutated))
 	}
 	return bodies
+}
+
+// canaryErrors counts the errors that it has checked.
+type canaryErrors struct {
+	*testing.T
+	count int
+}
+
+func (c *canaryErrors) check(place string, err *validate.Error) {
+	c.Helper()
+	if err == nil {
+		return
+	}
+	c.count++
+	text := err.Error() + err.Detail
+	for _, v := range err.Violations {
+		text += v.Pointer + v.Keyword + v.Detail
+	}
+	if strings.Contains(strings.ToLower(text), strings.ToLower(canary)) {
+		c.Errorf("%s: %s", place, text)
+	}
+}
+
+// No text of an error of a value contains a part of the value. The schemas have all keywords.
+func TestSchema_Validate_echoesNoSubmittedValue(t *testing.T) {
+	t.Parallel()
+	const schemas = 100
+	g := &generator{Rand: rand.New(rand.NewPCG(7, 3))}
+	v := compile(t, asJSON(g.document(schemas)))
+	c := &canaryErrors{T: t}
+	for i := range schemas {
+		s, _ := v.Schema(schemaName(i))
+		for _, body := range canaryBodies(t, g.body(i)) {
+			c.check(asJSON(g.schemas[i]), failure(t, s.Validate([]byte(body))))
+		}
+	}
+	if c.count < 10*schemas {
+		t.Errorf("only %d values have been rejected", c.count)
+	}
+}
+
+// No text of an error of a request or a response contains a part of it.
+func TestOperation_echoesNoSubmittedValue(t *testing.T) {
+	t.Parallel()
+	const content = `"content": {` + formContent + `, ` + partsContent + `,
+		"application/json": {"schema": {"$ref": "#/components/schemas/S"}}, "text/plain": {"schema": {"maxLength": 1}}}`
+	get, _ := compile(t, takesEverything).Operation("GET", "/things/{thing_id}/parts/{part}")
+	post := operationOf(t, "POST", `{"requestBody": {"required": true, `+content+`}, "responses": {"200": {"description": "d", `+content+`,
+		"headers": {"X-A": {"schema": {"type": "integer"}}}}}}`, `{"properties": {"a": {"type": "integer"}}, "additionalProperties": false}`, validate.Config{})
+	bodies := map[string][]string{
+		"application/json": canaryBodies(t, `{"a": 1}`), "application/json; charset=$": {"{}"}, "application/$": {"$"}, "$": {"$"}, "text/plain": {"$"},
+		"application/x-www-form-urlencoded": {"$", "$=$", "name=$", "name=a&age=$", "name=a&where[$]=1", "name=a&where={$", "name=a&list=[$]"},
+		"multipart/form-data":               {"$"},
+		"multipart/form-data; boundary=$":   {"--$\r\n$: $\r\n\r\n$\r\n--$"},
+		"multipart/form-data; boundary=b": {
+			"--b\r\n$\r\n\r\n$\r\n--b--",
+			"--b\r\nContent-Disposition: form-data; name=\"$\"\r\n\r\n$\xff\r\n--b--",
+			"--b\r\nContent-Disposition: form-data; name=age\r\n\r\n$\r\n--b--",
+			"--b\r\nContent-Disposition: form-data; name=meta\r\n\r\n{\"$\":\"$\"}\r\n--b--",
+			"--b\r\nContent-Disposition: form-data; name=photo; filename=\"$\"\r\nContent-Type: image/$\r\nX-Width: $\r\n\r\n$\r\n--b--",
+		},
+	}
+	c := &canaryErrors{T: t}
+	for _, text := range []string{canary, strings.Repeat(canary, 100), canary + "\xff", canary + "%zz", canary + ";", canary + "\x00"} {
+		with := func(place string) string { return strings.ReplaceAll(place, "$", text) }
+		for _, query := range []string{
+			"$=$", "filter$=1", "filter[min]=$", "filter[$]=1", "filter[tags][$]=1", "limit=$", "json=$", `json={"$":1,"$":1}`, "note=$", "flag=$",
+		} {
+			r := httptest.NewRequest(http.MethodGet, "/things/a/parts/;part=1", nil)
+			r.URL.RawQuery = with("flag&" + query)
+			c.check(query, serve(t, get, r).err)
+		}
+		for _, path := range []string{"/things/$/parts/;part=1", "/things/a/parts/;part=$", "/things/a/parts/$"} {
+			r := httptest.NewRequest(http.MethodGet, "/?flag", nil)
+			r.URL.Path = with(path)
+			c.check(path, serve(t, get, r).err)
+		}
+		for name, value := range map[string]string{"X-List": "1,$", "X-Point": "x=$", "X-Json": `{"$":1}`, "Cookie": "session=a$; ids=$; prefs=$; $=$"} {
+			r := httptest.NewRequest(http.MethodGet, "/things/a/parts/;part=1?flag", nil)
+			r.Header.Set(name, with(value))
+			c.check(name, serve(t, get, r).err)
+		}
+		for media, all := range bodies {
+			for _, body := range all {
+				r := jsonRequest(http.MethodPost, "/p", with(body))
+				r.Header.Set("Content-Type", with(media))
+				r.Header.Set("X-A", text)
+				c.check(media+" "+body, failure(t, post.Response(200, r.Header, []byte(with(body)))))
+				c.check(media+" "+body, serve(t, post, r).err)
+			}
+		}
+		r := jsonRequest(http.MethodPost, "/p", "{}")
+		r.Header.Set("Content-Encoding", text)
+		c.check("encoding", serve(t, post, r).err)
+	}
+	if c.count < 300 {
+		t.Errorf("only %d requests and responses have been rejected", c.count)
+	}
 }
