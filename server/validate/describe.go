@@ -67,18 +67,14 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 		p.in = in.Text
 	}
 	p.name, p.pointer = name, p.in+":"+name
-	styles := []string{styleSimple}
 	switch p.in {
 	case inPath:
-		styles = []string{styleSimple, styleLabel, styleMatrix}
 		p.unescape = url.PathUnescape
 	case inHeader:
 		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
 	case inQuery:
-		styles = []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}
 		p.unescape = url.QueryUnescape
 	case inCookie:
-		styles = []string{styleForm}
 	default:
 		c.fail(in, "is not path, query, header or cookie: "+in.Text)
 	}
@@ -87,7 +83,7 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 			c.fail(member, "is for query parameters")
 		}
 	}
-	c.serialization(p, styles, source)
+	c.serialization(p, stylesIn(p.in), source)
 	c.value(p, source)
 	return p
 }

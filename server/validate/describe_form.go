@@ -21,7 +21,7 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 		contentType := encoding.Get("contentType")
 		switch {
 		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
-			c.serialization(p, []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}, encoding)
+			c.serialization(p, stylesIn(inQuery), encoding)
 			p.reserved = isTrue(encoding.Get("allowReserved"))
 		case contentType != nil && isJSON(contentType.Text):
 			p.json = true

@@ -23,8 +23,8 @@ type uriSyntax struct{ relative, international bool }
 
 const pathMarks = "-._~!$&'()*+,;=:@/"
 
-func (s uriSyntax) matches(text []byte) bool {
-	if s.international {
+func (u uriSyntax) matches(text []byte) bool {
+	if u.international {
 		text = asciiForm(text)
 	}
 	rest, fragment, _ := bytes.Cut(text, []byte{'#'})
@@ -36,7 +36,7 @@ func (s uriSyntax) matches(text []byte) bool {
 	switch {
 	case ok && len(scheme) > 0 && isLetter(scheme[0]) && consistsOf(scheme, "+-."):
 		rest = path
-	case !s.relative || ok && bytes.IndexByte(scheme, '/') < 0:
+	case !u.relative || ok && bytes.IndexByte(scheme, '/') < 0:
 		return false
 	}
 	authority, ok := bytes.CutPrefix(rest, []byte("//"))

@@ -35,8 +35,8 @@ func (c *content) streamed() bool { return !c.json && c.text == nil && c.form ==
 // contents lists the media types of a body, the more specific ones first.
 type contents []*content
 
-func (cs contents) sort() {
-	slices.SortFunc(cs, func(a, b *content) int {
+func (c contents) sort() {
+	slices.SortFunc(c, func(a, b *content) int {
 		return cmp.Or(
 			cmp.Compare(generality(a.media), generality(b.media)), cmp.Compare(a.media, b.media), cmp.Compare(len(b.params), len(a.params)),
 		)
@@ -46,14 +46,14 @@ func (cs contents) sort() {
 func generality(media string) int { return strings.Count(media, "*") }
 
 // find returns the content for a media type with its parameters, or nil.
-func (cs contents) find(media string, params map[string]string) *content {
-	for _, c := range cs {
+func (c contents) find(media string, params map[string]string) *content {
+	for _, content := range c {
 		switch {
-		case !inRange(media, c.media) || !c.hasParams(params):
-		case c.inJSON != nil && isJSON(media):
-			return c.inJSON
+		case !inRange(media, content.media) || !content.hasParams(params):
+		case content.inJSON != nil && isJSON(media):
+			return content.inJSON
 		default:
-			return c
+			return content
 		}
 	}
 	return nil
@@ -70,10 +70,10 @@ func (c *content) hasParams(params map[string]string) bool {
 }
 
 // String lists the media types for error messages.
-func (cs contents) String() string {
-	names := make([]string, len(cs))
-	for i, c := range cs {
-		names[i] = mime.FormatMediaType(c.media, c.params)
+func (c contents) String() string {
+	names := make([]string, len(c))
+	for i, content := range c {
+		names[i] = mime.FormatMediaType(content.media, content.params)
 	}
 	return oneOf(names)
 }

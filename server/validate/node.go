@@ -52,17 +52,17 @@ func kindOf(k jsontext.Kind) kinds {
 }
 
 // allow reports whether a value of the given kind and text has one of the types.
-func (ks kinds) allow(kind kinds, text []byte) bool {
-	if ks == 0 || ks&kind != 0 {
+func (k kinds) allow(kind kinds, text []byte) bool {
+	if k == 0 || k&kind != 0 {
 		return true
 	}
-	return kind == kindNumber && ks&kindInteger != 0 && isInteger(text)
+	return kind == kindNumber && k&kindInteger != 0 && isInteger(text)
 }
 
-func (ks kinds) String() string {
+func (k kinds) String() string {
 	var texts []string
 	for i, text := range []string{"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"} {
-		if ks&(1<<i) != 0 {
+		if k&(1<<i) != 0 {
 			texts = append(texts, text)
 		}
 	}

@@ -20,6 +20,19 @@ const (
 	styleDeepObject     = "deepObject"
 )
 
+// stylesIn returns the styles of parameters in one location. The first is the default.
+func stylesIn(in string) []string {
+	switch in {
+	case inPath:
+		return []string{styleSimple, styleLabel, styleMatrix}
+	case inQuery:
+		return []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}
+	case inCookie:
+		return []string{styleForm}
+	}
+	return []string{styleSimple}
+}
+
 // decodeError is the reason why a parameter cannot be decoded.
 type decodeError struct{ keyword, detail string }
 

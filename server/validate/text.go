@@ -139,14 +139,14 @@ func (n *node) collect(parts *[]*node) kinds {
 }
 
 // orAny expands the zero value to all types, and adds integer to number.
-func (ks kinds) orAny() kinds {
+func (k kinds) orAny() kinds {
 	switch {
-	case ks == 0:
+	case k == 0:
 		return kindAny
-	case ks&kindNumber != 0:
-		return ks | kindInteger
+	case k&kindNumber != 0:
+		return k | kindInteger
 	}
-	return ks
+	return k
 }
 
 // textValue is a value whose scalars are texts.
@@ -233,17 +233,9 @@ func (w *walker) accepts(nodes []*node, text []byte) bool {
 	return len(trial.found) == 0 && trial.malformed == ""
 }
 
-// isUTF8 reports whether all texts of v are valid UTF-8.
-func (v textValue) isUTF8() bool {
-	for _, element := range v.elements {
-		if !element.isUTF8() {
-			return false
-		}
-	}
-	for _, name := range v.names {
-		if !utf8.ValidString(name) {
-			return false
-		}
-	}
-	return utf8.ValidString(v.text)
+// isUTF8 reports whether all texts of t are valid UTF-8.
+func (t textValue) isUTF8() bool {
+	invalid := func(text string) bool { return !utf8.ValidString(text) }
+	return utf8.ValidString(t.text) && !slices.ContainsFunc(t.names, invalid) &&
+		!slices.ContainsFunc(t.elements, func(e textValue) bool { return !e.isUTF8() })
 }

@@ -60,10 +60,10 @@ func (e *Error) Error() string { return e.Position.String() + ": " + e.Detail }
 // Errors are all errors of a document.
 type Errors []*Error
 
-func (es Errors) Error() string {
-	texts := make([]string, len(es))
-	for i, e := range es {
-		texts[i] = e.Error()
+func (e Errors) Error() string {
+	texts := make([]string, len(e))
+	for i, err := range e {
+		texts[i] = err.Error()
 	}
 	return strings.Join(texts, "\n")
 }
@@ -89,11 +89,11 @@ func Parse(file string, text []byte) (*Node, error) {
 }
 
 // asError returns errs as an error, which is nil if there are none.
-func (es Errors) asError() error {
-	if len(es) == 0 {
+func (e Errors) asError() error {
+	if len(e) == 0 {
 		return nil
 	}
-	return es
+	return e
 }
 
 // Get returns the value of the member with a name, or nil if n is nil or has no such member.
