@@ -141,15 +141,11 @@ func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 		t.Errorf("got %v", got.err)
 	}
 	r = jsonRequest("POST", "/p", "")
-	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), brokenReader{})), -1
+	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), iotest.ErrReader(errors.New("secret cause")))), -1
 	if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != "The body could not be read." {
 		t.Errorf("got %v", got.err)
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("secret cause") }
 
 func TestOperation_Handler_acceptsAnEmptyOptionalBody(t *testing.T) {
 	t.Parallel()

@@ -137,21 +137,14 @@ func checkSuiteGroup(t *testing.T, file string, group suiteGroup, documents map[
 }
 
 // compileSuiteSchema compiles a schema as a component schema of a document.
-func compileSuiteSchema(t *testing.T, text json.RawMessage, documents map[string][]byte) (*validate.Schema, error) {
+func compileSuiteSchema(t *testing.T, schema json.RawMessage, documents map[string][]byte) (*validate.Schema, error) {
 	t.Helper()
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // keeps the notation of numbers
-	var schema any
-	if err := decoder.Decode(&schema); err != nil {
-		t.Fatal(err)
+	var members map[string]json.RawMessage
+	if json.Unmarshal(schema, &members) == nil && members["$id"] == nil {
+		members["$id"] = json.RawMessage(`"urn:suite"`) // makes # refer to the schema
+		schema = []byte(asJSON(members))
 	}
-	if s, ok := schema.(object); ok && s["$id"] == nil {
-		s["$id"] = "urn:suite" // makes # refer to the schema
-	}
-	v, err := validate.Load([]byte(asJSON(object{
-		"openapi": "3.1.1", "info": object{"title": "t", "version": "1"},
-		"components": object{"schemas": object{"S": schema}},
-	})), validate.Config{Documents: documents})
+	v, err := validate.Load(document(t, `{"components": {"schemas": {"S": `+string(schema)+`}}}`), validate.Config{Documents: documents})
 	if err != nil {
 		return nil, err
 	}
