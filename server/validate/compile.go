@@ -360,7 +360,7 @@ func (c *compiler) rejectCycles() (found bool) {
 			return
 		}
 		state[n] = open
-		for inner := range n.inPlace() {
+		for _, inner := range n.inPlace() {
 			visit(at, inner)
 		}
 		state[n] = done
@@ -400,7 +400,7 @@ func (n *node) addNames(from *node, done map[*node]bool) {
 	for name := range from.members {
 		n.member(name)
 	}
-	for inner := range from.inPlace() {
+	for _, inner := range from.inPlace() {
 		n.addNames(inner, done)
 	}
 }

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -217,26 +216,20 @@ func (n *node) addAllOf(other *node) {
 }
 
 // inPlace returns the schemas that n applies to the same value. Some may be nil.
-func (n *node) inPlace() iter.Seq[*node] {
-	return func(yield func(*node) bool) {
-		all := slices.Clone(n.allOf)
-		for _, u := range n.unions {
-			for _, a := range u.alternatives {
-				all = append(all, a.node)
-			}
-		}
-		for _, d := range n.dependents {
-			all = append(all, d.node)
-		}
-		if c := n.condition; c != nil {
-			all = append(all, c.when, c.then, c.otherwise)
-		}
-		for _, inner := range append(all, n.not) {
-			if !yield(inner) {
-				return
-			}
+func (n *node) inPlace() []*node {
+	all := slices.Clone(n.allOf)
+	for _, u := range n.unions {
+		for _, a := range u.alternatives {
+			all = append(all, a.node)
 		}
 	}
+	for _, d := range n.dependents {
+		all = append(all, d.node)
+	}
+	if c := n.condition; c != nil {
+		all = append(all, c.when, c.then, c.otherwise)
+	}
+	return append(all, n.not)
 }
 
 // union is a oneOf or anyOf.

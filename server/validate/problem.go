@@ -35,6 +35,15 @@ type problems struct {
 // fail reports an error at n.
 func (p *problems) fail(n *document.Node, detail string) { p.report(n, detail, false) }
 
+// required returns a member of n, and reports an error if there is none.
+func (p *problems) required(n *document.Node, name string) *document.Node {
+	member := n.Get(name)
+	if member == nil {
+		p.fail(n, "must have the member "+name)
+	}
+	return member
+}
+
 // unsupported reports a part that is not supported. Lenient mode ignores such parts.
 func (p *problems) unsupported(n *document.Node, detail string) {
 	p.report(n, detail, p.lenient != nil)

@@ -85,10 +85,9 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 	switch kind.Text {
 	case "http":
 		own = "scheme bearerFormat"
-		how := source.Get("scheme")
+		how := c.required(source, "scheme")
 		switch {
 		case how == nil:
-			c.fail(source, "must have the member scheme")
 		case strings.EqualFold(how.Text, "bearer"):
 			scheme.Kind = SecurityBearer
 		case strings.EqualFold(how.Text, "basic"):
@@ -122,13 +121,12 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 }
 
 func (c *compiler) apiKey(scheme *SecurityScheme, source *document.Node) {
-	in, name := source.Get("in"), source.Get("name")
-	if in == nil {
-		c.fail(source, "must have the member in")
-	} else if scheme.In = in.Text; scheme.In != "header" && scheme.In != "query" && scheme.In != "cookie" {
-		c.fail(in, "is not header, query or cookie")
+	if in := c.required(source, "in"); in != nil {
+		if scheme.In = in.Text; !slices.Contains([]string{inHeader, inQuery, inCookie}, scheme.In) {
+			c.fail(in, "is not header, query or cookie")
+		}
 	}
-	if name == nil || name.Text == "" {
+	if name := source.Get("name"); name == nil || name.Text == "" {
 		c.fail(source, "must have the member name")
 	} else {
 		scheme.Parameter = name.Text
@@ -137,9 +135,8 @@ func (c *compiler) apiKey(scheme *SecurityScheme, source *document.Node) {
 
 // checkScopes reports scopes that no OAuth 2 flow offers.
 func (c *compiler) checkScopes(source *document.Node, name string, scopes *document.Node) {
-	flows := source.Get("flows")
+	flows := c.required(source, "flows")
 	if flows == nil {
-		c.fail(source, "must have the member flows")
 		return
 	}
 	for _, scope := range scopes.Elements {

@@ -131,9 +131,7 @@ func isStatus(name string) bool {
 func (l *loader) members(n *document.Node, rule string) {
 	o := l.objects[rule]
 	for _, name := range o.required {
-		if n.Get(name) == nil {
-			l.fail(n, "must have the member "+name)
-		}
+		l.required(n, name)
 	}
 	for _, m := range n.Members {
 		typ, ok := o.members[m.Name]
