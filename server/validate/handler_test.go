@@ -72,9 +72,9 @@ type countingReader struct {
 	n int64
 }
 
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.n += int64(n)
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
 	return n, err
 }
 
