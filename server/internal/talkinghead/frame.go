@@ -93,30 +93,19 @@ func (f *frame) crop(x, y, width, height int) *frame {
 
 // reduce writes the luma of the frame, scaled down by a whole factor, to gray.
 func (f *frame) reduce(factor int, gray []byte) plane {
-	width, height := f.width/factor, f.height/factor
-	gray = gray[:width*height]
-	if factor == 1 {
-		copy(gray, f.pix)
-		return plane{gray, width, height, false}
-	}
-	sums := make([]int, width)
-	for row := range height {
-		clear(sums)
-		for y := row * factor; y < (row+1)*factor; y++ {
-			line := f.pix[y*f.width:][:width*factor]
-			for column := range sums {
-				sum := 0
-				for _, v := range line[column*factor:][:factor] {
+	p := plane{gray, f.width / factor, f.height / factor, false}
+	for row := range p.height {
+		for column := range p.width {
+			sum := 0
+			for y := row * factor; y < (row+1)*factor; y++ {
+				for _, v := range f.pix[y*f.width+column*factor:][:factor] {
 					sum += int(v)
 				}
-				sums[column] += sum
 			}
-		}
-		for column, sum := range sums {
-			gray[row*width+column] = byte(sum / (factor * factor))
+			p.pix[row*p.width+column] = byte(sum / (factor * factor))
 		}
 	}
-	return plane{gray, width, height, false}
+	return p
 }
 
 func toByte(v float64) byte { return byte(min(max(v+0.5, 0), 255)) }

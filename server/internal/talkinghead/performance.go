@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 )
 
 // minSound is the minimum length of the sound, in seconds.
@@ -24,21 +25,14 @@ type performance struct {
 	seconds float64 // of the sound
 }
 
-func (s SyncMode) known() bool {
-	switch s {
-	case "", Bounce, Loop, CutOff, Silence, Remap:
-		return true
-	}
-	return false
-}
-
 // analyseSound derives the shapes of the mouth from the sound.
 func (p *performance) analyseSound(ctx context.Context) error {
 	if !p.sound.sound {
+		name := "audio_url"
 		if p.sound == p.source {
-			return unusable("The video has no sound.")
+			name = "video_url"
 		}
-		return unusable("The file of audio_url has no sound.")
+		return unusable("The file of %s has no sound.", name)
 	}
 	var sounds []sound
 	spectrum := newSpectrum()
@@ -164,18 +158,17 @@ func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
 // emphasis returns, for each hop, how loudly the speaker talks, averaged over more than a syllable.
 func (s shapes) emphasis() []float64 {
 	const reach = 0.35 * hopsPerSecond
-	slow := make([]float64, len(s))
-	forth, back := 0.0, make([]float64, len(s))
-	level := 0.0
-	for i := range s {
-		level += (s[len(s)-1-i].open - level) / reach
-		back[len(s)-1-i] = level
+	levels, level := make([]float64, len(s)), 0.0
+	for i, shape := range slices.Backward(s) {
+		level += (shape.open - level) / reach
+		levels[i] = level
 	}
-	for i := range s {
-		forth += (back[i] - forth) / reach
-		slow[i] = forth
+	level = 0
+	for i := range levels {
+		level += (levels[i] - level) / reach
+		levels[i] = level
 	}
-	return slow
+	return levels
 }
 
 // at interpolates values at a position. It returns 0 outside the slice.

@@ -14,6 +14,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 )
 
 // Config configures how videos are made. Its zero value works. Its methods are safe for concurrent use if
@@ -81,7 +82,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		return Video{}, err
 	}
 	defer os.RemoveAll(work)
-	if !l.Mode.known() {
+	if !slices.Contains([]SyncMode{"", Bounce, Loop, CutOff, Silence, Remap}, l.Mode) {
 		return Video{}, unusable("The sync_mode must be one of bounce, loop, cut_off, silence and remap.")
 	}
 	if l.Video == "" && l.UseAudioFromVideo {
@@ -97,11 +98,6 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		}
 	} else if p.source, err = open(ctx, l.Video, "The video"); err != nil {
 		return Video{}, err
-	}
-	if p.source.picture || !p.source.video {
-		if l.UseAudioFromVideo && !p.source.sound {
-			return Video{}, unusable("The picture has no sound.")
-		}
 	}
 	if p.sound = p.source; !l.UseAudioFromVideo {
 		if p.sound, err = open(ctx, l.Audio, "The sound"); err != nil {

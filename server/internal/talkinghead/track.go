@@ -62,12 +62,10 @@ type tracker struct {
 	rate     float64
 	factor   int // by which frames are scaled down
 	gray     []byte
-	other    []byte
 
 	track    track
 	faces    int // number of faces in the first frame with a face
 	measures faceMeasures
-	seen     int // number of detections
 
 	last   *patch
 	lower  *patch // the surroundings of the mouth
@@ -91,9 +89,8 @@ func newTracker(d *detector, width, height int, rate float64, picture bool) *tra
 	for max(width, height)/(factor+1) >= analysed*3/4 {
 		factor++
 	}
-	n := (width / factor) * (height / factor)
 	return &tracker{
-		detector: d, rate: rate, factor: factor, gray: make([]byte, n), other: make([]byte, n),
+		detector: d, rate: rate, factor: factor, gray: make([]byte, (width/factor)*(height/factor)),
 		track: track{Width: width, Height: height, Picture: picture},
 	}
 }
@@ -119,7 +116,7 @@ func (t *tracker) add(f *frame) {
 	if t.last != nil {
 		p := &t.track.Places[n]
 		p.Face, p.Scene = t.face.times(float64(t.factor)), len(t.track.Scenes)-1
-		if unseen := float64(n-t.recent) / t.rate; unseen > bridge {
+		if float64(n-t.recent)/t.rate > bridge {
 			t.end()
 		}
 	}
@@ -154,7 +151,9 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 	}
 	face := poseOf(marks.LeftEye, marks.RightEye)
 	mouth := face.inFace(middle(marks.LeftCorner, marks.RightCorner))
-	covering := newCover(gray, face.at(mouth))
+	around := face.at(mouth)
+	around.Scale *= 0.8
+	covering := newPatch(gray, around) // by which a hand in front of the mouth is detected
 	t.recent = n
 	if t.last != nil && t.lower.likeness(covering) < coverLikeness {
 		return
@@ -168,7 +167,7 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 		t.face, t.start, t.lower = face, n, covering
 		t.last, t.offset = newPatch(gray, face), face.inFace(s.middle)
 		t.track.Scenes = append(t.track.Scenes, newScene(f, large))
-		if t.seen == 0 {
+		if len(t.track.Scenes) == 1 {
 			t.measures = measureFace(f, large)
 		}
 	} else if current := &t.track.Scenes[len(t.track.Scenes)-1]; current.Lips.Gap > 0 {
@@ -177,7 +176,6 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 			*current = better
 		}
 	}
-	t.seen++
 	t.looks = append(t.looks, look{n, face.times(float64(t.factor)), mouth})
 }
 
@@ -269,13 +267,6 @@ func smoothed(corrections []correction, frame int, width float64) (mean [6]float
 		mean[i] /= total
 	}
 	return mean
-}
-
-// newCover returns a patch of the surroundings of the mouth, by which a hand in front of it is detected.
-func newCover(gray plane, mouth pose) *patch {
-	around := mouth
-	around.Scale *= 0.8
-	return newPatch(gray, around)
 }
 
 // newScene returns a scene with the mouth of a frame.
