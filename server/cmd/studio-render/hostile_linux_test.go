@@ -38,9 +38,7 @@ func TestRun_rejectsDecompressionBombs(t *testing.T) {
 		"header.mp4":  []byte(mp4Box("ftyp", "isom\x00\x00\x00\x00isom") + header),
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(path, content, 0o600))
 		_, err := exchange(t, protocol.Request{
 			Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": path}, OutputDir: t.TempDir(),
 		})
@@ -50,9 +48,7 @@ func TestRun_rejectsDecompressionBombs(t *testing.T) {
 	}
 	// Maxrss is the peak of the largest process that the tests of this package have run.
 	var children syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children))
 	if children.Maxrss > 512<<10 {
 		t.Errorf("a program took %d MiB", children.Maxrss>>10)
 	}
@@ -68,9 +64,7 @@ func deflate(t *testing.T, size int) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, w.Close())
 	return packed.String()
 }
 

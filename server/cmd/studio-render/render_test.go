@@ -18,9 +18,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	harness.Need(t, "ffmpeg", "ffprobe")
 	avatarDir, videoDir := t.TempDir(), t.TempDir()
 	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{"title":"Ada"}`), OutputDir: avatarDir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if len(avatar.Files) == 0 || avatar.Thumbnail == "" || len(avatar.Checks) == 0 || avatar.Checks[0].Status != protocol.Succeeded {
 		t.Errorf("the avatar is %+v", avatar)
 	}
@@ -31,15 +29,11 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 
 	voice := filepath.Join(t.TempDir(), "voice")
 	script := "#!/bin/sh\n[ \"$1 $(cat)\" = 'deep Good morning!' ] && exec ffmpeg -v error -nostdin -f lavfi -i sine=frequency=600 -t 0.5 -f wav -\n"
-	if err := os.WriteFile(voice, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(voice, []byte(script), 0o700))
 	video, err := exchange(t, protocol.Request{
 		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: videoDir,
 	}, "-speech", "exec:"+voice+" deep", "-label", "Synthetic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)
 	}
@@ -55,9 +49,7 @@ func TestRun_reportsInputFailures(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe")
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("no media"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(text, []byte("no media"), 0o600))
 	_, err := exchange(t, protocol.Request{Kind: protocol.Lipsync, Request: []byte(`{}`), OutputDir: t.TempDir()})
 	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || !strings.Contains(failure.Reason, "audio_url") {
 		t.Errorf("nothing to say: %v", err)
@@ -98,9 +90,7 @@ func exchange(t *testing.T, request protocol.Request, args ...string) (protocol.
 	t.Helper()
 	request.Version, request.ID, request.Attempt = protocol.Version, "1", 1
 	var input, output, problems bytes.Buffer
-	if err := protocol.WriteRequest(&input, request); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, protocol.WriteRequest(&input, request))
 	if code := run(t.Context(), args, &input, &output, &problems); code != 0 || problems.Len() > 0 {
 		t.Fatalf("status %d: %s", code, problems.Bytes())
 	}

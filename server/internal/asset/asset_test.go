@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/asset"
 )
 
@@ -27,9 +28,7 @@ func TestAsset_decompressesOnce(t *testing.T) {
 	if _, err := w.Write(make([]byte, size)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, w.Close())
 	a := asset.NewCompressed("text/plain", compressed.Bytes())
 	allocated := func(do func()) uint64 {
 		var before, after runtime.MemStats

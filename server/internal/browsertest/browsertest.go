@@ -87,13 +87,13 @@ func (m Main) Run() int {
 	return m.M.Run()
 }
 
-// start starts the shared browser.
-func start() {
-	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+// start starts a browser.
+func start() (context.Context, context.CancelFunc, error) {
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(testTimeout), chromedp.NoSandbox, // CI runs as root
 		chromedp.Flag("disable-dev-shm-usage", false))...) // Debian's start script sets it if /dev/shm is small
 	ctx, _ = chromedp.NewContext(ctx)
-	shared.ctx, shared.close, shared.err = ctx, closeBrowser, chromedp.Do(ctx)
+	return ctx, cancel, chromedp.Do(ctx)
 }
 
 // Open opens a tab with its own cookies, storage and cache. The test fails if a page logs an error or a warning, throws
@@ -101,7 +101,7 @@ func start() {
 func Open(t *testing.T, origin string) *Tab {
 	t.Helper()
 	harness.Need(t, "chromium")
-	shared.once.Do(start)
+	shared.once.Do(func() { shared.ctx, shared.close, shared.err = start() }) //nolint:fatcontext // once
 	harness.Check(t, shared.err)
 	ctx, cancel := context.WithTimeout(shared.ctx, testTimeout)
 	t.Cleanup(cancel)

@@ -48,17 +48,11 @@ type site struct {
 // newSite starts a service in this process.
 func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *site {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	s := &site{store: db}
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
-	must(err)
+	check(t, err)
 	s.media, err = media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), PublicURL: "http://files.example", Key: []byte("key")})
-	must(err)
+	check(t, err)
 	t.Cleanup(func() { _ = s.media.Close() })
 	cfg := studiotest.Config(db, func() time.Time { return time.Now().UTC() })
 	cfg.IssueAccessToken, cfg.Media = tokens.Issue, s.media
@@ -72,16 +66,16 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	}
 	s.serve = func(address string) {
 		s.console, err = console.New(settings)
-		must(err)
+		check(t, err)
 		handler, err := server.New(rest.New(s.studio), server.Config{
 			Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, Wrap: s.console.Wrap, Logger: settings.Logger,
 		})
-		must(err)
+		check(t, err)
 		s.Server = httptest.NewUnstartedServer(handler)
 		if address != "" {
-			must(s.Listener.Close())
+			check(t, s.Listener.Close())
 			s.Listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-			must(err)
+			check(t, err)
 		}
 		s.Start()
 	}
@@ -89,9 +83,9 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	t.Cleanup(s.stop)
 	s.user = studiotest.AddUser(t, s.studio, email)
 	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")
-	must(err)
+	check(t, err)
 	s.workspace = workspace.ID
-	must(s.studio.AddMember(t.Context(), s.workspace, email))
+	check(t, s.studio.AddMember(t.Context(), s.workspace, email))
 	return s
 }
 
@@ -123,9 +117,7 @@ func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subje
 	default:
 		t.Fatalf("create does not support the kind %s", kind)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return subject
 }
 
@@ -158,9 +150,7 @@ type visitor struct {
 func (s *site) newVisitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return &visitor{t, s, &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 

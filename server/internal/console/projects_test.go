@@ -23,9 +23,7 @@ func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 	var projects []studio.Project
 	for i, document := range documents {
 		text, err := json.Marshal(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		projects = append(projects, studio.Project{
 			ID: fmt.Sprintf("project-%05d", i), WorkspaceID: s.workspace, UserID: s.user.ID,
 			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: text, Published: document["status"] == "PUBLISHED",

@@ -42,9 +42,7 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 func mustParse(t testing.TB, text string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return u
 }
 

@@ -21,21 +21,15 @@ import (
 // addEvent creates a lip-sync with a webhook, and records an attempt to deliver its event.
 func (s *site) addEvent(t testing.TB, address string, attempt store.Attempt, outcome store.Outcome) store.Event {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	made, err := s.studio.CreateLipsync(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: address, Enabled: true}})
-	must(err)
+	check(t, err)
 	_, err = s.studio.Rendered(t.Context(), made.ID, studio.Rendering{}, nil)
-	must(err)
+	check(t, err)
 	events, err := s.store.UserEvents(t.Context(), store.EventFilter{UserID: s.user.ID, SubjectID: made.ID}, studio.Position{}, 1)
-	must(err)
+	check(t, err)
 	attempt.At = time.Now()
 	_, err = s.store.Record(t.Context(), "", store.Record{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
-	must(err)
+	check(t, err)
 	return events[0]
 }
 
@@ -239,16 +233,10 @@ func BenchmarkLists(b *testing.B) {
 			const rows = 100_000
 			raw := studiotest.OpenSQL(b, dsn)
 			tx, err := raw.BeginTx(b.Context(), nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			check(b, err)
 			backlog := studiotest.Backlog{UserID: s.user.ID, Prefix: "s", URL: "https://hooks.example.com/", Subjects: rows, Events: 1}
-			if err := backlog.Insert(b.Context(), tx, dsn); err != nil {
-				b.Fatal(err)
-			}
-			if err := tx.Commit(); err != nil {
-				b.Fatal(err)
-			}
+			check(b, backlog.Insert(b.Context(), tx, dsn))
+			check(b, tx.Commit())
 			var projects []studio.Project
 			for i := range rows {
 				document, _ := json.Marshal(map[string]any{"title": fmt.Sprint(i), "status": "draft"})
@@ -270,9 +258,7 @@ func BenchmarkLists(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			if err := s.studio.SetRole(b.Context(), email, studio.Operator); err != nil {
-				b.Fatal(err)
-			}
+			check(b, s.studio.SetRole(b.Context(), email, studio.Operator))
 			v := s.signIn(b, email)
 			next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
 			for _, path := range []string{

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 )
 
@@ -26,9 +27,7 @@ func memoryLimit() uint64 {
 func TestExec_leavesHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	var machine syscall.Sysinfo_t
-	if err := syscall.Sysinfo(&machine); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, syscall.Sysinfo(&machine))
 	s := setup(t, "memory limit", render.Limits{})
 	_, err := s.Render(t.Context(), s.lipsync(`{}`))
 	if want := fmt.Sprintf("limit %d", int64(machine.Totalram)*int64(machine.Unit)/2); err == nil || !strings.Contains(err.Error(), want) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -52,20 +53,14 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	guarded, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	t.Cleanup(guarded.Close)
 	cfg := studiotest.Config(studiotest.Open(t, studiotest.NewSQLite(t)), time.Now)
 	service := studio.New(cfg)
 	ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 	subject, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: ada.ID, Request: []byte("{}")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cfg.Media.Write(t.Context(), studio.ResultKey(subject.ID, "out.mp4"), strings.NewReader("video")); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
+	harness.Check(t, cfg.Media.Write(t.Context(), studio.ResultKey(subject.ID, "out.mp4"), strings.NewReader("video")))
 	inputs := render.Inputs{Sender: guarded, Studio: service, Key: func(address string) (string, bool) {
 		if key, ok := strings.CutPrefix(address, web.URL+"/media/"); ok {
 			return strings.TrimSuffix(key, "?signed"), strings.HasSuffix(key, "?signed")
@@ -99,9 +94,7 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "input")
 		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		err = errors.Join(inputs.Fetch(t.Context(), test.subject, test.url, file), file.Close())
 		failure, failed := errors.AsType[*studio.RenderError](err)
 		if failed != (test.reason != "") || failed && (failure.Reason != test.reason || failure.Retry != test.retry) {

@@ -18,9 +18,7 @@ func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string
 	files, elsewhere := map[string]string{}, t.TempDir()
 	for _, name := range avatar.Files {
 		files[name] = filepath.Join(elsewhere, "0-"+name)
-		if err := os.Rename(filepath.Join(dir, name), files[name]); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.Rename(filepath.Join(dir, name), files[name]))
 	}
 	return files
 }
@@ -42,9 +40,7 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 			}
 			dir := t.TempDir()
 			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			if slices.ContainsFunc(avatar.Checks, func(c talkinghead.Check) bool { return !c.OK || c.Message == "" }) || len(avatar.Checks) == 0 {
 				t.Errorf("checks are %+v", avatar.Checks)
 			}
@@ -53,9 +49,7 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 			}
 			files := keep(t, avatar, dir)
 			made, err := talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "This is what the avatar was asked to say."}, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			f := watch(t, made.Path)
 			if made.Seconds < 1.5 || math.Abs(f.video-f.audio) > 1/f.rate {
 				t.Errorf("it lasts %v s, its sound %v s", f.video, f.audio)
@@ -85,9 +79,7 @@ func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 		ffmpeg(t, "-loop", "1", "-i", sample(t), "-vf", filter, "-frames:v", "1", pictures[name])
 	}
 	pictures["text"] = filepath.Join(dir, "text.png")
-	if err := os.WriteFile(pictures["text"], []byte("no picture"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(pictures["text"], []byte("no picture"), 0o600))
 	for name, want := range map[string][]string{
 		"small": {"+readable", "+long_enough", "+one_face", "-large_enough", "+lit"},
 		"two":   {"+readable", "+long_enough", "-one_face", "+large_enough", "+lit"},
@@ -127,17 +119,13 @@ func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 		talkinghead.Bounce: 2.2, talkinghead.Loop: 2.2, talkinghead.Remap: 2.2, talkinghead.Silence: 2.2, talkinghead.CutOff: 1.4,
 	} {
 		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: sound, Mode: mode}, t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if f := watch(t, made.Path); math.Abs(f.video-seconds) > 0.041 || math.Abs(f.audio-seconds) > 0.041 {
 			t.Errorf("%s: pictures last %v s, the sound %v s", mode, f.video, f.audio)
 		}
 	}
 	made, err := talkinghead.Config{Label: "Made by a machine"}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, UseAudioFromVideo: true}, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if f := watch(t, made.Path); math.Abs(f.video-1.4) > 0.041 || math.Abs(f.audio-1.4) > 0.041 {
 		t.Errorf("its own sound: pictures last %v s, the sound %v s", f.video, f.audio)
 	} else if corner := f.frames[3][(f.height-14)*f.width : (f.height-14)*f.width+120]; slices.Max(corner) < 180 || slices.Min(corner) > 150 {
@@ -153,14 +141,10 @@ func TestMakeLipsync_honoursOrientation(t *testing.T) {
 	ffmpeg(t, "-f", "lavfi", "-i", "sine=frequency=500", "-t", "0.3", path("sound.wav"))
 	ffmpeg(t, "-i", sample(t), "-vf", "transpose=2", "-q:v", "2", path("lying.jpg"))
 	lying, err := os.ReadFile(path("lying.jpg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	// A segment of EXIF with one entry: the orientation 6.
 	exif := "\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
-	if err := os.WriteFile(path("turned.jpg"), []byte(string(lying[:2])+exif+string(lying[2:])), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(path("turned.jpg"), []byte(string(lying[:2])+exif+string(lying[2:])), 0o600))
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", path("lying.jpg"), "-t", "1", "-pix_fmt", "yuv420p", path("lying.mp4"))
 	ffmpeg(t, "-i", path("lying.mp4"), "-c", "copy", "-metadata:s:v", "rotate=270", path("turned.mp4"))
 	for _, name := range []string{"turned.jpg", "turned.mp4"} {

@@ -90,17 +90,13 @@ func TestMakeVideo_hasColorsOfPicture(t *testing.T) {
 			ffmpeg(t, append(append([]string{"-i", sample(t)}, format...), path)...)
 			ffmpeg(t, "-f", "lavfi", "-i", "sine=frequency=500", "-t", "0.8", sound)
 			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), path, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			thumbnail := avatar.Thumbnail + ".jpg"
 			if err := os.Rename(avatar.Thumbnail, thumbnail); err != nil { // the video has one of the same name
 				t.Fatal(err)
 			}
 			made, err := talkinghead.Config{}.MakeVideo(t.Context(), keep(t, avatar, dir), talkinghead.Speech{Audio: sound}, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			f := watch(t, made.Path)
 			face := newFinder(t).find(t, f.frames[0], f.width, f.height)
 			unit, x, y := face.eyes(), (face.mouthLeft[0]+face.mouthRight[0])/2, (face.mouthLeft[1]+face.mouthRight[1])/2
@@ -145,9 +141,7 @@ func TestMakeLipsync_convertsRGB(t *testing.T) {
 	video := filepath.Join(dir, "rgb.mp4")
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1.2", "-c:v", "libx264rgb", video)
 	made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, UseAudioFromVideo: true}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	want := readPicture(t, video, 0, 320, 400)
 	for _, path := range []string{made.Path, made.Thumbnail} {
 		if off := readPicture(t, path, 0, 320, 400).compare(want, area{0, 0, 320, 240}, 0, 0); farthest(off) > maxColorError {

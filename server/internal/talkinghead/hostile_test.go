@@ -24,9 +24,7 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, content []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
 	generate := func(name string, args ...string) string {
@@ -41,9 +39,7 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	voice := lavfi("voice.wav", "sine=frequency=300:sample_rate=16000:duration=1")
 	noFace := lavfi("whole.mp4", "testsrc=s=320x240:r=25", "-t", "1.2", "-pix_fmt", "yuv420p")
 	whole, err := os.ReadFile(noFace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	secret := file("secret.txt", []byte("a secret of this machine"))
 	video := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: path, Audio: voice} }
 	sound := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: face, Audio: path} }
@@ -142,9 +138,7 @@ func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 		t.Errorf("it ended after %v", took)
 	}
 	left, err := os.ReadDir(output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, entry := range left {
 		if entry.IsDir() {
 			t.Errorf("%s is left", entry.Name())

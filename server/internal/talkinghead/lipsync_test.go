@@ -36,14 +36,10 @@ func pigoModule(t testing.TB) string {
 func TestCascades_equalThoseOfPigo(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir("cascade")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, file := range files {
 		ours, err := os.ReadFile(filepath.Join("cascade", file.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		theirs, err := os.ReadFile(filepath.Join(pigoModule(t), "cascade", file.Name()))
 		if err != nil {
 			theirs, err = os.ReadFile(filepath.Join(pigoModule(t), "cascade", "lps", file.Name()))
@@ -120,9 +116,7 @@ func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 			made, err := talkinghead.Config{
 				Progress: func(done float64) { progress = append(progress, done) },
 			}.MakeLipsync(t.Context(), lipsync, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			if !slices.IsSorted(progress) || len(progress) < 3 || progress[len(progress)-1] != 1 {
 				t.Errorf("progress is %v", progress)
 			}
@@ -144,9 +138,7 @@ func encoded(t *testing.T, input string) *film {
 		silence := filepath.Join(t.TempDir(), "silence.wav")
 		ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "0.2", silence)
 		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Audio: silence}, t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		return watch(t, made.Path)
 	}
 	source := []string{"-i", input}
@@ -186,9 +178,7 @@ func checkFormat(t *testing.T, f *film, made talkinghead.Video) {
 		t.Errorf("comment is %q", f.comment)
 	}
 	data, err := os.ReadFile(made.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if index, media := strings.Index(string(data), "moov"), strings.Index(string(data), "mdat"); index < 0 || index > media {
 		t.Error("the index comes after the media")
 	}
@@ -266,9 +256,7 @@ func TestMakeLipsync_mmIsClosedAndAaIsOpen(t *testing.T) {
 	closed := closedLips(t, encoded(t, sample(t)))
 	opening := func(phonemes string) float64 {
 		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: sample(t), Audio: speech(t, phonemes)}, t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		return slices.Max(watch(t, made.Path).opening(t, closed))
 	}
 	mm, aa := opening("[[m:m:m:m:]]"), opening("[[A:A:A:]]")
@@ -288,15 +276,11 @@ func TestMakeLipsync_closesMouthInSilence(t *testing.T) {
 	closed := closedLips(t, encoded(t, sample(t)))
 	video, dir := clip(t, "25", steady), t.TempDir()
 	speaking, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: speech(t, "Hello! How are you?")}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	silence := filepath.Join(dir, "silence.wav")
 	ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "2", silence)
 	silent, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: speaking.Path, Audio: silence, Mode: talkinghead.CutOff}, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	before, after := slices.Max(watch(t, speaking.Path).opening(t, closed)), slices.Max(watch(t, silent.Path).opening(t, closed))
 	t.Logf("largest opening %.3f, then %.4f", before, after)
 	if after > 0.05*before {

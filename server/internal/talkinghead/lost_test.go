@@ -27,9 +27,7 @@ func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
 				"-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", video)
 			ffmpeg(t, "-f", "lavfi", "-i", "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000", "-t", "3", sound)
 			made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: sound}, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			plain := filepath.Join(dir, "plain.mp4")
 			ffmpeg(t, "-i", video, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", plain)
 			original, speaking := watch(t, plain), watch(t, made.Path)

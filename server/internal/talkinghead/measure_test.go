@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	pigo "github.com/esimov/pigo/core"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // The functions in this file measure videos. They share no code with the renderer.
@@ -76,15 +78,11 @@ func watch(t testing.TB, path string) *film {
 			} `json:"tags"`
 		} `json:"format"`
 	}
-	if err := json.Unmarshal(command(t, "ffprobe", "-v", "error", "-of", "json", "-show_streams", "-show_format", path), &info); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal(command(t, "ffprobe", "-v", "error", "-of", "json", "-show_streams", "-show_format", path), &info))
 	f := &film{path: path, streams: info.Streams, comment: info.Format.Tags.Comment}
 	for _, s := range info.Streams {
 		seconds, err := strconv.ParseFloat(s.Duration, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if s.Kind == "audio" {
 			f.audio = seconds
 			continue
@@ -138,22 +136,16 @@ func newFinder(t testing.TB) *finder {
 	t.Helper()
 	read := func(name string) []byte {
 		data, err := os.ReadFile(filepath.Join("cascade", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		return data
 	}
 	point := func(name string) *cascade {
 		p, err := pigo.NewPuplocCascade().UnpackCascade(read(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		return &cascade{PuplocCascade: p}
 	}
 	face, err := pigo.NewPigo().Unpack(read("facefinder"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return &finder{&cascade{Pigo: face}, point("puploc"), point("lp84")}
 }
 

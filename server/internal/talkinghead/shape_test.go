@@ -136,18 +136,14 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 		t.Fatalf("%v: %s", err, output)
 	}
 	m, err := open(t.Context(), path, "The video")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	p := m.play(dir)
 	defer p.close()
 	last := -1
 	for i := range 420 {
 		want := Bounce.source(i, 150, 420)
 		f, err := p.frame(t.Context(), want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
 			t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
 		}

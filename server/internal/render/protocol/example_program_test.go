@@ -26,9 +26,7 @@ func TestStillProgram_makesLipsync(t *testing.T) {
 		Request: []byte(`{"title":"$(date) \"x\""}`), OutputDir: t.TempDir(),
 		Inputs: map[string]string{"video_url": picture, "audio_url": sound},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if result.Video != "out.mp4" || result.Thumbnail != "still.jpg" || result.DurationSeconds < 0.4 || result.DurationSeconds > 0.7 {
 		t.Errorf("result is %+v", result)
 	}
@@ -50,9 +48,7 @@ func TestStillProgram_makesLipsync(t *testing.T) {
 func runExample(t *testing.T, request protocol.Request) (protocol.Result, error) {
 	t.Helper()
 	var input, output bytes.Buffer
-	if err := protocol.WriteRequest(&input, request); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, protocol.WriteRequest(&input, request))
 	command := exec.CommandContext(t.Context(), "./examples/still.sh")
 	command.Stdin, command.Stdout = &input, &output
 	if err := command.Run(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
@@ -27,14 +28,10 @@ func request() protocol.Request {
 func TestWriteRequest_roundTrips(t *testing.T) {
 	t.Parallel()
 	var line bytes.Buffer
-	if err := protocol.WriteRequest(&line, request()); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, protocol.WriteRequest(&line, request()))
 	validate(t, "request", line.Bytes())
 	got, err := protocol.ReadRequest(&line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if diff := cmp.Diff(request(), got); diff != "" {
 		t.Error(diff)
 	}
@@ -85,9 +82,7 @@ func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 
 	var progress []float64
 	got, err := protocol.Read(&output, func(done float64) { progress = append(progress, done) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -218,34 +213,22 @@ func checkText(t *testing.T, text string) {
 
 func write(t *testing.T, output *bytes.Buffer, message protocol.Message) {
 	t.Helper()
-	if err := protocol.Write(output, message); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, protocol.Write(output, message))
 }
 
 // validate checks document against a definition of protocol.schema.json.
 func validate(t *testing.T, definition string, document []byte) {
 	t.Helper()
 	data, err := os.ReadFile("protocol.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("protocol.schema.json", schema); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, compiler.AddResource("protocol.schema.json", schema))
 	compiled, err := compiler.Compile("protocol.schema.json#/$defs/" + definition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if err := compiled.Validate(instance); err != nil {
 		t.Errorf("%s\n%v", document, err)
 	}
