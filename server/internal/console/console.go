@@ -14,6 +14,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -25,7 +26,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -95,28 +95,25 @@ type Console struct {
 	streams *userLimiter
 	forms   *userLimiter
 	stop    func()
-	stopped chan struct{}
+	stopped <-chan struct{}
 }
 
 // New returns a Console.
 func New(cfg Config) (*Console, error) {
-	if cfg.PollInterval <= 0 {
-		cfg.PollInterval = time.Second
-	}
-	if cfg.KeepAlive <= 0 {
-		cfg.KeepAlive = 15 * time.Second
-	}
+	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
+	cfg.KeepAlive = cmp.Or(cfg.KeepAlive, 15*time.Second)
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }
 	}
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
-	c := &Console{cfg: cfg, streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms), stopped: make(chan struct{})}
-	c.stop = sync.OnceFunc(func() { close(c.stopped) })
-	var err error
-	c.pages, err = parsePages()
-	return c, err
+	running, stop := context.WithCancel(context.Background())
+	pages, err := parsePages()
+	return &Console{
+		cfg: cfg, pages: pages, streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms),
+		stopped: running.Done(), stop: stop,
+	}, err
 }
 
 // Stop ends all event streams, which would otherwise block [http.Server.Shutdown]. Browsers reconnect until a
@@ -194,18 +191,20 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	mux.Handle("POST "+UploadsPath, c.requireSession(c.upload(api)))
 	for _, kind := range kinds() {
 		mux.Handle("POST "+kind.Path+"/new", c.requireSession(c.createSubject(kind, api)))
-		for pattern, page := range map[string]page{
-			"GET " + kind.Path:                    c.subjects(kind),
-			"GET " + kind.Path + "/live":          c.subjectsLive(kind),
-			"GET " + kind.Path + "/new":           c.newSubject(kind),
-			"GET " + kind.Path + "/{id}":          c.subject(kind),
-			"GET " + kind.Path + "/{id}/live":     c.subjectLive(kind),
-			"GET " + kind.Path + "/{id}/delete":   c.confirmDelete(kind),
-			"POST " + kind.Path + "/{id}/delete":  c.deleteSubject(kind),
-			"GET " + kind.Path + "/{id}/{file}":   c.file(kind),
-			"POST " + kind.Path + "/{id}/consent": c.consent(kind),
+		for pattern, page := range map[string]kindPage{
+			"GET " + kind.Path:                    c.subjects,
+			"GET " + kind.Path + "/live":          c.subjectsLive,
+			"GET " + kind.Path + "/new":           c.newSubject,
+			"GET " + kind.Path + "/{id}":          c.subject,
+			"GET " + kind.Path + "/{id}/live":     c.subjectLive,
+			"GET " + kind.Path + "/{id}/delete":   c.confirmDelete,
+			"POST " + kind.Path + "/{id}/delete":  c.deleteSubject,
+			"GET " + kind.Path + "/{id}/{file}":   c.file,
+			"POST " + kind.Path + "/{id}/consent": c.consent,
 		} {
-			mux.Handle(pattern, c.requireSession(c.rateLimited(page)))
+			mux.Handle(pattern, c.requireSession(c.rateLimited(func(w http.ResponseWriter, r *http.Request, s session) error {
+				return page(w, r, s, kind)
+			})))
 		}
 	}
 }
@@ -227,6 +226,9 @@ func (c *Console) assets(mux *http.ServeMux) {
 
 // page handles a request with a session. The error page shows an error that it returns.
 type page func(w http.ResponseWriter, r *http.Request, s session) error
+
+// kindPage is a page for a kind of subject.
+type kindPage func(w http.ResponseWriter, r *http.Request, s session, kind kind) error
 
 // rateLimited applies Config.Admit to a page.
 func (c *Console) rateLimited(page page) page {

@@ -51,14 +51,12 @@ func (f field) Value() string { return f.Values.Get(f.Name) }
 // Errors returns the errors of the API about this field.
 func (f field) Errors() []string { return f.Violations[f.Name] }
 
-func (c *Console) newSubject(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		values := url.Values{"key": {rand.Text()}}
-		for _, name := range []string{"avatar_id", "title", "text"} { // as in links to the form
-			values.Set(name, r.URL.Query().Get(name))
-		}
-		return c.renderForm(w, r, s, http.StatusOK, createView{Kind: kind, Values: values})
+func (c *Console) newSubject(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	values := url.Values{"key": {rand.Text()}}
+	for _, name := range []string{"avatar_id", "title", "text"} { // as in links to the form
+		values.Set(name, r.URL.Query().Get(name))
 	}
+	return c.renderForm(w, r, s, http.StatusOK, createView{Kind: kind, Values: values})
 }
 
 func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, status int, v createView) error {
@@ -160,9 +158,9 @@ func parseForm(r *http.Request) error {
 // apiBody returns the request body for the values of a form, without the empty ones.
 func apiBody(form url.Values) map[string]any {
 	request := make(map[string]any)
-	for _, name := range []string{"title", "description", "base_video_url", "video_url", "audio_url", "text", "avatar_id", "sync_mode"} {
-		if value := form.Get(name); value != "" {
-			request[name] = value
+	for _, field := range labels {
+		if value := form.Get(field.Name); value != "" && field.Name != "webhook_url" {
+			request[field.Name] = value
 		}
 	}
 	if form.Get("use_audio_from_video") != "" {

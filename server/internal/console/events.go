@@ -25,6 +25,8 @@ const (
 
 // eventsView is the page that lists events.
 type eventsView struct {
+	pager
+
 	State     store.EventState
 	Subject   string
 	From, To  string
@@ -32,8 +34,6 @@ type eventsView struct {
 	Events    []eventRow
 	Query     url.Values // the filter as form values
 	Exhausted bool       // whether the filter selects events that can be replayed
-	Older     string
-	Newest    string
 }
 
 // eventRow is an event in a list.
@@ -136,11 +136,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	next := ""
-	if len(events) > pageSize {
-		events = events[:pageSize]
-		next = events[pageSize-1].ID
-	}
+	events, next := firstPage(events, func(last store.Event) string { return last.ID })
 	for _, event := range events {
 		v.Events = append(v.Events, newEventRow(event))
 	}
@@ -151,7 +147,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		v.Exhausted = n > 0
 	}
-	v.Older, v.Newest = pageLinks(eventsPath, filterValues(query), query.Get("cursor"), next)
+	v.pager = newPager(eventsPath, filterValues(query), query.Get("cursor"), next)
 	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
 	return nil
 }

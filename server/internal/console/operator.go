@@ -37,26 +37,24 @@ func (c *Console) requireOperator(page page) page {
 
 // usersView is the page that lists users.
 type usersView struct {
-	Email  string // the filter; "" for all users
-	Users  []store.Account
-	Older  string
-	Newest string
+	pager
+
+	Email string // the filter; "" for all users
+	Users []store.Account
 }
 
 func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error {
 	query := r.URL.Query()
 	cursor := query.Get("cursor")
-	v, next := usersView{Email: query.Get("email")}, ""
+	v := usersView{Email: query.Get("email")}
 	filter := store.UserFilter{Email: c.cfg.Studio.NormalizeEmail(v.Email)}
-	var err error
-	if v.Users, err = c.cfg.Store.Users(r.Context(), filter, cursor, pageSize+1); err != nil {
+	users, err := c.cfg.Store.Users(r.Context(), filter, cursor, pageSize+1)
+	if err != nil {
 		return err
 	}
-	if len(v.Users) > pageSize {
-		v.Users = v.Users[:pageSize]
-		next = v.Users[pageSize-1].ID
-	}
-	v.Older, v.Newest = pageLinks(usersPath, make(url.Values), cursor, next)
+	var next string
+	v.Users, next = firstPage(users, func(user store.Account) string { return user.ID })
+	v.pager = newPager(usersPath, make(url.Values), cursor, next)
 	c.render(w, r, http.StatusOK, "users", view{Title: "Users", Section: usersPath, Data: v})
 	return nil
 }
@@ -64,6 +62,7 @@ func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error
 // serviceView is the page about waiting work and the processes that do it.
 type serviceView struct {
 	store.Status
+	pager
 
 	Daemon      Daemon
 	Connections []store.Connections
@@ -71,12 +70,10 @@ type serviceView struct {
 	Renderers   []store.Process
 	Deliverers  []store.Process
 	Breakers    []store.Breaker
-	Older       string
-	Newest      string
 }
 
 func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (err error) {
-	ctx, db, cursor, next := r.Context(), c.cfg.Store, r.URL.Query().Get("cursor"), ""
+	ctx, db, cursor := r.Context(), c.cfg.Store, r.URL.Query().Get("cursor")
 	v := serviceView{Daemon: c.cfg.Daemon, Connections: db.Connections(), Shared: db.Shared()}
 	if v.Status, err = db.Status(ctx); err != nil {
 		return err
@@ -87,14 +84,13 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	if v.Deliverers, err = db.Deliverers(ctx); err != nil {
 		return err
 	}
-	if v.Breakers, err = db.OpenBreakers(ctx, cursor, pageSize+1); err != nil {
+	breakers, err := db.OpenBreakers(ctx, cursor, pageSize+1)
+	if err != nil {
 		return err
 	}
-	if len(v.Breakers) > pageSize {
-		v.Breakers = v.Breakers[:pageSize]
-		next = v.Breakers[pageSize-1].Origin
-	}
-	v.Older, v.Newest = pageLinks(servicePath, make(url.Values), cursor, next)
+	var next string
+	v.Breakers, next = firstPage(breakers, func(breaker store.Breaker) string { return breaker.Origin })
+	v.pager = newPager(servicePath, make(url.Values), cursor, next)
 	c.render(w, r, http.StatusOK, "service", view{Title: "Service", Section: servicePath, Data: v})
 	return nil
 }

@@ -20,11 +20,11 @@ const (
 
 // projectsView is the page that lists projects.
 type projectsView struct {
+	pager
+
 	Workspaces []studio.Workspace
 	Workspace  string // the id of the selected workspace
 	Projects   []projectCard
-	Older      string // the path of the next page; "" on the last one
-	Newest     string // the path of the first page; "" on the first one
 }
 
 // projectCard is a project in the list. Imported projects are not validated, so any member may be missing or
@@ -65,14 +65,28 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 		for _, project := range page.Projects {
 			v.Projects = append(v.Projects, newProjectCard(project))
 		}
-		v.Older, v.Newest = pageLinks(projectsPath, url.Values{"workspace": {v.Workspace}}, query.Get("cursor"), page.Next)
+		v.pager = newPager(projectsPath, url.Values{"workspace": {v.Workspace}}, query.Get("cursor"), page.Next)
 	}
 	c.render(w, r, http.StatusOK, "projects", view{Title: "Projects", Section: projectsPath, Data: v})
 	return nil
 }
 
-// pageLinks returns the paths of the next and the first page of a list, or "". It changes query.
-func pageLinks(path string, query url.Values, cursor, next string) (older, newest string) {
+// pager is the links of a page of a list.
+type pager struct {
+	Older  string // the path of the next page; "" on the last one
+	Newest string // the path of the first page; "" on the first one
+}
+
+// firstPage returns the items of a page. items has one more if there is another page, whose cursor is next.
+func firstPage[T any](items []T, cursor func(T) string) (page []T, next string) {
+	if len(items) <= pageSize {
+		return items, ""
+	}
+	return items[:pageSize], cursor(items[pageSize-1])
+}
+
+// newPager returns the links of the page at cursor. It changes query.
+func newPager(path string, query url.Values, cursor, next string) (p pager) {
 	link := func(cursor string) string {
 		query.Set("cursor", cursor)
 		if cursor == "" {
@@ -84,12 +98,12 @@ func pageLinks(path string, query url.Values, cursor, next string) (older, newes
 		return path + "?" + query.Encode()
 	}
 	if next != "" {
-		older = link(next)
+		p.Older = link(next)
 	}
 	if cursor != "" {
-		newest = link("")
+		p.Newest = link("")
 	}
-	return older, newest
+	return p
 }
 
 var color = regexp.MustCompile(`^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$`)

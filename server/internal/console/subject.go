@@ -92,91 +92,85 @@ func (c *Console) findSubject(r *http.Request, kind kind, s session) (studio.Sub
 	return c.cfg.Studio.Find(r.Context(), s.ID, kind.Kind, r.PathValue("id"))
 }
 
-func (c *Console) subject(kind kind) page { return c.subjectPage(kind, "subject") }
-
-func (c *Console) confirmDelete(kind kind) page { return c.subjectPage(kind, "delete") }
-
-func (c *Console) subjectPage(kind kind, name string) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		subject, err := c.findSubject(r, kind, s)
-		if err != nil {
-			return err
-		}
-		v := c.newSubjectView(kind, subject)
-		c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Live: name == "subject" && !v.Final(), Data: v})
-		return nil
-	}
+func (c *Console) subject(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	return c.renderSubject(w, r, s, kind, "subject")
 }
 
-func (c *Console) subjectLive(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if _, err := c.findSubject(r, kind, s); err != nil {
-			return err
-		}
-		return c.stream(w, r, s, func(context.Context) ([]byte, error) {
-			subject, err := c.findSubject(r, kind, s)
-			if errors.Is(err, studio.ErrNotFound) {
-				fragment, err := c.renderFragment("deleted", kind)
-				return fragment, errors.Join(err, errFinal)
-			}
-			if err != nil {
-				return nil, err
-			}
-			fragment, err := c.renderFragment("state", c.newSubjectView(kind, subject))
-			if err == nil && subject.Final() {
-				err = errFinal
-			}
-			return fragment, err
-		})
+func (c *Console) confirmDelete(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	return c.renderSubject(w, r, s, kind, "delete")
+}
+
+func (c *Console) renderSubject(w http.ResponseWriter, r *http.Request, s session, kind kind, name string) error {
+	subject, err := c.findSubject(r, kind, s)
+	if err != nil {
+		return err
 	}
+	v := c.newSubjectView(kind, subject)
+	c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Live: name == "subject" && !v.Final(), Data: v})
+	return nil
+}
+
+func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	if _, err := c.findSubject(r, kind, s); err != nil {
+		return err
+	}
+	return c.stream(w, r, s, func(context.Context) ([]byte, error) {
+		subject, err := c.findSubject(r, kind, s)
+		if errors.Is(err, studio.ErrNotFound) {
+			fragment, err := c.renderFragment("deleted", kind)
+			return fragment, errors.Join(err, errFinal)
+		}
+		if err != nil {
+			return nil, err
+		}
+		fragment, err := c.renderFragment("state", c.newSubjectView(kind, subject))
+		if err == nil && subject.Final() {
+			err = errFinal
+		}
+		return fragment, err
+	})
 }
 
 // consent submits the consent decision about an avatar.
-func (c *Console) consent(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if !kind.Avatar() {
-			return studio.ErrNotFound
-		}
-		granted := r.PostFormValue("granted") == "true"
-		if !granted && r.PostFormValue("granted") != "false" {
-			return studio.ErrNotFound
-		}
-		subject, err := c.cfg.Studio.SubmitConsent(r.Context(), s.ID, r.PathValue("id"), granted)
-		if err != nil {
-			return err
-		}
-		done := "consent-refused"
-		if granted {
-			done = "consent-given"
-		}
-		http.Redirect(w, r, newRow(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
-		return nil
+func (c *Console) consent(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	if !kind.Avatar() {
+		return studio.ErrNotFound
 	}
+	granted := r.PostFormValue("granted") == "true"
+	if !granted && r.PostFormValue("granted") != "false" {
+		return studio.ErrNotFound
+	}
+	subject, err := c.cfg.Studio.SubmitConsent(r.Context(), s.ID, r.PathValue("id"), granted)
+	if err != nil {
+		return err
+	}
+	done := "consent-refused"
+	if granted {
+		done = "consent-given"
+	}
+	http.Redirect(w, r, newRow(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
+	return nil
 }
 
-func (c *Console) deleteSubject(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if err := c.cfg.Studio.Delete(r.Context(), s.ID, kind.Kind, r.PathValue("id")); err != nil {
-			return err
-		}
-		http.Redirect(w, r, kind.Path+"?done=deleted", http.StatusSeeOther)
-		return nil
+func (c *Console) deleteSubject(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	if err := c.cfg.Studio.Delete(r.Context(), s.ID, kind.Kind, r.PathValue("id")); err != nil {
+		return err
 	}
+	http.Redirect(w, r, kind.Path+"?done=deleted", http.StatusSeeOther)
+	return nil
 }
 
 // file serves a result of a rendering.
-func (c *Console) file(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		subject, err := c.findSubject(r, kind, s)
-		if err != nil {
-			return err
-		}
-		name := map[string]string{videoFile: subject.Rendering.Video, thumbnailFile: subject.Rendering.Thumbnail}[r.PathValue("file")]
-		if name == "" {
-			return studio.ErrNotFound
-		}
-		w.Header().Set("Vary", "Cookie") // browsers must not reuse it in another session
-		c.cfg.ServeFile(w, r, studio.ResultKey(subject.ID, name))
-		return nil
+func (c *Console) file(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	subject, err := c.findSubject(r, kind, s)
+	if err != nil {
+		return err
 	}
+	name := map[string]string{videoFile: subject.Rendering.Video, thumbnailFile: subject.Rendering.Thumbnail}[r.PathValue("file")]
+	if name == "" {
+		return studio.ErrNotFound
+	}
+	w.Header().Set("Vary", "Cookie") // browsers must not reuse it in another session
+	c.cfg.ServeFile(w, r, studio.ResultKey(subject.ID, name))
+	return nil
 }

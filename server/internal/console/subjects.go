@@ -11,12 +11,12 @@ import (
 
 // subjectsView is the page that lists avatars, videos or lip-syncs.
 type subjectsView struct {
+	pager
+
 	Kind     kind
 	Status   studio.Status // the filter; "" for all
 	AvatarID string        // the filter of videos; "" for all
 	Rows     []row
-	Older    string
-	Newest   string
 	Live     string // the path of the stream
 }
 
@@ -63,7 +63,7 @@ func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query 
 		}
 	}
 	v.Live = kind.Path + "/live?" + query.Encode()
-	v.Older, v.Newest = pageLinks(kind.Path, filterQuery, query.Get("cursor"), page.Next)
+	v.pager = newPager(kind.Path, filterQuery, query.Get("cursor"), page.Next)
 	return v, nil
 }
 
@@ -75,27 +75,23 @@ func newRow(kind kind, subject studio.Subject) row {
 	return v
 }
 
-func (c *Console) subjects(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		v, err := c.listSubjects(r.Context(), kind, s, r.URL.Query())
-		if err != nil {
-			return err
-		}
-		live := slices.ContainsFunc(v.Rows, func(row row) bool { return !row.Final() })
-		c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Live: live, Data: v})
-		return nil
+func (c *Console) subjects(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	v, err := c.listSubjects(r.Context(), kind, s, r.URL.Query())
+	if err != nil {
+		return err
 	}
+	live := slices.ContainsFunc(v.Rows, func(row row) bool { return !row.Final() })
+	c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Live: live, Data: v})
+	return nil
 }
 
-func (c *Console) subjectsLive(kind kind) page {
-	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		query := r.URL.Query()
-		return c.stream(w, r, s, func(ctx context.Context) ([]byte, error) {
-			v, err := c.listSubjects(ctx, kind, s, query)
-			if err != nil {
-				return nil, err
-			}
-			return c.renderFragment("rows", v)
-		})
-	}
+func (c *Console) subjectsLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
+	query := r.URL.Query()
+	return c.stream(w, r, s, func(ctx context.Context) ([]byte, error) {
+		v, err := c.listSubjects(ctx, kind, s, query)
+		if err != nil {
+			return nil, err
+		}
+		return c.renderFragment("rows", v)
+	})
 }

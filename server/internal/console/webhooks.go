@@ -13,9 +13,9 @@ const webhooksPath = Path + "/webhooks"
 
 // webhooksView is the page about the webhook URLs and secrets of a user.
 type webhooksView struct {
+	pager
+
 	Receivers []receiver
-	Older     string
-	Newest    string
 	Secrets   []studio.WebhookSecret
 	Test      testForm
 }
@@ -50,11 +50,8 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	if err != nil {
 		return err
 	}
-	v, next := webhooksView{Secrets: secrets, Test: test}, ""
-	if len(receivers) > pageSize {
-		receivers = receivers[:pageSize]
-		next = receivers[pageSize-1].SubjectID
-	}
+	receivers, next := firstPage(receivers, func(last store.Receiver) string { return last.SubjectID })
+	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(webhooksPath, make(url.Values), cursor, next)}
 	for _, one := range receivers {
 		result := ""
 		if one.Last.Number > 0 {
@@ -62,7 +59,6 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 		}
 		v.Receivers = append(v.Receivers, receiver{one, studio.WithoutQuery(one.URL), one.OpenUntil.After(time.Now()), result})
 	}
-	v.Older, v.Newest = pageLinks(webhooksPath, make(url.Values), cursor, next)
 	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})
 	return nil
 }
