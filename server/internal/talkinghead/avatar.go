@@ -76,12 +76,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 		return avatar, err
 	}
 	c.progress(0.6, 1, 0.9)
-	d, err := source.decode(ctx)
-	if err != nil {
-		return avatar, err
-	}
-	defer d.stop()
-	first, err := d.next()
+	first, err := source.firstFrame(ctx)
 	if err != nil {
 		return avatar, err
 	}

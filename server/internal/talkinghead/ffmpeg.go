@@ -156,6 +156,16 @@ func (d *decoder) stop() {
 	}
 }
 
+// firstFrame returns the first frame of a media file.
+func (m *media) firstFrame(ctx context.Context) (*frame, error) {
+	d, err := m.decode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer d.stop()
+	return d.next()
+}
+
 // samples calls each with overlapping windows of the sound of a media file, one per hop. It returns the
 // length of the sound in seconds.
 func (m *media) samples(ctx context.Context, each func(window []int16)) (float64, error) {

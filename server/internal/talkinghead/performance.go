@@ -117,7 +117,7 @@ func (p *performance) stage(ctx context.Context) (*stage, error) {
 		s.mouths = append(s.mouths, p.track.Scenes[i].mouth(p.track.Picture))
 	}
 	if p.track.Picture {
-		still, err := s.player.frame(ctx, 0)
+		still, err := p.source.firstFrame(ctx)
 		if err != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}

@@ -51,41 +51,41 @@ func (s SyncMode) source(i, n, total int) int {
 	return min(i, 2*n-2-i)
 }
 
-// A player reads the frames of a media file in any order. It starts with plain decoding, and splits the
-// file into segments when a frame before the current one is requested.
+// A player reads the frames of a media file in any order. It starts with plain decoding. When a frame before the
+// current one is requested, it splits the file into segments, because not all frames may fit into memory.
 type player struct {
 	media *media
 	dir   string // for temporary files
 
 	decoder *decoder
 	current *frame
-	index   int
+	index   int // of current; -1 before the first
 
-	segments *segments
+	length  int // frames of each segment except the last; 0 before the split
+	segment int // the number of the segment in frames; -1 for none
+	frames  []*frame
+	count   int // the number of frames in use, which are allocated once
 }
 
-func (m *media) play(dir string) *player { return &player{media: m, dir: dir, index: -1} }
+func (m *media) play(dir string) *player {
+	return &player{media: m, dir: filepath.Join(dir, "segments"), index: -1, segment: -1}
+}
 
 // frame returns the frame with the given number in the file. The frame is valid until the next call.
 func (p *player) frame(ctx context.Context, index int) (*frame, error) {
-	if index == p.index {
+	switch {
+	case index == p.index:
 		return p.current, nil
-	}
-	if index < p.index && index > 0 || p.segments != nil {
-		if p.segments == nil {
-			p.close()
-			segments, err := p.media.cut(ctx, filepath.Join(p.dir, "segments"))
-			if err != nil {
+	case p.length > 0:
+		return p.segmentFrame(ctx, index)
+	case index < p.index:
+		p.close()
+		if index > 0 {
+			if err := p.split(ctx); err != nil {
 				return nil, err
 			}
-			p.segments = segments
+			return p.segmentFrame(ctx, index)
 		}
-		f, err := p.segments.frame(ctx, index)
-		p.current, p.index = f, index
-		return f, err
-	}
-	if index < p.index {
-		p.close()
 	}
 	if p.decoder == nil {
 		var err error
@@ -110,38 +110,27 @@ func (p *player) close() {
 	p.decoder, p.current, p.index = nil, nil, -1
 }
 
-// segments is a video split into short files, so that it can be played backwards without holding all of it
-// in memory.
-type segments struct {
-	source *media
-	dir    string
-	length int // frames of each segment except the last
-	loaded int // the number of the segment in frames
-	frames []*frame
-	count  int // the number of frames in use, which are allocated once
-}
-
 // segmentBytes is the maximum memory for the frames of a segment.
 const segmentBytes = 40 << 20
 
-// cut splits a video into segments in the new directory dir.
-func (m *media) cut(ctx context.Context, dir string) (*segments, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
+// split splits the video into segments.
+func (p *player) split(ctx context.Context) error {
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		return err
 	}
-	length := min(max(segmentBytes/frameBytes(m.width, m.height), 4), 50)
-	seconds := func(frames float64) string { return strconv.FormatFloat(frames/m.rate.float(), 'f', 6, 64) }
-	group := strconv.Itoa(length)
-	args := m.pictureArgs("-vf", m.filter(),
+	p.length = min(max(segmentBytes/frameBytes(p.media.width, p.media.height), 4), 50)
+	seconds := func(frames float64) string { return strconv.FormatFloat(frames/p.media.rate.float(), 'f', 6, 64) }
+	group := strconv.Itoa(p.length)
+	args := p.media.pictureArgs("-vf", p.media.filter(),
 		"-c:v", "libx264", "-preset", "ultrafast", "-crf", "12", "-threads", "2",
 		"-g", group, "-keyint_min", group, "-sc_threshold", "0",
 		"-f", "segment", "-segment_format", "matroska", "-reset_timestamps", "1",
-		"-segment_time", seconds(float64(length)), "-segment_time_delta", seconds(0.5), "file:"+filepath.Join(dir, "%06d.mkv"))
-	return &segments{source: m, dir: dir, length: length, loaded: -1}, ffmpeg(ctx, args...).run()
+		"-segment_time", seconds(float64(p.length)), "-segment_time_delta", seconds(0.5), "file:"+filepath.Join(p.dir, "%06d.mkv"))
+	return ffmpeg(ctx, args...).run()
 }
 
-func (p *segments) frame(ctx context.Context, index int) (*frame, error) {
-	if segment := index / p.length; segment != p.loaded {
+func (p *player) segmentFrame(ctx context.Context, index int) (*frame, error) {
+	if segment := index / p.length; segment != p.segment {
 		if err := p.load(ctx, segment); err != nil {
 			return nil, err
 		}
@@ -152,27 +141,26 @@ func (p *segments) frame(ctx context.Context, index int) (*frame, error) {
 	return nil, fmt.Errorf("frame %d is in no segment", index)
 }
 
-func (p *segments) load(ctx context.Context, segment int) error {
-	file := *p.source
+// load reads the frames of a segment.
+func (p *player) load(ctx context.Context, segment int) error {
+	file := *p.media
 	file.path, file.demuxer = filepath.Join(p.dir, fmt.Sprintf("%06d.mkv", segment)), "matroska"
 	d, err := file.decode(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.stop()
-	p.loaded = segment
+	p.segment = segment
 	for p.count = 0; ; p.count++ {
 		f, err := d.next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		if p.count == p.length {
+		case p.count == p.length:
 			return fmt.Errorf("segment %d has more than %d frames", segment, p.length)
-		}
-		if p.count == len(p.frames) {
+		case p.count == len(p.frames):
 			p.frames = append(p.frames, newFrame(f.width, f.height))
 		}
 		copy(p.frames[p.count].pix, f.pix)

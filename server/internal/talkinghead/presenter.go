@@ -13,19 +13,12 @@ import (
 //go:embed presenter.webp
 var presenter []byte
 
-// presenterMouth is the distance of the presenter's mouth from the eyes, in eye distances.
-const presenterMouth = 1.10
+// The position of the face in the picture.
+//
+//nolint:gochecknoglobals // a constant
+var presenterFace = pose{X: 640, Y: 318, Scale: 126}
 
-// presenterMarks returns the landmarks of the presenter.
-func presenterMarks() landmarks {
-	face := pose{X: 640, Y: 318, Scale: 126}
-	at := func(x, y float64) point { return face.inFrame(point{x, y}) }
-	return landmarks{
-		LeftEye: at(-0.5, 0), RightEye: at(0.5, 0), Nose: at(0, 0.6),
-		LeftCorner: at(-0.40, presenterMouth), RightCorner: at(0.40, presenterMouth),
-		LipTop: at(0, presenterMouth-0.11), LipBottom: at(0, presenterMouth+0.16),
-	}
-}
+const presenterMouth = 1.10 // below the eyes, in eye distances
 
 // presenterSource writes the picture of the presenter to dir. It returns the file and the position of the face.
 func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
@@ -37,20 +30,19 @@ func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := source.decode(ctx)
+	f, err := source.firstFrame(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer d.stop()
-	f, err := d.next()
-	if err != nil {
-		return nil, nil, err
+	at := func(x, y float64) point { return presenterFace.inFrame(point{x, y}) }
+	marks := landmarks{
+		LeftEye: at(-0.5, 0), RightEye: at(0.5, 0), Nose: at(0, 0.6),
+		LeftCorner: at(-0.40, presenterMouth), RightCorner: at(0.40, presenterMouth),
+		LipTop: at(0, presenterMouth-0.11), LipBottom: at(0, presenterMouth+0.16),
 	}
-	marks := presenterMarks()
-	face := poseOf(marks.LeftEye, marks.RightEye)
 	return source, &track{
 		Width: source.width, Height: source.height, Picture: true,
-		Places: []place{{Face: face, Mouth: point{0, presenterMouth}, Strength: 1}},
+		Places: []place{{Face: presenterFace, Mouth: point{0, presenterMouth}, Strength: 1}},
 		Scenes: []scene{newScene(f, marks)},
 	}, nil
 }
