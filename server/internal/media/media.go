@@ -56,9 +56,7 @@ const filePrefix = "file:"
 
 // Open opens the bucket. The caller must call Close.
 func Open(ctx context.Context, cfg Config) (s *Store, err error) {
-	if cfg.TTL <= 0 {
-		cfg.TTL = 24 * time.Hour
-	}
+	cfg.TTL = cmp.Or(cfg.TTL, 24*time.Hour)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
