@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,15 +55,12 @@ var _ studio.Renderer = (*Exec)(nil)
 // NewExec returns an Exec. It removes working directories that killed processes left in cfg.Directory. It
 // returns an error if the program does not exist, and logs a warning if the program cannot run in a sandbox.
 func NewExec(ctx context.Context, cfg ExecConfig) (*Exec, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	setDefault(&cfg.Directory, os.TempDir())
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	program, err := newProgram(cfg.Program, cfg.Limits, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}
-	directory, err := openDirectory(cfg.Directory)
+	directory, err := openDirectory(cmp.Or(cfg.Directory, os.TempDir()))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -26,17 +27,9 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	setDefault(&l.CPU, time.Hour)
-	setDefault(&l.Memory, machineMemory()/2)
-	setDefault(&l.FileSize, 2<<30)
-	setDefault(&l.OpenFiles, 512)
-	setDefault(&l.Processes, 1024)
-	return l
-}
-
-func setDefault[T comparable](field *T, value T) {
-	if *field == *new(T) {
-		*field = value
+	return Limits{
+		CPU: cmp.Or(l.CPU, time.Hour), Memory: cmp.Or(l.Memory, machineMemory()/2), FileSize: cmp.Or(l.FileSize, 2<<30),
+		OpenFiles: cmp.Or(l.OpenFiles, 512), Processes: cmp.Or(l.Processes, 1024),
 	}
 }
 
