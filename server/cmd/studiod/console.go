@@ -22,9 +22,9 @@ func (d *daemon) withConsole(api http.Handler) http.Handler {
 }
 
 // openConsole creates the console, which shows the limits of work. The daemon's service must exist.
-func (d *daemon) openConsole(ctx context.Context, work jobs.Config) (err error) {
+func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
 	if !d.cfg.Console {
-		return nil
+		return
 	}
 	secure := d.cfg.TLSCert != "" || strings.HasPrefix(d.cfg.PublicURL, "https:")
 	if !secure && len(d.cfg.TrustedProxies) > 0 {
@@ -38,6 +38,5 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) (err error) 
 	if len(d.cfg.Render.Program) > 0 {
 		cfg.NoVideo = simulate.NoVideo
 	}
-	d.console, err = console.New(cfg)
-	return err
+	d.console = console.New(cfg)
 }

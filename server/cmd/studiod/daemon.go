@@ -146,9 +146,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.runner = jobs.NewRunner(work)
-	if err := d.openConsole(ctx, work.Config); err != nil {
-		return d, err
-	}
+	d.openConsole(ctx, work.Config)
 	reading := fairqueue.New(fairqueue.Config{Bytes: maxReading, Streamed: uploadOperation})
 	processing := fairqueue.New(fairqueue.Config{Streamed: uploadOperation})
 	api := server.Config{

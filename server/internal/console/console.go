@@ -99,7 +99,7 @@ type Console struct {
 }
 
 // New returns a Console.
-func New(cfg Config) (*Console, error) {
+func New(cfg Config) *Console {
 	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
 	cfg.KeepAlive = cmp.Or(cfg.KeepAlive, 15*time.Second)
 	if cfg.Admit == nil {
@@ -109,11 +109,10 @@ func New(cfg Config) (*Console, error) {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
 	running, stop := context.WithCancel(context.Background())
-	pages, err := parsePages()
 	return &Console{
-		cfg: cfg, pages: pages, streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms),
+		cfg: cfg, pages: parsePages(), streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms),
 		stopped: running.Done(), stop: stop,
-	}, err
+	}
 }
 
 // Stop ends all event streams, which would otherwise block [http.Server.Shutdown]. Browsers reconnect until a

@@ -65,8 +65,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 		f(&settings)
 	}
 	s.serve = func(address string) {
-		s.console, err = console.New(settings)
-		check(t, err)
+		s.console = console.New(settings)
 		handler, err := server.New(rest.New(s.studio), server.Config{
 			Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, Wrap: s.console.Wrap, Logger: settings.Logger,
 		})

@@ -73,7 +73,13 @@ func (v eventRow) SubjectPath() string {
 }
 
 // Receiver returns the host and path of the URL.
-func (v eventRow) Receiver() string { return hostAndPath(v.URL) }
+func (v eventRow) Receiver() string {
+	u, err := url.Parse(v.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host + u.EscapedPath()
+}
 
 // Replayable reports whether the event can be replayed.
 func (v eventRow) Replayable() bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -77,15 +76,6 @@ func requestProperties(subject studio.Subject) (properties []property) {
 		properties = append(properties, property{label("audio_url"), "the audio of the video"})
 	}
 	return properties
-}
-
-// hostAndPath returns the host and the path of a URL.
-func hostAndPath(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host + u.EscapedPath()
 }
 
 func (c *Console) findSubject(r *http.Request, kind kind, s session) (studio.Subject, error) {

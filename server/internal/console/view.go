@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"path"
 	"strings"
 	"time"
 
@@ -60,41 +59,28 @@ func withSession(r *http.Request, s session) *http.Request {
 }
 
 // parsePages parses the templates. The pages include the layout. The name "" is the set of shared fragments.
-func parsePages() (map[string]*template.Template, error) {
-	shared, err := template.New("").Funcs(functions()).ParseFS(files, "pages/layout.html", "pages/parts.html")
-	if err != nil {
-		return nil, err
-	}
-	entries, err := files.ReadDir("pages")
-	if err != nil {
-		return nil, err
-	}
+func parsePages() map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(functions()).ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	pages := map[string]*template.Template{"": shared}
+	entries, _ := files.ReadDir("pages") // embedded
 	for _, entry := range entries {
-		page, err := shared.Clone()
-		if err == nil {
-			page, err = page.ParseFS(files, "pages/"+entry.Name())
-		}
-		if err != nil {
-			return nil, err
-		}
-		pages[strings.TrimSuffix(entry.Name(), path.Ext(entry.Name()))] = page
+		page := template.Must(shared.Clone())
+		pages[strings.TrimSuffix(entry.Name(), ".html")] = template.Must(page.ParseFS(files, "pages/"+entry.Name()))
 	}
-	return pages, nil
+	return pages
 }
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"datetime":     func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
-		"day":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
-		"milliseconds": func(d time.Duration) int64 { return d.Milliseconds() },
-		"age":          func(d time.Duration) string { return d.Round(time.Second).String() },
-		"count":        count,
-		"label":        label,
-		"result":       resultText,
-		"wait":         wait,
-		"state":        func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"datetime": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
+		"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
+		"age":      func(d time.Duration) string { return d.Round(time.Second).String() },
+		"count":    count,
+		"label":    label,
+		"result":   resultText,
+		"wait":     wait,
+		"state":    func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
 	}
 }
 
