@@ -213,6 +213,16 @@ func (p page) want(t testing.TB, status int, parts ...string) {
 	}
 }
 
+// wantNone fails the test if the page contains one of the parts.
+func (p page) wantNone(t testing.TB, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(p.text, part) {
+			t.Errorf("%s contains %q:\n%s", p.path, part, p.text)
+		}
+	}
+}
+
 // The Content-Security-Policy allows neither other origins nor inline scripts and styles, and pages have none.
 func TestConsole_allowsThisOriginOnly(t *testing.T) {
 	t.Parallel()

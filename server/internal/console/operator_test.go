@@ -39,11 +39,9 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		}
 		secrets, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
 		check(t, err)
-		for _, never := range append(secrets, "Nobody else", "key=", "/path", "hash of") {
-			if strings.Contains(users.text+service.text, never) {
-				t.Errorf("an operator sees %q", never)
-			}
-		}
+		never := append(secrets, "Nobody else", "key=", "/path", "hash of")
+		users.wantNone(t, never...)
+		service.wantNone(t, never...)
 		// The role gives no access to the subjects of others.
 		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
 		check(t, err)
