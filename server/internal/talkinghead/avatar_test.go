@@ -111,15 +111,13 @@ func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 	}
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
-	video, sound := filepath.Join(dir, "video.mp4"), filepath.Join(dir, "sound.wav")
+	video, sound := filepath.Join(dir, "video.mp4"), newSound(t, "sine=frequency=500:sample_rate=16000", "2.2")
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1.4",
 		"-vf", "scale=240:-2", "-pix_fmt", "yuv420p", video)
-	ffmpeg(t, "-f", "lavfi", "-i", "sine=frequency=500:sample_rate=16000", "-t", "2.2", sound)
 	for mode, seconds := range map[talkinghead.SyncMode]float64{
 		talkinghead.Bounce: 2.2, talkinghead.Loop: 2.2, talkinghead.Remap: 2.2, talkinghead.Silence: 2.2, talkinghead.CutOff: 1.4,
 	} {
-		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: sound, Mode: mode}, t.TempDir())
-		harness.Check(t, err)
+		made := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: sound, Mode: mode})
 		if f := watch(t, made.Path); math.Abs(f.video-seconds) > 0.041 || math.Abs(f.audio-seconds) > 0.041 {
 			t.Errorf("%s: pictures last %v s, the sound %v s", mode, f.video, f.audio)
 		}
@@ -138,7 +136,7 @@ func TestMakeLipsync_honoursOrientation(t *testing.T) {
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	ffmpeg(t, "-f", "lavfi", "-i", "sine=frequency=500", "-t", "0.3", path("sound.wav"))
+	sound := newSound(t, "sine=frequency=500", "0.3")
 	ffmpeg(t, "-i", sample(t), "-vf", "transpose=2", "-q:v", "2", path("lying.jpg"))
 	lying, err := os.ReadFile(path("lying.jpg"))
 	harness.Check(t, err)
@@ -148,12 +146,7 @@ func TestMakeLipsync_honoursOrientation(t *testing.T) {
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", path("lying.jpg"), "-t", "1", "-pix_fmt", "yuv420p", path("lying.mp4"))
 	ffmpeg(t, "-i", path("lying.mp4"), "-c", "copy", "-metadata:s:v", "rotate=270", path("turned.mp4"))
 	for _, name := range []string{"turned.jpg", "turned.mp4"} {
-		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: path(name), Audio: path("sound.wav")}, t.TempDir())
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		f := watch(t, made.Path)
+		f := watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path(name), Audio: sound}).Path)
 		face := newFinder(t).find(t, f.frames[0], f.width, f.height)
 		if f.width != 320 || f.height != 400 || math.Abs(face.eyes()-91) > 6 {
 			t.Errorf("%s: %d × %d, the eyes %.0f apart", name, f.width, f.height, face.eyes())

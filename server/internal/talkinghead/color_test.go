@@ -86,9 +86,8 @@ func TestMakeVideo_hasColorsOfPicture(t *testing.T) {
 				t.Skip("not in the short form: one picture shows it")
 			}
 			dir := t.TempDir()
-			path, sound := filepath.Join(dir, name), filepath.Join(dir, "sound.wav")
+			path, sound := filepath.Join(dir, name), newSound(t, "sine=frequency=500", "0.8")
 			ffmpeg(t, append(append([]string{"-i", sample(t)}, format...), path)...)
-			ffmpeg(t, "-f", "lavfi", "-i", "sine=frequency=500", "-t", "0.8", sound)
 			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), path, dir)
 			harness.Check(t, err)
 			thumbnail := avatar.Thumbnail + ".jpg"
@@ -140,8 +139,7 @@ func TestMakeLipsync_convertsRGB(t *testing.T) {
 	dir := t.TempDir()
 	video := filepath.Join(dir, "rgb.mp4")
 	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1.2", "-c:v", "libx264rgb", video)
-	made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, UseAudioFromVideo: true}, dir)
-	harness.Check(t, err)
+	made := makeLipsync(t, talkinghead.Lipsync{Video: video, UseAudioFromVideo: true})
 	want := readPicture(t, video, 0, 320, 400)
 	for _, path := range []string{made.Path, made.Thumbnail} {
 		if off := readPicture(t, path, 0, 320, 400).compare(want, area{0, 0, 320, 240}, 0, 0); farthest(off) > maxColorError {

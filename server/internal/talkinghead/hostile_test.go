@@ -120,9 +120,7 @@ func png(width, height uint32) []byte {
 func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe")
-	dir, output := t.TempDir(), t.TempDir()
-	sound := filepath.Join(dir, "long.wav")
-	ffmpeg(t, "-f", "lavfi", "-i", "sine=sample_rate=16000", "-t", "60", sound)
+	output, sound := t.TempDir(), newSound(t, "sine=sample_rate=16000", "60")
 	ctx, cancel := context.WithCancel(t.Context())
 	var began time.Time
 	_, err := talkinghead.Config{Progress: func(done float64) {

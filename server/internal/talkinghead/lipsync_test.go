@@ -63,6 +63,22 @@ func speech(t testing.TB, text string, format ...string) string {
 	return path
 }
 
+// newSound returns a sound file from a source of ffmpeg.
+func newSound(t testing.TB, source, seconds string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sound.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", source, "-t", seconds, path)
+	return path
+}
+
+// makeLipsync makes a video that must succeed.
+func makeLipsync(t testing.TB, l talkinghead.Lipsync) talkinghead.Video {
+	t.Helper()
+	made, err := talkinghead.Config{}.MakeLipsync(t.Context(), l, t.TempDir())
+	harness.Check(t, err)
+	return made
+}
+
 // clip makes a video from the sample picture.
 func clip(t testing.TB, rate, filter string) string {
 	t.Helper()
@@ -135,10 +151,8 @@ func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 func encoded(t *testing.T, input string) *film {
 	t.Helper()
 	if input == "" { // the presenter, whose lips are closed in silence
-		silence := filepath.Join(t.TempDir(), "silence.wav")
-		ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "0.2", silence)
-		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Audio: silence}, t.TempDir())
-		harness.Check(t, err)
+		silence := newSound(t, "anullsrc=r=16000", "0.2")
+		made := makeLipsync(t, talkinghead.Lipsync{Audio: silence})
 		return watch(t, made.Path)
 	}
 	source := []string{"-i", input}
@@ -255,8 +269,7 @@ func TestMakeLipsync_mmIsClosedAndAaIsOpen(t *testing.T) {
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, encoded(t, sample(t)))
 	opening := func(phonemes string) float64 {
-		made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: sample(t), Audio: speech(t, phonemes)}, t.TempDir())
-		harness.Check(t, err)
+		made := makeLipsync(t, talkinghead.Lipsync{Video: sample(t), Audio: speech(t, phonemes)})
 		return slices.Max(watch(t, made.Path).opening(t, closed))
 	}
 	mm, aa := opening("[[m:m:m:m:]]"), opening("[[A:A:A:]]")
@@ -274,13 +287,10 @@ func TestMakeLipsync_closesMouthInSilence(t *testing.T) {
 	}
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, encoded(t, sample(t)))
-	video, dir := clip(t, "25", steady), t.TempDir()
-	speaking, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: speech(t, "Hello! How are you?")}, dir)
-	harness.Check(t, err)
-	silence := filepath.Join(dir, "silence.wav")
-	ffmpeg(t, "-f", "lavfi", "-i", "anullsrc=r=16000", "-t", "2", silence)
-	silent, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: speaking.Path, Audio: silence, Mode: talkinghead.CutOff}, t.TempDir())
-	harness.Check(t, err)
+	video := clip(t, "25", steady)
+	speaking := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: speech(t, "Hello! How are you?")})
+	silence := newSound(t, "anullsrc=r=16000", "2")
+	silent := makeLipsync(t, talkinghead.Lipsync{Video: speaking.Path, Audio: silence, Mode: talkinghead.CutOff})
 	before, after := slices.Max(watch(t, speaking.Path).opening(t, closed)), slices.Max(watch(t, silent.Path).opening(t, closed))
 	t.Logf("largest opening %.3f, then %.4f", before, after)
 	if after > 0.05*before {

@@ -22,12 +22,10 @@ func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			video, sound := filepath.Join(dir, "video.mp4"), filepath.Join(dir, "sound.wav")
+			video, sound := filepath.Join(dir, "video.mp4"), newSound(t, "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000", "3")
 			ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-t", "3", "-vf", filter+",noise=alls=3:allf=t,format=yuv420p",
 				"-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", video)
-			ffmpeg(t, "-f", "lavfi", "-i", "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000", "-t", "3", sound)
-			made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, Audio: sound}, dir)
-			harness.Check(t, err)
+			made := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: sound})
 			plain := filepath.Join(dir, "plain.mp4")
 			ffmpeg(t, "-i", video, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", plain)
 			original, speaking := watch(t, plain), watch(t, made.Path)
