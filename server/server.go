@@ -76,8 +76,8 @@ type Config struct {
 	Middleware []gen.StrictMiddlewareFunc
 	// Wrap wraps the handling of all requests, including those to unknown paths. It runs before
 	// authentication, inside the access log and the panic recovery. [RequestID] is available to the wrapping
-	// handler; [PrincipalFrom] and [OperationID] are available after the wrapped handler has returned. If nil,
-	// nothing is wrapped.
+	// handler; [PrincipalFrom] and [OperationID] are available after the wrapped handler has returned. The route in
+	// the access log is the pattern of the [http.ServeMux] that serves a request itself. If nil, nothing is wrapped.
 	Wrap func(http.Handler) http.Handler
 	// MapError returns the response for an error of Middleware or the implementation that is not an [*Error]. If it returns nil, the response is 500 with a fixed detail. The original error becomes the
 	// Err of a returned Error that has none. If MapError is nil, all such errors result in 500.
