@@ -18,8 +18,8 @@ func (m *mouth) matchLight(f *frame, face pose) {
 		for n := range places {
 			sin, cos := math.Sincos(2 * math.Pi * float64(n) / places)
 			q := point{0.70 * cos, maskMiddle + maskHeight*0.95*sin}
-			there, here := m.pose.inFrame(q), face.inFrame(q)
-			difference := other[i].mean(here.X, here.Y, face.Scale*0.04) - own[i].mean(there.X, there.Y, m.pose.Scale*0.04)
+			there, here := m.Pose.inFrame(q), face.inFrame(q)
+			difference := other[i].mean(here.X, here.Y, face.Scale*0.04) - own[i].mean(there.X, there.Y, m.Pose.Scale*0.04)
 			difference = min(max(difference, -40), 40)
 			now.level += difference / places
 			now.across += difference * q.X

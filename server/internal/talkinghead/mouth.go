@@ -21,10 +21,9 @@ const (
 // A mouth paints the mouth of a face into frames. The skin comes from one frame of the source, and is
 // warped. The inside of the mouth is synthetic.
 type mouth struct {
-	frame *frame // the frame that contains the mouth
-	pose  pose   // in that frame; the origin is the middle of the mouth
-	lips  lips
-	tones tones
+	*scene
+
+	frame *frame // the part of a frame that scene has
 	// picture means that the source is a picture, so all frames have the same light.
 	picture bool
 
@@ -54,7 +53,7 @@ type opening struct {
 func (m *mouth) opening(s shape, scale float64) opening {
 	gap := maxGap * s.open
 	return opening{
-		lips: &m.lips, stretch: 1 + 0.10*max(s.width, 0) + 0.22*min(s.width, 0) - 0.05*s.open,
+		lips: &m.Lips, stretch: 1 + 0.10*max(s.width, 0) + 0.22*min(s.width, 0) - 0.05*s.open,
 		up: gap * upward, down: gap * (1 - upward),
 		press: 0.022 * s.press * (1 - min(s.open*4, 1)), round: max(-s.width, 0),
 		soft: 0.6 / scale,
@@ -114,10 +113,10 @@ func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
 	o := m.opening(s, face.Scale)
 	if !m.picture {
 		m.matchLight(f, face)
-	} else if s == (shape{}) && m.lips.Gap == 0 {
+	} else if s == (shape{}) && m.Lips.Gap == 0 {
 		return
 	}
-	inner := m.tones.interior(o.up+o.down, m.lips.Half)
+	inner := m.Tones.interior(o.up+o.down, m.Lips.Half)
 	from := m.frame.planes()
 	for i, p := range f.planes() {
 		left, top, right, bottom := p.around(face)
@@ -154,7 +153,7 @@ func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
 // mouth's own frame, and further away from the painted frame.
 func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) float64 {
 	if m.picture {
-		place := m.pose.inFrame(q)
+		place := m.Pose.inFrame(q)
 		return own.at(place.X, place.Y)
 	}
 	part := mouthMask(q)
@@ -164,7 +163,7 @@ func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) fl
 		seen = base.at(place.X, place.Y-top*base.step())
 	}
 	if part > 0 {
-		place := m.pose.inFrame(q)
+		place := m.Pose.inFrame(q)
 		light := m.light[i]
 		seen += (own.at(place.X, place.Y) + light.level + light.across*q.X + light.down*q.Y - seen) * part
 	}

@@ -28,7 +28,7 @@ type place struct {
 // A scene is a part of a source in which a face is tracked without interruption. Its mouth is taken from
 // the frame in which it is most closed.
 type scene struct {
-	Pose  pose // of the mouth, in Pix
+	Pose  pose // in Pix; the origin is the middle of the mouth
 	Eyes  [2]point
 	Lips  lips
 	Tones tones
@@ -302,7 +302,5 @@ func measureFace(f *frame, marks landmarks) faceMeasures {
 
 // mouth returns the mouth of the scene for painting. picture reports whether the source is a picture.
 func (s *scene) mouth(picture bool) *mouth {
-	return &mouth{
-		frame: &frame{s.Width, s.Height, s.Pix}, pose: s.Pose, lips: s.Lips, tones: s.Tones, picture: picture,
-	}
+	return &mouth{scene: s, frame: &frame{s.Width, s.Height, s.Pix}, picture: picture}
 }
