@@ -27,13 +27,10 @@ const (
 type eventsView struct {
 	pager
 
-	State     store.EventState
-	Subject   string
-	From, To  string
+	Query     url.Values // the filter as form values
 	States    []store.EventState
 	Events    []eventRow
-	Query     url.Values // the filter as form values
-	Exhausted bool       // whether the filter selects events that can be replayed
+	Exhausted bool // whether the filter selects events that can be replayed
 }
 
 // eventRow is an event in a list.
@@ -123,10 +120,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	v := eventsView{
-		State: filter.State, Subject: filter.SubjectID, From: query.Get("from"), To: query.Get("to"),
-		States: []store.EventState{store.Pending, store.Delivered, store.Exhausted}, Query: filterValues(query),
-	}
+	v := eventsView{Query: filterValues(query), States: []store.EventState{store.Pending, store.Delivered, store.Exhausted}}
 	var after studio.Position
 	if cursor := query.Get("cursor"); cursor != "" {
 		last, err := c.findEvent(r, s, cursor)
