@@ -13,10 +13,11 @@ RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && \
 help: ## Show this help (default)
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
-CHECKS := tidy vet check-generate lint vulncheck check-document breaking mutate test test-race check-bench check-foreign
+# Without test, because test-race runs the same tests in full.
+CHECKS := tidy vet check-generate lint vulncheck check-document breaking mutate test-race check-bench check-foreign
 
 .PHONY: check
-check: ## Run every check, as CI does (15 minutes)
+check: ## Run every check, as CI does (9 minutes)
 	@for check in $(CHECKS); do \
 		printf '\n== make %s\n' "$$check"; began=$$(date +%s); \
 		$(MAKE) --no-print-directory "$$check" || exit; \
@@ -92,21 +93,24 @@ pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-n
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
 # One more test program than there are CPUs runs at a time, because many tests wait for processes and timers.
+GO_TEST := go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
+
 .PHONY: test
 test: ## Run the tests, some of them shortened
-	go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -short -shuffle=on ./...
+	$(GO_TEST) -short ./...
 
-# Packages without concurrent code. Their tests build programs, run browsers and render videos.
-UNRACED := /api$$|/api/generate$$|/server/docs$$|/server/internal/console$$|/server/cmd/studio-render$$|/server/internal/talkinghead$$
-# It measures a daemon that is built without the race detector.
-UNRACED_TEST := ^TestProcess_survivesHostileConnections$$
+# Packages without concurrent code, and packages that test other processes, which are built without the race detector.
+UNRACED := /api(/commandline|/generate|/gobuild|/harness|/standardwebhooks|/style)?$$|/server/docs$$|/server/cmd/studio-render$$
+UNRACED := $(UNRACED)|/internal/(console|passwords|pathtemplate|realip|render/protocol|render/simulate|soak|talkinghead|tracing/otlp)$$
+# They measure memory, which the race detector needs too, or a daemon.
+UNRACED_TESTS := ^TestAllocations_|^TestSchema_Validate_allocatesLinearly$$|^TestProcess_survivesHostileConnections$$
 
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	go test $(RACE) -shuffle=on -skip '$(UNRACED_TEST)' $$(go list ./... | grep -vE '$(UNRACED)')
-	go test -shuffle=on $$(go list ./... | grep -E '$(UNRACED)')
-	go test -run '$(UNRACED_TEST)' ./server/cmd/studiod
+	$(GO_TEST) $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)')
+	$(GO_TEST) $$(go list ./... | grep -E '$(UNRACED)')
+	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client/... ./server ./server/validate ./server/cmd/studiod
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
@@ -153,8 +157,7 @@ api/lint/node_modules: api/lint/package-lock.json
 BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 
 .PHONY: mutate
-mutate: ## Fail if the tests do not detect mutations of the contract and of the handlers
-	go test -count=1 -v -run TestContract_detectsMutations ./api
+mutate: ## Fail if the tests do not detect mutations of the handlers; test-race tries mutations of the contract
 	go run ./api/mutate
 
 .PHONY: breaking

@@ -12,7 +12,7 @@ import (
 func TestContract_detectsMutations(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("not in the short form: make mutate runs it")
+		t.Skip("not in the short form: make test-race runs it")
 	}
 	d, rows := loadObject(t), contract(t)
 	count := 0

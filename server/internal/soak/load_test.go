@@ -2,7 +2,6 @@ package soak_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 )
@@ -37,10 +36,6 @@ func TestHungReceiver_oneOfAHundredDelaysNoOther(t *testing.T) {
 	})
 }
 
-// sqliteDivisor divides the number of events that this process writes to SQLite, which is very slow with the race
-// detector.
-var sqliteDivisor = 1
-
 // With 100,000 due events, or 20,000 in short mode, the first delivery is prompt and the memory of the daemon is bounded.
 func TestBacklog_startsAtOnceWithLittleMemory(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
@@ -50,9 +45,6 @@ func TestBacklog_startsAtOnceWithLittleMemory(t *testing.T) {
 		all := 100_000
 		if testing.Short() {
 			all = 20_000
-		}
-		if strings.HasPrefix(d.dsn, "sqlite:") {
-			all /= sqliteDivisor
 		}
 		d.seed(all/len(r.urls), 1, r.urls...)
 		p := d.start()
