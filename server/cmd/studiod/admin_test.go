@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,33 +17,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// fetchPage returns the content at a URL.
-func fetchPage(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	check(t, err)
-	transport := &http.Transport{DisableKeepAlives: true}
-	answer, err := (&http.Client{Transport: transport, Timeout: waitTimeout}).Do(request)
-	check(t, err)
-	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(answer.Body)
-	check(t, err)
-	return answer.StatusCode, string(content)
-}
-
 // operators returns the response of the server for operators at a path.
 func (d *daemon) operators(t *testing.T, path string) (status int, body string) {
 	t.Helper()
-	return fetchPage(t, "http://"+d.admin.listener.Addr().String()+path)
-}
-
-func newLogin(t *testing.T, url, body string) *http.Request {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/users/login", strings.NewReader(body))
-	check(t, err)
-	request.Header.Set("Content-Type", "application/json")
-	request.Close = true
-	return request
+	response, body := get(t, "http://"+d.admin.listener.Addr().String()+path)
+	return response.StatusCode, body
 }
 
 // metric returns the value of a series as printed, or "" if there is none.
@@ -64,9 +41,7 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
 		in := startInbox(t, d.secret, nil)
 		for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
-			answer, err := new(http.Client).Do(newLogin(t, d.url(), body)) // the client keeps no connection open
-			check(t, err)
-			check(t, answer.Body.Close())
+			ask(t, http.MethodPost, d.url()+"/users/login", body)
 		}
 		avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url+"?token=canary-query"))
 		check(t, err)
@@ -111,8 +86,8 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 		if status, _ := d.operators(t, "/debug/pprof/cmdline"); status != http.StatusNotFound {
 			t.Errorf("the command line: %d", status)
 		}
-		if status, _ := fetchPage(t, d.url()+"/metrics"); status != http.StatusNotFound {
-			t.Errorf("the public address answers /metrics with %d", status)
+		if response, _ := get(t, d.url()+"/metrics"); response.StatusCode != http.StatusNotFound {
+			t.Errorf("the public address answers /metrics with %s", response.Status)
 		}
 	})
 }

@@ -60,24 +60,14 @@ func TestConsole_isFoundFromTheRoot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.Docs = test.console, test.docs })
-			get := func(path, accept string) *http.Response {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url()+path, nil)
-				check(t, err)
-				request.Header.Set("Accept", accept)
-				request.Close = true
-				response, err := http.DefaultTransport.RoundTrip(request)
-				check(t, err)
-				return response
-			}
-			browser := get("/", "text/html,application/xhtml+xml,*/*;q=0.8")
+			browser, _ := get(t, d.url()+"/", "Accept: text/html,application/xhtml+xml,*/*;q=0.8")
 			if got := browser.Header.Get("Location"); got != test.location {
 				t.Errorf("a browser gets %s and is sent to %q", browser.Status, got)
 			}
-			_ = readAll(t, browser)
-			if got := readAll(t, get("/", "*/*")); !strings.Contains(got, test.list) {
+			if _, got := get(t, d.url()+"/", "Accept: */*"); !strings.Contains(got, test.list) {
 				t.Errorf("another client gets %s", got)
 			}
-			if none := get(facePath, "*/*"); !strings.Contains(readAll(t, none), "not_found") {
+			if _, got := get(t, d.url()+facePath); !strings.Contains(got, "not_found") {
 				t.Error("a face is served although this is no demo")
 			}
 		})
@@ -130,23 +120,16 @@ func TestProcess_stopEndsConsoleStreams(t *testing.T) {
 // warning.
 func TestConsole_sessionCookieIsSecureBehindTLSProxy(t *testing.T) {
 	t.Parallel()
-	for url, want := range map[string]string{"": "studio=", "http://studio.example": "studio=", "https://studio.example": "__Host-studio="} {
+	for public, want := range map[string]string{"": "studio=", "http://studio.example": "studio=", "https://studio.example": "__Host-studio="} {
 		d := startDaemon(t, func(cfg *daemonConfig) {
-			cfg.Console, cfg.PublicURL = true, url
+			cfg.Console, cfg.PublicURL = true, public
 			cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		})
-		form := "email=" + testEmail + "&password=" + strings.ReplaceAll(testPassword, " ", "+")
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url()+"/console/login", strings.NewReader(form))
-		check(t, err)
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		request.Header.Set("X-Forwarded-Proto", "https")
-		request.Close = true
-		answer, err := http.DefaultTransport.RoundTrip(request)
-		check(t, err)
-		check(t, answer.Body.Close())
-		cookie, secure := answer.Header.Get("Set-Cookie"), strings.HasPrefix(url, "https:")
+		form := url.Values{"email": {testEmail}, "password": {testPassword}}
+		answer, _ := ask(t, http.MethodPost, d.url()+"/console/login", form.Encode(), "Content-Type: application/x-www-form-urlencoded", "X-Forwarded-Proto: https")
+		cookie, secure := answer.Header.Get("Set-Cookie"), strings.HasPrefix(public, "https:")
 		if !strings.HasPrefix(cookie, want) || strings.Contains(cookie, "; Secure") != secure || strings.Contains(d.log.String(), "over http") == secure {
-			t.Errorf("%s: the cookie is %q, and the log\n%s", url, cookie, d.log)
+			t.Errorf("%s: the cookie is %q, and the log\n%s", public, cookie, d.log)
 		}
 	}
 }

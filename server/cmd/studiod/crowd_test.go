@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -21,7 +19,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -157,21 +154,9 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 		if i%2 == 1 {
 			transport = fresh
 		}
-		client := &http.Client{Transport: transport, Timeout: waitTimeout}
 		began := time.Now()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/lipsync/list", nil)
-		if err == nil {
-			request.Header.Set("Authorization", "Bearer "+token)
-			var answer *http.Response
-			if answer, err = client.Do(request); err == nil {
-				_, err = io.Copy(io.Discard, answer.Body)
-				_ = answer.Body.Close()
-				if answer.StatusCode != http.StatusOK {
-					err = fmt.Errorf("status %d", answer.StatusCode)
-				}
-			}
-		}
-		if err != nil {
+		answer, err := send(ctx, &http.Client{Transport: transport, Timeout: waitTimeout}, http.MethodGet, url, token)
+		if err != nil || answer.StatusCode != http.StatusOK {
 			h.failed++
 		}
 		h.latencies = append(h.latencies, time.Since(began))
@@ -293,17 +278,4 @@ func survive(t *testing.T, p *process, test func(p *process, token string, alone
 		t.Errorf("the daemon took %d MiB", peak>>20)
 	}
 	check(t, p.Kill()) // to stop, it would wait for its renderings
-}
-
-// insecure accepts the certificates of tests.
-func insecure() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
-
-func login(t *testing.T, url, email string) (pair gen.TokenPair) {
-	t.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: insecure()}}
-	answer, err := client.Do(newLogin(t, url, fmt.Sprintf(`{"email":%q,"password":%q}`, email, testPassword)))
-	check(t, err)
-	defer func() { _ = answer.Body.Close() }()
-	check(t, json.NewDecoder(answer.Body).Decode(&pair))
-	return pair
 }

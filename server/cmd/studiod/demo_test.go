@@ -6,7 +6,6 @@ import (
 	"errors"
 	"image"
 	_ "image/jpeg" // registers the format
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -84,13 +83,9 @@ func TestDemo_everyStartHasNewPassword(t *testing.T) {
 func TestDemo_lendsFace(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Demo = true })
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url()+facePath, nil)
+	response, content := get(t, d.url()+facePath)
+	picture, format, err := image.DecodeConfig(strings.NewReader(content))
 	check(t, err)
-	request.Close = true
-	response, err := http.DefaultTransport.RoundTrip(request)
-	check(t, err)
-	picture, format, err := image.DecodeConfig(response.Body)
-	check(t, errors.Join(err, response.Body.Close()))
 	if format != "jpeg" || picture.Width < 640 || response.Header.Get("Content-Type") != "image/jpeg" {
 		t.Errorf("%s of %d pixels as %q", format, picture.Width, response.Header)
 	}

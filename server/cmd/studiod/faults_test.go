@@ -102,18 +102,16 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 	check(t, err)
 	p := startProcess(t, dsn)
 	home := from(t, net.IPv4(127, 0, 0, 1))
-	_, token := tryLogin(t.Context(), home, p.URL, testEmail, testPassword)
+	token := login(t, p.URL, testEmail).AccessToken
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	check(t, err)
 	const page = 4096
 	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, len(whole)-page), page)
 	check(t, err)
 	check(t, file.Close())
-	for _, request := range []struct{ method, path string }{
-		{http.MethodGet, "/v1/avatars/list"}, {http.MethodPost, "/v1/lipsync/create_lipsync"},
-	} {
-		if answer := call(t, home, request.method, p.URL+request.path, token); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
-			t.Errorf("%s of a damaged database is answered %s", request.path, answer.Status)
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if answer := call(t, home, method, p.URL, token); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("%s of a damaged database is answered %s", method, answer.Status)
 		}
 	}
 	check(t, p.AwaitLog("malformed"))
@@ -124,9 +122,8 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 		check(t, os.RemoveAll(path+log))
 	}
 	p = startProcess(t, dsn)
-	_, token = tryLogin(t.Context(), home, p.URL, testEmail, testPassword)
-	if answer := call(t, home, http.MethodGet, p.URL+"/v1/avatars/list", token); answer.StatusCode != http.StatusOK {
-		t.Errorf("after it was restored, a list is answered %s", answer.Status)
+	if status := listStatus(t, p.URL, login(t, p.URL, testEmail).AccessToken); status != http.StatusOK {
+		t.Errorf("after it was restored, a list is answered %d", status)
 	}
 	check(t, p.Stop())
 }
@@ -156,22 +153,19 @@ func TestProcess_survivesLowFileLimit(t *testing.T) {
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		prepareDatabase(t, dsn)
 		p := startProcessBy(t, append([]string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`}, thisProgram(t)...), dsn)
-		_, token := tryLogin(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), p.URL, testEmail, testPassword)
+		token := login(t, p.URL, testEmail).AccessToken
 		var calling sync.WaitGroup
 		var answered atomic.Int64
 		for i := range 200 {
 			calling.Go(func() {
-				method, path := http.MethodGet, "/v1/lipsync/list"
-				if i%2 == 0 {
-					method, path = http.MethodPost, "/v1/lipsync/create_lipsync"
-				}
-				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.URL+path, token) // uses a new connection
+				method := []string{http.MethodGet, http.MethodPost}[i%2]
+				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.URL, token) // uses a new connection
 				switch {
 				case err != nil: // refused
 				case answer.StatusCode == http.StatusOK:
 					answered.Add(1)
 				case answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "":
-					t.Errorf("%s %s is answered %s", method, path, answer.Status)
+					t.Errorf("%s is answered %s", method, answer.Status)
 				}
 			})
 		}
@@ -182,7 +176,7 @@ func TestProcess_survivesLowFileLimit(t *testing.T) {
 		check(t, p.AwaitLog("ended to make room"))
 		after := from(t, net.IPv4(127, 0, 0, 1))
 		harness.Eventually(t, "a creation afterwards", func() bool {
-			answer, err := send(t.Context(), after, http.MethodPost, p.URL+"/v1/lipsync/create_lipsync", token)
+			answer, err := send(t.Context(), after, http.MethodPost, p.URL, token)
 			return err == nil && answer.StatusCode == http.StatusOK
 		})
 		check(t, p.Stop())

@@ -13,18 +13,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// listWith lists the projects with a token and returns the status.
-func listWith(t *testing.T, url, token string) int {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/lipsync/list", nil)
-	check(t, err)
-	request.Header.Set("Authorization", "Bearer "+token)
-	answer, err := new(http.Client).Do(request)
-	check(t, err)
-	_ = answer.Body.Close()
-	return answer.StatusCode
-}
-
 func TestDaemon_warnsOfReadableKeyFile(t *testing.T) {
 	t.Parallel()
 	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true, 0o602: true} {
@@ -66,7 +54,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		if shown != secret.Reveal() {
 			t.Error("the secret is another after the rotation")
 		}
-		if status := listWith(t, p.URL, token); status != http.StatusOK {
+		if status := listStatus(t, p.URL, token); status != http.StatusOK {
 			t.Errorf("after the rotation a token is answered %d", status)
 		}
 		must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // makes the daemon read the secrets again
@@ -74,7 +62,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		check(t, p.Stop())
 
 		again := startProcess(t, dsn, "--key-file", file)
-		if status := listWith(t, again.URL, token); status != http.StatusOK {
+		if status := listStatus(t, again.URL, token); status != http.StatusOK {
 			t.Errorf("after a restart a token is answered %d", status)
 		}
 		check(t, again.Stop())

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,39 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
-
-// tryLogin sends one login and returns the status and the access token.
-func tryLogin(ctx context.Context, client *http.Client, url, email, password string) (status int, token string) {
-	body, err := json.Marshal(gen.LoginRequest{Email: email, Password: password})
-	if err != nil {
-		return 0, ""
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/users/login", bytes.NewReader(body))
-	if err != nil {
-		return 0, ""
-	}
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := client.Do(request)
-	if err != nil {
-		return 0, ""
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var pair gen.TokenPair
-	_ = json.NewDecoder(answer.Body).Decode(&pair)
-	_, _ = io.Copy(io.Discard, answer.Body)
-	return answer.StatusCode, pair.AccessToken
-}
-
-// from returns a client with its own source address.
-func from(t *testing.T, address net.IP) *http.Client {
-	t.Helper()
-	transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: waitTimeout}
-}
 
 // TestProcess_acceptsCorrectLoginDuringGuessing sends concurrent wrong logins, 30 or STUDIO_TEST_LOGINS, while
 // the user logs in. With -v it prints the duration of the correct login.
@@ -119,26 +85,16 @@ func TestCommands_endSessions(t *testing.T) {
 		db, client := "--db="+d.cfg.Database, from(t, net.IPv4(127, 0, 0, 1))
 		const email, password = "bob@example.com", "another password"
 		must(t, password+"\n", "user", "add", db, email)
-		call := func(method, path, token string) int {
-			request, err := http.NewRequestWithContext(t.Context(), method, d.url()+path, strings.NewReader("{}"))
-			check(t, err)
-			request.Header.Set("Content-Type", "application/json")
-			request.Header.Set("Authorization", "Bearer "+token)
-			answer, err := client.Do(request)
-			check(t, err)
-			_, _ = io.Copy(io.Discard, answer.Body)
-			_ = answer.Body.Close()
-			return answer.StatusCode
-		}
+		status := func(method, token string) int { return call(t, client, method, d.url(), token).StatusCode }
 		for _, command := range [][]string{
 			{"token", "revoke", db, email}, {"user", "password", db, email}, {"user", "delete", db, "--yes", "--media=file:" + t.TempDir(), email},
 		} {
-			status, token := tryLogin(t.Context(), client, d.url(), email, password)
-			if created := call(http.MethodPost, "/v1/lipsync/create_lipsync", token); status != http.StatusOK || created != http.StatusOK {
-				t.Fatalf("before %v: login %d, creation %d", command, status, created)
+			_, token := tryLogin(t.Context(), client, d.url(), email, password)
+			if created := status(http.MethodPost, token); created != http.StatusOK {
+				t.Fatalf("before %v: creation %d", command, created)
 			}
 			must(t, password+"\n", command...)
-			if list, created := call(http.MethodGet, "/v1/lipsync/list", token), call(http.MethodPost, "/v1/lipsync/create_lipsync", token); list != http.StatusUnauthorized || created != http.StatusUnauthorized {
+			if list, created := status(http.MethodGet, token), status(http.MethodPost, token); list != http.StatusUnauthorized || created != http.StatusUnauthorized {
 				t.Errorf("after %v the token lists with %d and creates with %d", command, list, created)
 			}
 		}

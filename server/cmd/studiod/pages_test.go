@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -71,8 +70,7 @@ func TestDocs_tryOperations(t *testing.T) {
 		tab.Await(operation+" .live-responses-table .response-col_status", status)
 		tab.Do(chromedp.Click(operation + " button.opblock-summary-control")) // a long page is slow
 	}
-	credentials := fmt.Sprintf(`{"email": %q, "password": %q}`, testEmail, testPassword)
-	try("Users-login", "200", chromedp.Click("#operations-Users-login textarea"), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(credentials))
+	try("Users-login", "200", chromedp.Click("#operations-Users-login textarea"), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(credentials(testEmail, testPassword)))
 	for _, operation := range []string{"Projects-listProjects", "Avatars-createAvatar", "Extensions-getAvatar", "Extensions-submitConsent"} {
 		try(operation, "200")
 	}

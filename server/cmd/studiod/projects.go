@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/urfave/cli/v3"
 
@@ -41,7 +41,7 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	projects, begins, err := parseProjects(data, command.String("workspace"))
+	projects, err := parseProjects(data, command.String("workspace"))
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 		index, err := service.ImportProjects(ctx, projects)
 		switch {
 		case errors.Is(err, studio.ErrExists):
-			return usagef("line %d: a project with this project_id already exists", lineAt(data, begins[index]))
+			return usagef("line %d: a project with this project_id already exists", lineOf(data, jsontext.Pointer(fmt.Sprintf("/data/%d", index))))
 		case errors.Is(err, studio.ErrNotFound):
 			return explain(err, "workspace")
 		case err != nil:
@@ -85,109 +85,44 @@ var (
 	errMore          = errors.New("unexpected data after the list")
 )
 
-// projectFile is a JSON file of projects that is being parsed.
-type projectFile struct {
-	data    []byte
-	decoder *jsontext.Decoder
-	schema  *validate.Schema
-
-	projects []studio.Project
-	begins   []int64 // offset of each project
-}
-
-// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name
-// the line.
-func parseProjects(data []byte, workspaceID string) (projects []studio.Project, begins []int64, err error) {
+// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name the line.
+func parseProjects(data []byte, workspaceID string) (projects []studio.Project, err error) {
 	schema, err := projectSchema()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	file := projectFile{data: data, decoder: jsontext.NewDecoder(bytes.NewReader(data)), schema: schema}
-	if err := file.read(); err != nil {
-		return nil, nil, err
+	decoder := jsontext.NewDecoder(bytes.NewReader(data))
+	value, err := decoder.ReadValue()
+	if err != nil { // its message may contain input
+		offset := decoder.InputOffset()
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			offset = syntax.ByteOffset
+		}
+		return nil, usagef("line %d: %w", lineAt(data, offset), errNotJSON)
 	}
-	for i := range file.projects {
-		file.projects[i].WorkspaceID = workspaceID
+	var list struct {
+		Data []jsontext.Value `json:"data"`
 	}
-	return file.projects, file.begins, nil
-}
-
-func (f *projectFile) read() error {
-	if err := f.expect('{'); err != nil {
-		return err
+	if err := json.Unmarshal(value, &list); err != nil || list.Data == nil {
+		pointer := jsontext.Pointer("")
+		if value.Kind() == '{' {
+			pointer = "/data"
+		}
+		return nil, usagef("line %d: %w", lineOf(data, pointer), errNoProjectList)
 	}
-	found := false
-	for f.decoder.PeekKind() != '}' {
-		name, err := f.decoder.ReadToken()
+	for i, value := range list.Data {
+		project, pointer, err := parseProject(schema, value)
 		if err != nil {
-			return f.notJSON(err)
+			pointer = fmt.Sprintf("/data/%d%s", i, pointer)
+			return nil, usagef("line %d: %s %w", lineOf(data, jsontext.Pointer(pointer)), pointer, err)
 		}
-		if name.String() != "data" {
-			if err := f.decoder.SkipValue(); err != nil {
-				return f.notJSON(err)
-			}
-			continue
-		}
-		found = true
-		if err := f.readList(); err != nil {
-			return err
-		}
+		project.WorkspaceID = workspaceID
+		projects = append(projects, project)
 	}
-	if err := f.expect('}'); err != nil {
-		return err
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, usagef("line %d: %w", lineAt(data, decoder.InputOffset()), errMore)
 	}
-	if !found {
-		return f.failAt(0, errNoProjectList)
-	}
-	if _, err := f.decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return f.failAt(f.decoder.InputOffset(), errMore)
-	}
-	return nil
-}
-
-func (f *projectFile) readList() error {
-	if err := f.expect('['); err != nil {
-		return err
-	}
-	for f.decoder.PeekKind() != ']' {
-		value, err := f.decoder.ReadValue()
-		if err != nil {
-			return f.notJSON(err)
-		}
-		begin := f.decoder.InputOffset() - int64(len(value))
-		project, pointer, err := parseProject(f.schema, value)
-		if err != nil {
-			return f.failAt(begin+offsetOf(value, pointer), fmt.Errorf("/data/%d%s %w", len(f.projects), pointer, err))
-		}
-		f.projects, f.begins = append(f.projects, project), append(f.begins, begin)
-	}
-	return f.expect(']')
-}
-
-// expect reads the next token and checks its kind.
-func (f *projectFile) expect(kind jsontext.Kind) error {
-	token, err := f.decoder.ReadToken()
-	if err != nil {
-		return f.notJSON(err)
-	}
-	if token.Kind() != kind {
-		return f.failAt(f.decoder.InputOffset(), errNoProjectList)
-	}
-	return nil
-}
-
-// notJSON returns an error with the line at which decoding failed. It drops the decoder's message, which
-// may contain input.
-func (f *projectFile) notJSON(err error) error {
-	offset := f.decoder.InputOffset()
-	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		offset = syntax.ByteOffset
-	}
-	return f.failAt(offset, errNotJSON)
-}
-
-func (f *projectFile) failAt(offset int64, err error) error {
-	return usagef("line %d: %w", lineAt(f.data, offset), err)
+	return projects, nil
 }
 
 func projectSchema() (*validate.Schema, error) {
@@ -219,7 +154,7 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	if err != nil {
 		return p, "", err
 	}
-	p = studio.Project{ID: strings.ToLower(*fields.ProjectID), Document: json.RawMessage(document)}
+	p = studio.Project{ID: strings.ToLower(*fields.ProjectID), Document: []byte(document)}
 	if fields.UserID != nil {
 		p.UserID = strings.ToLower(*fields.UserID)
 	}
@@ -268,18 +203,18 @@ func withTimesInUTC(project jsontext.Value) (jsontext.Value, error) {
 	}
 }
 
-// offsetOf returns the offset at which the member named by pointer begins, or 0 if there is none.
-func offsetOf(value jsontext.Value, pointer string) int64 {
-	decoder := jsontext.NewDecoder(bytes.NewReader(value))
-	for pointer != "" {
-		if _, err := decoder.ReadToken(); err != nil {
-			break
-		}
-		if string(decoder.StackPointer()) == pointer {
-			return decoder.InputOffset()
+// lineOf returns the line of a value, or 1 if there is none.
+func lineOf(data []byte, pointer jsontext.Pointer) int {
+	decoder, offset := jsontext.NewDecoder(bytes.NewReader(data)), int64(0)
+	for {
+		_, err := decoder.ReadToken()
+		switch found := err == nil && decoder.StackPointer() == pointer; {
+		case found: // the name of a member, and then its value
+			offset = decoder.InputOffset()
+		case err != nil || offset > 0:
+			return lineAt(data, offset)
 		}
 	}
-	return 0
 }
 
 func lineAt(data []byte, offset int64) int {

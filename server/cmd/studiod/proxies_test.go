@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,15 +17,8 @@ func TestDaemon_loginLimitsUseForwardedAddress(t *testing.T) {
 		cfg.Listener.MaxConnectionsPerAddress = 1
 	})
 	logIn := func(client *http.Client, email, forwarded string) int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url()+"/users/login",
-			strings.NewReader(`{"email":"`+email+`","password":"wrong password"}`))
+		answer, _, err := exchange(t.Context(), client, http.MethodPost, d.url()+"/users/login", credentials(email, "wrong password"), "X-Forwarded-For: "+forwarded)
 		check(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("X-Forwarded-For", forwarded)
-		answer, err := client.Do(request)
-		check(t, err)
-		_, _ = io.Copy(io.Discard, answer.Body)
-		_ = answer.Body.Close()
 		return answer.StatusCode
 	}
 	proxy, stranger := from(t, net.IPv4(127, 0, 0, 1)), from(t, net.IPv4(127, 0, 0, 2))

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,7 +24,7 @@ func TestDaemon_limitsRequestRate(t *testing.T) {
 	_, token := tryLogin(t.Context(), home, d.url(), testEmail, testPassword)
 	began, refused := time.Now(), false
 	for !refused && time.Since(began) < waitTimeout { // 10 are admitted at once, and 10 per second
-		answer := call(t, home, http.MethodPost, d.url()+"/v1/lipsync/create_lipsync", token)
+		answer := call(t, home, http.MethodPost, d.url(), token)
 		if refused = answer.StatusCode == http.StatusTooManyRequests; refused {
 			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=10;w=1`} {
 				if got := answer.Header.Get(name); got != want {
@@ -38,7 +36,7 @@ func TestDaemon_limitsRequestRate(t *testing.T) {
 	if !refused {
 		t.Error("no creation is refused")
 	}
-	if answer := call(t, home, http.MethodGet, d.url()+"/v1/lipsync/list", token); answer.StatusCode != http.StatusOK {
+	if answer := call(t, home, http.MethodGet, d.url(), token); answer.StatusCode != http.StatusOK {
 		t.Errorf("a list is answered %d", answer.StatusCode)
 	}
 	ours := newClient(t, client.Config{BaseURL: d.url(), Email: testEmail, Password: testPassword})
@@ -94,7 +92,7 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 				for range callers {
 					asking.Go(func() {
 						for time.Since(began) < period {
-							answer, err := send(t.Context(), home, http.MethodGet, p.URL+"/v1/lipsync/list", token)
+							answer, err := send(t.Context(), home, http.MethodGet, p.URL, token)
 							switch {
 							case err != nil:
 								t.Error(err)
@@ -124,30 +122,4 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 	for _, p := range daemons {
 		check(t, p.Stop())
 	}
-}
-
-// call sends a request with a token and returns the response without its body.
-func call(t *testing.T, client *http.Client, method, url, token string) *http.Response {
-	t.Helper()
-	answer, err := send(t.Context(), client, method, url, token)
-	check(t, err)
-	return answer
-}
-
-func send(ctx context.Context, client *http.Client, method, url, token string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	if method == http.MethodPost {
-		request.Header.Set("Content-Type", "application/json")
-		request.Body = io.NopCloser(strings.NewReader("{}"))
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	_, _ = io.Copy(io.Discard, answer.Body)
-	return answer, answer.Body.Close()
 }

@@ -128,15 +128,9 @@ func resources(t *testing.T, p *process, email, workspace string) []resource {
 // uploadFile uploads 16 MiB and returns the path of the file.
 func uploadFile(t *testing.T, url, token string) (path string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+uploadPath, bytes.NewReader(make([]byte, 16<<20)))
-	check(t, err)
-	request.Header.Set("Content-Type", "video/mp4")
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Close = true
-	answer, err := (&http.Transport{TLSClientConfig: insecure()}).RoundTrip(request)
-	check(t, err)
+	_, content := ask(t, http.MethodPost, url+uploadPath, string(make([]byte, 16<<20)), "Content-Type: video/mp4", bearer(token))
 	var file gen.Media
-	check(t, json.Unmarshal([]byte(readAll(t, answer)), &file))
+	check(t, json.Unmarshal([]byte(content), &file))
 	return strings.TrimPrefix(file.URL, url)
 }
 

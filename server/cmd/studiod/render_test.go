@@ -44,20 +44,6 @@ func startRenderingDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaem
 	})...)
 }
 
-// get returns the file at a URL.
-func get(t *testing.T, url string) (response *http.Response, body []byte) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	check(t, err)
-	request.Close = true
-	response, err = http.DefaultTransport.RoundTrip(request)
-	check(t, err)
-	defer func() { _ = response.Body.Close() }()
-	body, err = io.ReadAll(response.Body)
-	check(t, err)
-	return response, body
-}
-
 // wantFile checks that a URL serves a file with the given media type.
 func wantFile(t *testing.T, url *string, mediaType, begins string) {
 	t.Helper()
@@ -65,7 +51,7 @@ func wantFile(t *testing.T, url *string, mediaType, begins string) {
 		t.Fatalf("there is no %s", mediaType)
 	}
 	response, body := get(t, *url)
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != mediaType || !strings.Contains(string(body[:min(64, len(body))]), begins) {
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != mediaType || !strings.Contains(body[:min(64, len(body))], begins) {
 		t.Errorf("%s: %s, %s, %d bytes", *url, response.Status, response.Header.Get("Content-Type"), len(body))
 	}
 }

@@ -12,17 +12,13 @@ import (
 // publicKeys returns the ids of the published keys.
 func publicKeys(t *testing.T, url string) (ids []string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/.well-known/jwks.json", nil)
-	check(t, err)
-	answer, err := new(http.Client).Do(request)
-	check(t, err)
-	defer func() { _ = answer.Body.Close() }()
+	_, content := get(t, url+"/.well-known/jwks.json")
 	var set struct {
 		Keys []struct {
 			ID string `json:"kid"`
 		} `json:"keys"`
 	}
-	check(t, json.NewDecoder(answer.Body).Decode(&set))
+	check(t, json.Unmarshal([]byte(content), &set))
 	for _, key := range set.Keys {
 		ids = append(ids, key.ID)
 	}
@@ -47,7 +43,7 @@ func TestCommands_rotateTokenSigningKey(t *testing.T) {
 		if both := publicKeys(t, d.url()); len(first) != 1 || len(both) != 2 || both[0] != first[0] {
 			t.Errorf("the published keys were %v and are %v", first, both)
 		}
-		if status := listWith(t, d.url(), token); status != http.StatusOK {
+		if status := listStatus(t, d.url(), token); status != http.StatusOK {
 			t.Errorf("a token of the old key is answered %d", status)
 		}
 		must(t, "", "token", "rotate", "--revoke", db)
@@ -55,10 +51,10 @@ func TestCommands_rotateTokenSigningKey(t *testing.T) {
 		if keys := publicKeys(t, d.url()); len(keys) != 1 || keys[0] == first[0] {
 			t.Errorf("after a revocation the published keys are %v", keys)
 		}
-		if status := listWith(t, d.url(), token); status != http.StatusUnauthorized {
+		if status := listStatus(t, d.url(), token); status != http.StatusUnauthorized {
 			t.Errorf("a token of the deleted key is answered %d", status)
 		}
-		if status := listWith(t, d.url(), login(t, d.url(), testEmail).AccessToken); status != http.StatusOK {
+		if status := listStatus(t, d.url(), login(t, d.url(), testEmail).AccessToken); status != http.StatusOK {
 			t.Errorf("a new token is answered %d", status)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -63,13 +62,8 @@ func secure(t *testing.T, http2 bool, certs ...[]byte) *http.Client {
 // shown requests a public page. It returns the status, the protocol, and the name in the certificate.
 func shown(t *testing.T, client *http.Client, url string) (status int, proto, name string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/openapi.json", nil)
+	answer, _, err := exchange(t.Context(), client, http.MethodGet, url+"/openapi.json", "")
 	check(t, err)
-	answer, err := client.Do(request)
-	check(t, err)
-	_, err = io.Copy(io.Discard, answer.Body)
-	check(t, err)
-	_ = answer.Body.Close()
 	if got := answer.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
 		t.Errorf("Strict-Transport-Security is %q", got)
 	}

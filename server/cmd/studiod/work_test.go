@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -65,11 +66,17 @@ type fleet struct {
 	in        *inbox
 }
 
-func startFleet(t *testing.T, media string) *fleet {
+func newFleet(t *testing.T, dsn, media string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, dsn: studiotest.NewPostgres(t), media: media, directory: t.TempDir()}
-	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
-	f.serve = startProcess(t, f.dsn, "--render-workers=0", "--media", media)
+	return &fleet{t: t, dsn: dsn, media: "file:" + media, directory: t.TempDir(), in: startInbox(t, prepareDatabase(t, dsn), nil)}
+}
+
+// startFleet starts a fleet with the files in a bucket, which defaults to a directory.
+func startFleet(t *testing.T, bucket string) *fleet {
+	t.Helper()
+	f := newFleet(t, studiotest.NewPostgres(t), t.TempDir())
+	f.media = cmp.Or(bucket, f.media)
+	f.serve = startProcess(t, f.dsn, "--render-workers=0", "--media", f.media)
 	return f
 }
 
@@ -103,8 +110,17 @@ func (f *fleet) started() (renderers []int, directories []string) {
 	return renderers, directories
 }
 
-// runs reports whether a program runs.
-func (f *fleet) runs() bool { return len(studiotest.Processes(f.directory)) > 0 }
+// awaitStarted waits until n programs have been started.
+func (f *fleet) awaitStarted(n int) {
+	f.t.Helper()
+	harness.Eventually(f.t, fmt.Sprintf("the start of %d programs", n), func() bool { by, _ := f.started(); return len(by) == n })
+}
+
+// awaitEnded waits until no program runs.
+func (f *fleet) awaitEnded() {
+	f.t.Helper()
+	harness.Eventually(f.t, "the end of all programs", func() bool { return len(studiotest.Processes(f.directory)) == 0 })
+}
 
 // finish lets the programs finish.
 func (f *fleet) finish() {
@@ -135,7 +151,7 @@ func (f *fleet) wantVideo(id string) {
 		f.t.Fatalf("the lip-sync is %+v", lipsync)
 	}
 	response, body := get(f.t, *lipsync.VideoURL)
-	if response.StatusCode != http.StatusOK || string(body) != content {
+	if response.StatusCode != http.StatusOK || body != content {
 		f.t.Errorf("the video: %s, %q", response.Status, body)
 	}
 	f.in.want(f.t, id, inferenceEvent("lipsync_inference_event", id, "succeeded"))
@@ -148,10 +164,10 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it waits for the end of a lease")
 	}
-	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
+	f := startFleet(t, "")
 	workers := []*harness.Process{f.work(), f.work()}
 	lipsync := f.create()
-	harness.Eventually(t, "that a worker renders", func() bool { first, _ := f.started(); return len(first) == 1 })
+	f.awaitStarted(1)
 	progress := func() float64 {
 		now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
 		check(t, err)
@@ -164,7 +180,7 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	by, _ := f.started()
 	killed := by[0]
 	check(t, workers[killed].Kill())
-	harness.Eventually(t, "that its program has ended", func() bool { return !f.runs() })
+	f.awaitEnded()
 	harness.Eventually(t, "that the other worker renders", func() bool {
 		if progress() != 80 {
 			t.Error("the progress goes back")
@@ -189,10 +205,10 @@ func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in the short form: it renders twice")
 	}
-	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
+	f := startFleet(t, "")
 	worker := f.work()
 	lipsync := f.create()
-	harness.Eventually(t, "that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	f.awaitStarted(1)
 	first := slices.IndexFunc(studiotest.Processes(f.directory), func(id int) bool {
 		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", id))
 		return err == nil && string(score) == "1000\n" && syscall.Kill(id, syscall.SIGKILL) == nil
@@ -200,7 +216,7 @@ func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	if first < 0 {
 		t.Error("no process is the first that the system kills")
 	}
-	harness.Eventually(t, "that the worker renders again", func() bool { by, _ := f.started(); return len(by) == 2 })
+	f.awaitStarted(2)
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
 	check(t, worker.Stop())
@@ -209,7 +225,7 @@ func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 // A stopped worker releases the jobs that it cannot finish in time, and another worker takes them at once.
 func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, "file:"+filepath.Join(t.TempDir(), "media"))
+	f := startFleet(t, "")
 	program, err := os.Executable()
 	check(t, err)
 	work := func() (stop func()) {
@@ -230,9 +246,9 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	}
 	stop := work()
 	lipsync := f.create()
-	harness.Eventually(t, "that the worker renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	f.awaitStarted(1)
 	stop()
-	harness.Eventually(t, "that its program has ended", func() bool { return !f.runs() })
+	f.awaitEnded()
 	found := studiotest.OpenSQL(t, f.dsn)
 	var free bool
 	check(t, found.QueryRowContext(t.Context(), "SELECT render_by IS NULL AND render_tries = 0 FROM subjects WHERE id = $1", lipsync.InferenceID).Scan(&free))
@@ -259,7 +275,7 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 	check(t, os.Remove(filepath.Join(f.directory, "go")))
 
 	lipsync := f.create()
-	harness.Eventually(t, "that the worker renders", func() bool { by, _ := f.started(); return len(by) == 2 })
+	f.awaitStarted(2)
 	bucket.Down.Store(true)
 	f.finish()
 	harness.Eventually(t, "that the worker has recorded it", func() bool { return strings.Contains(worker.Log(), `msg="not rendered"`) })
@@ -300,14 +316,13 @@ func TestServe_abortedUploadLeavesNoFile(t *testing.T) {
 // and renders again.
 func TestServe_rendersAgainAfterKill(t *testing.T) {
 	t.Parallel()
-	f := &fleet{t: t, dsn: studiotest.NewSQLite(t), media: "file:" + filepath.Join(t.TempDir(), "media"), directory: t.TempDir()}
-	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
+	f := newFleet(t, studiotest.NewSQLite(t), t.TempDir())
 	f.startRendering()
 	lipsync := f.create()
-	harness.Eventually(t, "that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	f.awaitStarted(1)
 	_, directories := f.started()
 	check(t, f.serve.Kill())
-	harness.Eventually(t, "that its program has ended", func() bool { return !f.runs() })
+	f.awaitEnded()
 	f.startRendering()
 	if _, err := os.Stat(directories[0]); !os.IsNotExist(err) {
 		t.Errorf("what the first program wrote is there still (%v)", err)
@@ -323,11 +338,10 @@ func TestServe_rendersAgainAfterKill(t *testing.T) {
 // The disk of the media is full. The rendering is stored when there is room again.
 func TestServe_survivesFullDisk(t *testing.T) {
 	t.Parallel()
-	f := &fleet{t: t, dsn: studiotest.NewSQLite(t), media: "file:" + studiotest.SmallDisk(t), directory: t.TempDir()}
-	f.in = startInbox(t, prepareDatabase(t, f.dsn), nil)
+	f := newFleet(t, studiotest.NewSQLite(t), studiotest.SmallDisk(t))
 	f.startRendering()
 	lipsync := f.create()
-	harness.Eventually(t, "that the daemon renders", func() bool { by, _ := f.started(); return len(by) == 1 })
+	f.awaitStarted(1)
 	filler := filepath.Join(strings.TrimPrefix(f.media, "file:"), "filler")
 	if err := os.WriteFile(filler, make([]byte, studiotest.SmallDiskSize), 0o600); err == nil {
 		t.Fatal("the disk is not full")
