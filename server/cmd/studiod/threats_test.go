@@ -45,7 +45,7 @@ func threats() map[string]string {
 			server/cmd/studiod: TestProcess_containsHostileRenderer`,
 		"Secrets in logs, errors and responses": `
 			server: TestHandler_echoesNoSubmittedValue
-			client/webhook: TestReceiver_hidesItsSecrets`,
+			client/webhook: TestVerifier_errorsHaveNoCredentials`,
 		"Forged or changed webhooks": `
 			api/standardwebhooks: TestVerify_acceptsOnlySignedMessages TestVectors_matchOtherLibraries`,
 		"Keys and webhook secrets in a copy of the database": `
