@@ -55,9 +55,6 @@ func TestBackup_ofPostgreSQLNamesPgDump(t *testing.T) {
 	dsn := studiotest.NewPostgres(t)
 	db := fillEvents(t, dsn)
 	for command, program := range map[string]string{"backup": "pg_dump", "restore": "pg_restore"} {
-		code, stdout, stderr := studiod(t, "", command, db, filepath.Join(t.TempDir(), "file"))
-		if code != exitUsage || !strings.Contains(stderr, program) {
-			t.Errorf("%s: exit code %d, %s%s", command, code, stdout, stderr)
-		}
+		fails(t, exitUsage, program, command, db, filepath.Join(t.TempDir(), "file"))
 	}
 }

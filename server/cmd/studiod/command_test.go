@@ -27,6 +27,16 @@ func studiod(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	return code, strings.TrimSpace(out.String()), strings.TrimSpace(errs.String())
 }
 
+// fails runs a command and checks its exit code and its error, which is one line. It returns this line.
+func fails(t *testing.T, code int, says string, args ...string) (stderr string) {
+	t.Helper()
+	got, stdout, stderr := studiod(t, testPassword+"\n", args...)
+	if got != code || stdout != "" || !strings.HasPrefix(stderr, "studiod: ") || !strings.Contains(stderr, says) || strings.Contains(stderr, "\n") {
+		t.Errorf("%v: exit code %d, %s%s, want %d and %q", args, got, stdout, stderr, code, says)
+	}
+	return stderr
+}
+
 // must runs a command and fails the test if the command fails.
 func must(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
@@ -252,9 +262,7 @@ func TestCommands_createDatabaseOnlyForNewRecords(t *testing.T) {
 	}
 	text := filepath.Join(directory, "text")
 	check(t, os.WriteFile(text, []byte("this is a text"), 0o600))
-	if code, _, stderr := studiod(t, "", "serve", "--db=sqlite:"+text); code != exitUsage || !strings.Contains(stderr, "not a database") {
-		t.Errorf("a text: exit code %d, %s", code, stderr)
-	}
+	fails(t, exitUsage, "not a database", "serve", "--db=sqlite:"+text)
 	if left, err := os.ReadDir(directory); err != nil || len(left) != 1 {
 		t.Errorf("%v is left behind (%v)", left, err)
 	}
@@ -263,9 +271,7 @@ func TestCommands_createDatabaseOnlyForNewRecords(t *testing.T) {
 func TestCommands_createTablesOnlyForNewRecords(t *testing.T) {
 	t.Parallel()
 	db := "--db=" + studiotest.NewEmptyPostgres(t)
-	if code, _, stderr := studiod(t, "", "secret", "show", db, testEmail); code != exitUsage || !strings.Contains(stderr, "no tables") {
-		t.Errorf("exit code %d, %s", code, stderr)
-	}
+	fails(t, exitUsage, "no tables", "secret", "show", db, testEmail)
 	must(t, testPassword, "user", "add", db, testEmail)
 	must(t, "", "secret", "show", db, testEmail)
 }
@@ -275,28 +281,23 @@ func TestServe_failsIfPortIsTaken(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
 	defer func() { check(t, listener.Close()) }()
-	code, _, stderr := studiod(t, "", "serve", "--db="+studiotest.NewSQLite(t), "--addr", listener.Addr().String())
-	if code != exitFailure || !strings.Contains(stderr, "studiod: --addr: ") || !strings.Contains(stderr, "address already in use") || strings.Contains(stderr, "\n") {
-		t.Errorf("exit code %d, %q", code, stderr)
+	stderr := fails(t, exitFailure, "studiod: --addr: ", "serve", "--db="+studiotest.NewSQLite(t), "--addr", listener.Addr().String())
+	if !strings.Contains(stderr, "address already in use") {
+		t.Error(stderr)
 	}
 }
 
 func TestServe_failsIfAnotherDaemonHasTheFile(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
-	code, _, stderr := studiod(t, "", "serve", "--db="+d.cfg.Database, "--addr=127.0.0.1:0")
-	if code != exitFailure || !strings.Contains(stderr, store.ErrInUse.Error()) || strings.Contains(stderr, "\n") {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
+	fails(t, exitFailure, store.ErrInUse.Error(), "serve", "--db="+d.cfg.Database, "--addr=127.0.0.1:0")
 }
 
 func TestCommands_readTheEnvironment(t *testing.T) {
 	dsn := studiotest.NewSQLite(t)
 	t.Setenv("STUDIO_DB", dsn)
 	must(t, testPassword, "user", "add", testEmail)
-	if code, _, stderr := studiod(t, testPassword, "user", "add", "--db="+dsn, testEmail); code != exitUsage {
-		t.Errorf("the user is not in the database of the environment: %s", stderr)
-	}
+	fails(t, exitUsage, "already exists", "user", "add", "--db="+dsn, testEmail) // it is the database of the environment
 	for name, value := range map[string]string{
 		"STUDIO_RENDERER": "soon", "STUDIO_CONSENT": "never", "STUDIO_DEMO": "perhaps", "STUDIO_ADDR": "here",
 		"STUDIO_ALLOW_HTTP_WEBHOOKS": "perhaps", "STUDIO_WEBHOOK_ALLOW": "home",
@@ -304,9 +305,7 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
-			if code, _, stderr := studiod(t, "", "serve"); code != exitUsage || strings.Contains(stderr, "\n") {
-				t.Errorf("exit code %d, %q", code, stderr)
-			}
+			fails(t, exitUsage, "", "serve")
 		})
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
@@ -12,14 +11,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 )
-
-// withConsole adds the console to the handler of the API, unless it is disabled.
-func (d *daemon) withConsole(api http.Handler) http.Handler {
-	if d.console == nil {
-		return api
-	}
-	return d.console.Wrap(api)
-}
 
 // openConsole creates the console, which shows the limits of work. The daemon's service must exist.
 func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {

@@ -174,7 +174,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 			return d, err
 		}
 	}
-	handler = cfg.TrustedProxies.Handler(d.withPublicKeys(handler))
+	handler = cfg.TrustedProxies.Handler(route(handler, d.tokens, publicKeysPath))
 	if d.certificate != nil {
 		handler = withStrictTransport(handler)
 	}
@@ -198,7 +198,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 
 // wrap adds the handlers of files, the console and the root to next.
 func (d *daemon) wrap(next http.Handler) http.Handler {
-	return d.serveMedia(d.withConsole(d.withRoot(next)))
+	next = d.withRoot(next)
+	if d.console != nil {
+		next = d.console.Wrap(next)
+	}
+	return route(next, d.media, media.Path)
 }
 
 func isUpload(r *http.Request) bool {

@@ -158,9 +158,7 @@ response to attempt 2:
 			`,"excerpt":"\u001b[2J\u001b]0;title\u0007\u0000\u009b31m\u202egro.elpmaxe\u2028\u007f\ufffd\r\n<b>&ü 世 🎬"}]}`)
 		compare(t, must(t, "", "event", "show", db, "--json", eventID(3)),
 			strings.TrimSuffix(pendingJSON, "}")+`,"body":{"event_type":"avatar_event"},"attempts":[]}`)
-		if code, _, stderr := studiod(t, "", "event", "show", db, subjectID); code != exitFailure || stderr != "studiod: no event "+subjectID {
-			t.Errorf("exit code %d, %s", code, stderr)
-		}
+		fails(t, exitFailure, "studiod: no event "+subjectID, "event", "show", db, subjectID)
 	})
 }
 
@@ -190,11 +188,8 @@ ID                USER             SINCE                 REASON  URL
 		line := `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","webhook_url":"https://hooks.example.com/ada?…","disabled_at":"2026-01-12T14:00:00.012345Z","reason":"gone"}`
 		compare(t, must(t, "", "endpoint", "list", db, "--json"), line)
 		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line)
-		code, stdout, stderr := studiod(t, "", "endpoint", "enable", db, id)
-		if code != exitFailure || stdout != "" || stderr != "studiod: no disabled endpoint with the id "+id {
-			t.Errorf("exit code %d, %q", code, stderr)
-		}
-		code, stdout, stderr = studiod(t, "", "endpoint", "list", db)
+		fails(t, exitFailure, "studiod: no disabled endpoint with the id "+id, "endpoint", "enable", db, id)
+		code, stdout, stderr := studiod(t, "", "endpoint", "list", db)
 		if code != exitOK || stdout != "" || stderr != "no disabled URLs" {
 			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 		}

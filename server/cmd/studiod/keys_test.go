@@ -86,10 +86,8 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 			"another key": {"--key-file", wrong}, "no such file": {"--key-file", file + ".missing"}, "no key in it": {"--key-file", broken},
 			"the old key alone": {"--key-file", old}, "no file given": nil,
 		} {
-			code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", dsn}, args...)...)
-			if code != exitUsage || !strings.Contains(stderr, "key") || strings.Count(strings.TrimSpace(stderr), "\n") > 0 {
-				t.Errorf("%s: exit code %d, %s", name, code, stderr)
-			}
+			t.Log(name)
+			fails(t, exitUsage, "key", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", dsn}, args...)...)
 		}
 		if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 			if _, err := os.Stat(strings.TrimSuffix(path, ".db") + ".keys"); !os.IsNotExist(err) {
@@ -123,10 +121,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		}
 		check(t, os.Remove(lost))
 		for _, args := range [][]string{{"--key-file", lost}, {"--key-file", next}, nil} {
-			code, _, stderr := studiod(t, "", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
-			if code != exitUsage || !strings.Contains(stderr, "studiod key reset") {
-				t.Errorf("%v: exit code %d, %s", args, code, stderr)
-			}
+			fails(t, exitUsage, "studiod key reset", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
 		}
 		says := []string{"Access tokens", "URLs of files", "Lists", "Webhook secrets (1, users: 1)"}
 		for _, confirmation := range []string{"", "--yes"} {

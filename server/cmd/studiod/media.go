@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -94,18 +93,6 @@ func (d *daemon) warnOfLocalFiles(ctx context.Context, bucket string) error {
 		d.cfg.Logger.WarnContext(ctx, "other daemons do not find files in this directory; set --media", "media", bucket)
 	}
 	return err
-}
-
-// serveMedia is a Wrap function for [server.Config] that serves files in addition to the operations of the
-// document.
-func (d *daemon) serveMedia(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, media.Path) {
-			d.media.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // sweepMedia periodically erases files that no record refers to.

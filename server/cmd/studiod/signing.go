@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ const (
 	signingKeyName = "access-token"
 	signingKeyFrom = signingKeyName + " from "
 
+	// publicKeysPath serves the public keys, with which other services can verify access tokens.
 	publicKeysPath = "/.well-known/jwks.json"
 )
 
@@ -70,17 +70,6 @@ func (d *daemon) openTokens(ctx context.Context) (err error) {
 func (d *daemon) readSigningKeys(ctx context.Context) ([]auth.SigningKey, error) {
 	keys, _, err := signingKeys(ctx, d.store)
 	return keys, err
-}
-
-// withPublicKeys serves the public keys, with which other services can verify access tokens.
-func (d *daemon) withPublicKeys(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == publicKeysPath {
-			d.tokens.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 func rotateSigningKey(ctx context.Context, command *cli.Command) error {
