@@ -17,7 +17,7 @@ help: ## Show this help (default)
 CHECKS := tidy vet check-generate lint vulncheck check-document breaking mutate test-race check-bench check-foreign
 
 .PHONY: check
-check: ## Run every check, as CI does (9 minutes)
+check: ## Run every check, as CI does (10 minutes)
 	@for check in $(CHECKS); do \
 		printf '\n== make %s\n' "$$check"; began=$$(date +%s); \
 		$(MAKE) --no-print-directory "$$check" || exit; \
@@ -93,7 +93,7 @@ pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-n
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
 # One more test program than there are CPUs runs at a time, because many tests wait for processes and timers.
-GO_TEST := go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
+GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
 
 .PHONY: test
 test: ## Run the tests, some of them shortened

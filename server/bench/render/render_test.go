@@ -6,7 +6,6 @@ package render_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -30,12 +29,7 @@ type setup struct {
 func (s setup) path(name string) string { return filepath.Join(s.dir, name) }
 
 func TestRender(t *testing.T) {
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("%v: install the Debian package ffmpeg", err)
-	}
+	harness.Need(t, "ffmpeg")
 	rounds, clip, long := 1, time.Second, 2*time.Second
 	if *measure.Full {
 		rounds, clip, long = 5, 10*time.Second, 120*time.Second

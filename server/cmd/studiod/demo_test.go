@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -30,12 +31,7 @@ func showDemoOf(t *testing.T, d *daemon) string {
 // The commands that the demo prints work in a shell.
 func TestDemo_printsCommandsThatWork(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("curl is not installed")
-		}
-		t.Skip("curl is not installed: the commands that the demo prints are not tried")
-	}
+	harness.Need(t, "curl")
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = demoDatabaseOf(t) })
 	text := showDemoOf(t, d.daemon)
 	_, script, found := strings.Cut(text, "# log in\n")

@@ -219,26 +219,6 @@ func TestStudio_autoConsentDecides(t *testing.T) {
 	}
 }
 
-func TestStudio_retriesRejectedDelivery(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t)
-	refused := false // only one request is made at a time
-	in := startInbox(t, d.secret, func(w http.ResponseWriter, _ string) bool {
-		if refused {
-			return false
-		}
-		refused = true
-		w.WriteHeader(http.StatusInternalServerError)
-		return true
-	})
-	avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
-	check(t, err)
-	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
-	if !refused {
-		t.Error("nothing was refused")
-	}
-}
-
 func TestStudio_rejectsPrivateWebhookURLs(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.AllowHTTP, cfg.AllowNetworks = false, nil })

@@ -1,12 +1,6 @@
 package main
 
-import (
-	"bytes"
-	"encoding/json"
-	"testing"
-
-	"github.com/avatarstudio/avatarstudio/api/commandline"
-)
+import "testing"
 
 const hostile = "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff\r\n<b>&ü 世 🎬"
 
@@ -35,20 +29,4 @@ func TestPrintable_quotesControlCharacters(t *testing.T) {
 		}
 	}
 	assertHarmless(t, printable(hostile))
-}
-
-func TestPrintJSON_isOneSafeLine(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	check(t, commandline.PrintJSON(&out, map[string]string{"text": hostile}))
-	assertHarmless(t, out.String())
-	if bytes.Count(out.Bytes(), []byte("\n")) != 1 {
-		t.Errorf("not one line: %q", out.String())
-	}
-	var got map[string]string
-	check(t, json.Unmarshal(out.Bytes(), &got))
-	want := string(bytes.ToValidUTF8([]byte(hostile), []byte("\ufffd")))
-	if got["text"] != want {
-		t.Errorf("the text is %q, want %q", got["text"], want)
-	}
 }

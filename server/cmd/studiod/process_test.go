@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -14,14 +13,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -86,45 +83,6 @@ func startWorker(t *testing.T, program []string, args ...string) *harness.Proces
 	p := harness.Run(t, command)
 	check(t, p.AwaitLog("msg=working"))
 	return p
-}
-
-func TestProcess_killLosesNoEvent(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDSN(t, testKilled)
-}
-
-func testKilled(t *testing.T, dsn string) {
-	t.Helper()
-	secret := prepareDatabase(t, dsn)
-	in := startInbox(t, secret, nil)
-
-	first := startProcess(t, dsn, "--renderer=simulate:10m")
-	avatar, err := first.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
-	check(t, err)
-	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing"))
-	check(t, first.Kill())
-	if testing.Short() { // if the rendering has begun, its lease lasts 15 s on PostgreSQL
-		_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "UPDATE subjects SET render_until = created_at WHERE render_until IS NOT NULL")
-		check(t, err)
-	}
-
-	second := startProcess(t, dsn, "--renderer=simulate:0s")
-	want := avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published")
-	in.wait(t, want[2], 1)
-	bodies := in.of(avatar.AvatarID)
-	// The first event may be repeated if the daemon was killed before it recorded the response.
-	if len(bodies) > 3 && bodies[0] == bodies[1] {
-		bodies = bodies[1:]
-	}
-	if strings.Join(bodies, "\n") != strings.Join(want, "\n") {
-		t.Errorf("notifications are %v, want %v", bodies, want)
-	}
-	found, err := second.client.GetAvatar(t.Context(), avatar.AvatarID)
-	check(t, err)
-	if found.Status != gen.AvatarStatusPublished {
-		t.Errorf("the avatar is %s", found.Status)
-	}
-	check(t, second.Stop())
 }
 
 func TestDaemon_stopTimeoutIsKept(t *testing.T) {
@@ -215,32 +173,4 @@ func TestProcess_demoServesLoopback(t *testing.T) {
 	_, err = io.Copy(io.Discard, stdout)
 	check(t, err)
 	check(t, demo.Wait())
-}
-
-func TestProcess_stopFinishesWorkInFlight(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewSQLite(t)
-	secret := prepareDatabase(t, dsn)
-	arrived, release := make(chan struct{}), make(chan struct{})
-	in := startInbox(t, secret, func(http.ResponseWriter, string) bool {
-		close(arrived) // panics if the event is delivered twice
-		<-release
-		return false
-	})
-	p := startProcess(t, dsn, "--renderer=simulate:0s")
-	lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
-	check(t, err)
-	<-arrived
-	check(t, p.Signal(syscall.SIGTERM))
-	check(t, p.AwaitLog("msg=stopping"))
-	close(release)
-	check(t, p.Wait())
-	in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
-
-	db, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
-	check(t, err)
-	if _, err := db.NextDelivery(t.Context(), lipsync.InferenceID); !errors.Is(err, studio.ErrNotFound) {
-		t.Errorf("the event is due again (%v)", err)
-	}
-	check(t, db.Close())
 }

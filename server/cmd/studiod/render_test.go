@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,23 +19,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// need skips the test if a program is not installed. In CI it fails the test instead.
-func need(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(program + " is not installed")
-			}
-			t.Skip(program + " is not installed: no video is made")
-		}
-	}
-}
-
 // startRenderingDaemon starts a daemon with the built-in renderer.
 func startRenderingDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
-	need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	renderer, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studio-render")
 	check(t, err)
 	return startDaemon(t, append(change, func(cfg *daemonConfig) {
@@ -127,7 +113,7 @@ func TestDaemon_unusableInputIsPermanentFailure(t *testing.T) {
 
 func TestDaemon_deletionKillsRenderer(t *testing.T) {
 	t.Parallel()
-	need(t, "sh")
+	harness.Need(t, "sh")
 	script := filepath.Join(t.TempDir(), "hangs")
 	check(t, os.WriteFile(script, []byte("#!/bin/sh\necho runs >&2 && sleep 600\n"), 0o755))
 	d := startDaemon(t, func(cfg *daemonConfig) {

@@ -153,7 +153,7 @@ func (v victim) leaveSession() error {
 // environment and the memory of the daemon are hidden from other processes of its user.
 func TestProcess_containsHostileRenderer(t *testing.T) {
 	t.Parallel()
-	need(t, "bwrap", "setpriv")
+	harness.Need(t, "bwrap", "setpriv")
 	const all = "environment memory signal keys database media link passwd API admin netlink namespace processes session"
 	for name, test := range map[string]struct {
 		user    int
@@ -182,10 +182,8 @@ func testHostileRenderer(t *testing.T, user int, sandbox bool, want string) {
 	t.Cleanup(func() { check(t, os.RemoveAll(dir)) })
 	self, err := os.Executable()
 	check(t, err)
-	content, err := os.ReadFile(self)
-	check(t, err)
 	program := filepath.Join(dir, "program")
-	check(t, os.WriteFile(program, content, 0o755))
+	check(t, exec.CommandContext(t.Context(), "cp", self, program).Run()) // children of this process would inherit the file while it is written, and make it busy
 	v := victim{
 		Canary: fmt.Sprintf("canary-%d", time.Now().UnixNano()), Database: filepath.Join(dir, "studio.db"), Keys: filepath.Join(dir, "studio.keys"), Media: filepath.Join(dir, "media"),
 		Survivor: fmt.Sprintf("600.%d", time.Now().UnixNano()),
