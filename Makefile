@@ -110,7 +110,7 @@ test-race: ## Run all tests in full, with the race detector for packages with co
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO_TEST) $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)')
 	$(GO_TEST) $$(go list ./... | grep -E '$(UNRACED)')
-	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client/... ./server ./server/validate ./server/cmd/studiod
+	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/webhook ./server ./server/validate ./server/cmd/studiod
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
