@@ -95,8 +95,8 @@ func TestResults(t *testing.T) {
 		harness.Check(t, err)
 		r.warm = append(r.warm, time.Since(began))
 	}
-	r.small = alternate(children, r.plan.rounds, func(c *child) cost { return c.do(job{small, r.slice}) })
-	r.large = alternate(children, r.plan.rounds, func(c *child) cost { return c.do(job{large, r.slice}) })
+	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{small, r.slice}) })
+	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{large, r.slice}) })
 	request := measure.Request(http.MethodPost, createLipsync, goodHeader, smallBody)
 	clients := make(map[*child]*measure.Client)
 	for _, c := range children {

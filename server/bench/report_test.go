@@ -36,7 +36,7 @@ authentication, validation, decoding and the response, but not the creation of t
 
 %s
 `, createLipsync, measure.Machine(), len(smallBody), len(largeBody()),
-		r.plan.rounds, r.slice, r.loopbackRounds, r.loopbackSlice, r.connections,
+		r.rounds, r.slice, r.loopbackRounds, r.loopbackSlice, r.connections,
 		r.targetTable(), r.inProcessTable(), len(largeBody())-len(smallBody), r.loopbackTable())
 	fmt.Fprintf(&b, "## Rejected requests\n\n%s\n## Variants\n\n%s", r.probeTable(), r.variantTable())
 	return b.String()

@@ -43,11 +43,11 @@ func (s *setup) warm(events int) {
 func idle(s *setup) []figure {
 	s.warm(1)
 	used := s.d.CPU()
-	time.Sleep(s.plan.idle)
-	share, limit := 100*(s.d.CPU()-used).Seconds()/s.plan.idle.Seconds(), s.targets().idle
+	time.Sleep(s.idle)
+	share, limit := 100*(s.d.CPU()-used).Seconds()/s.idle.Seconds(), s.targets().idle
 	memory, _ := s.d.Memory()
 	return []figure{
-		{fmt.Sprintf("idle for %v: CPU usage", s.plan.idle), fmt.Sprintf("< %.0f %% of one CPU", limit), fmt.Sprintf("%.2f %%", share), share < limit},
+		{fmt.Sprintf("idle for %v: CPU usage", s.idle), fmt.Sprintf("< %.0f %% of one CPU", limit), fmt.Sprintf("%.2f %%", share), share < limit},
 		{"idle: memory", "", mebibytes(memory), true},
 	}
 }
@@ -55,7 +55,7 @@ func idle(s *setup) []figure {
 // projects measures the listing of a workspace with many projects.
 func projects(s *setup) []figure {
 	u := s.users[0]
-	s.seedProjects(u, s.plan.projects, smallProject)
+	s.seedProjects(u, s.projects, smallProject)
 	s.start()
 	s.login(u)
 	s.d.ResetPeak()
@@ -65,14 +65,14 @@ func projects(s *setup) []figure {
 		began := time.Now()
 		response, err := s.client.Send(u.listProjects())
 		check(s.t, err)
-		if got := bytes.Count(response.Body, []byte(`"project_id"`)); response.Status != http.StatusOK || got != s.plan.projects {
-			s.t.Fatalf("status %d with %d projects, want %d", response.Status, got, s.plan.projects)
+		if got := bytes.Count(response.Body, []byte(`"project_id"`)); response.Status != http.StatusOK || got != s.projects {
+			s.t.Fatalf("status %d with %d projects, want %d", response.Status, got, s.projects)
 		}
 		firsts = append(firsts, response.At.Sub(began))
 	}
 	_, peak := s.d.Memory()
 	first := measure.Median(firsts)
-	name := fmt.Sprintf("GET /projects/v2 with %s projects", thousands(s.plan.projects))
+	name := fmt.Sprintf("GET /projects/v2 with %s projects", thousands(s.projects))
 	return []figure{
 		{name + ": time to first byte", "≤ 50 ms", milliseconds(first), first <= 50*time.Millisecond},
 		{name + ": memory", "< 40 MiB above idle", mebibytes(peak - before), peak-before < 40<<20},

@@ -75,8 +75,8 @@ func creationLoad(s *setup) []figure {
 	s.receiver = startReceiver(s.t, receiverConfig{Secrets: secrets, Ports: ports{accepts: len(s.users)}})
 	urls := s.receiver.urls[accepts]
 	load := openLoad{s, func(i int) (string, error) { return s.createLipsync(s.users[i%len(s.users)], urls[i%len(urls)]) }, s.receiver.PID()}
-	r := load.measure(s.plan.creations, s.creationDuration)
-	highest, found := load.search(s.plan.creations)
+	r := load.measure(s.creations, s.creationDuration)
+	highest, found := load.search(s.creations)
 	onTime := 0
 	for _, delay := range r.delays {
 		if delay <= maxDelay {
@@ -84,7 +84,7 @@ func creationLoad(s *setup) []figure {
 		}
 	}
 	share := 100 * float64(onTime) / float64(max(len(r.delays), 1))
-	prefix := fmt.Sprintf("%s creations/s for %v: ", thousands(s.plan.creations), s.creationDuration)
+	prefix := fmt.Sprintf("%s creations/s for %v: ", thousands(s.creations), s.creationDuration)
 	return []figure{
 		{"floor: durable transactions of one row, 16 callers", "", perSecond(floor), true},
 		{prefix + "latency", "p99 ≤ 100 ms", r.latencies.String(), r.latencies.percentile(99) <= maxLatency},
@@ -95,7 +95,7 @@ func creationLoad(s *setup) []figure {
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
 			"highest sustained rate of creations, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the floor); %s", thousands(highest), float64(highest)/floor, found), highest >= s.plan.creations,
+			fmt.Sprintf("%s/s (%.2f × the floor); %s", thousands(highest), float64(highest)/floor, found), highest >= s.creations,
 		},
 	}
 }
@@ -107,8 +107,8 @@ func listLoad(s *setup) []figure {
 		s.seedProjects(u, projectsPerUser, fullProject)
 	}
 	load := openLoad{setup: s, send: s.sendLists(s.client)}
-	r := load.measure(s.plan.lists, s.listDuration)
-	highest, found := load.search(s.plan.lists)
+	r := load.measure(s.lists, s.listDuration)
+	highest, found := load.search(s.lists)
 
 	body, err := s.client.SendOK(s.users[0].listProjects())
 	check(s.t, err)
@@ -120,10 +120,10 @@ func listLoad(s *setup) []figure {
 	check(s.t, err)
 	bare := measure.NewClient(url[:len(url)-1], maxConnections)
 	load.send, load.helper = s.sendLists(bare), child.PID()
-	floor, floorFound := load.search(s.plan.lists)
+	floor, floorFound := load.search(s.lists)
 	bare.Close()
 	check(s.t, child.Close())
-	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", thousands(s.plan.lists), projectsPerUser, s.listDuration)
+	prefix := fmt.Sprintf("%s lists/s of %d projects for %v: ", thousands(s.lists), projectsPerUser, s.listDuration)
 	return []figure{
 		{"floor: highest sustained rate of a bare net/http handler with the same response", "", fmt.Sprintf("%s/s; %s", thousands(floor), floorFound), true},
 		{prefix + "latency", "p99 ≤ 100 ms", r.latencies.String(), r.latencies.percentile(99) <= maxLatency},
@@ -131,7 +131,7 @@ func listLoad(s *setup) []figure {
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
 			"highest sustained rate of lists, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", thousands(highest), float64(highest)/float64(max(floor, 1)), found), highest >= s.plan.lists,
+			fmt.Sprintf("%s/s (%.2f × the bare handler); %s", thousands(highest), float64(highest)/float64(max(floor, 1)), found), highest >= s.lists,
 		},
 	}
 }
