@@ -102,8 +102,8 @@ func (c *compilation) parse(directory string) error {
 	}
 	sources := map[string]any{}
 	for _, name := range found.GoFiles {
-		if !strings.HasSuffix(name, ".gen.go") || name == "document.gen.go" { // command embed writes it
-			sources[path.Join(directory, name)] = nil
+		if file := path.Join(directory, name); !isGenerated(file) {
+			sources[file] = nil
 		}
 	}
 	names := slices.Sorted(maps.Keys(sources))

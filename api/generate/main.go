@@ -1,9 +1,6 @@
 // Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
 // server, and the sample programs in api/_samples. It must run in the root of the module. Its argument is the path of
 // the document. If the document has an error, it changes no file.
-//
-// It deletes all other files *.gen.go of the module. Therefore command embed, which writes server/document.gen.go, must run
-// after it.
 package main
 
 import (
@@ -195,13 +192,21 @@ func load(path string) (*openapi3.T, error) {
 func (f files) stale() []string {
 	var names []string
 	_ = fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error { // what cannot be read is not removed
-		generated := strings.HasSuffix(path, ".gen.go") || strings.HasPrefix(path, samplesDir+"/")
-		if _, ok := f[path]; !ok && err == nil && generated {
+		if _, ok := f[path]; !ok && err == nil && isGenerated(path) {
 			names = append(names, path)
 		}
 		return nil
 	})
 	return names
+}
+
+// isGenerated reports whether this command has written a file.
+func isGenerated(path string) bool {
+	if strings.HasPrefix(path, samplesDir+"/") {
+		return true
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && strings.HasSuffix(path, ".gen.go") && bytes.HasPrefix(text, []byte(header))
 }
 
 // replace writes the files and removes those of an earlier run that were not generated again.
