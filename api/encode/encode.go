@@ -1,7 +1,8 @@
 // Package encode encodes the types of package gen as JSON.
 //
 // The JSON is that of encoding/json, with three exceptions. A slice or map that is nil is empty instead of null. The map
-// AdditionalProperties of a struct has the other members of the object. A [Wrapper] has the JSON of its value.
+// AdditionalProperties of a struct has the other members of the object, as has the JSON in its field union. A [Wrapper]
+// has the JSON of its value.
 package encode
 
 import (
@@ -74,6 +75,7 @@ func (w *writer) release() {
 	}
 }
 
+// fail keeps an error, unless it is nil or not the first.
 func (w *writer) fail(err error) {
 	if w.err == nil {
 		w.err = err
@@ -92,9 +94,7 @@ func (w *writer) value(v reflect.Value) {
 // standard writes a value with encoding/json.
 func (w *writer) standard(value any) {
 	text, err := json.Marshal(value)
-	if err != nil {
-		w.fail(err)
-	}
+	w.fail(err)
 	w.text = append(w.text, text...)
 }
 

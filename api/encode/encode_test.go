@@ -257,6 +257,34 @@ func TestJSON_writesNilSlicesAsEmptyArrays(t *testing.T) {
 	}
 }
 
+// union is a union with members of its own, and other members.
+type union struct {
+	List []int   `json:"list"`
+	Name *string `json:"name,omitempty"`
+
+	AdditionalProperties map[string]int `json:"-"`
+	union                json.RawMessage
+}
+
+func (union) MarshalJSON() ([]byte, error) { return nil, errors.New("called") }
+
+func TestJSON_hasTheMembersOfAUnion(t *testing.T) {
+	t.Parallel()
+	for want, value := range map[string]union{
+		`{"list":[]}`:                              {},
+		`{"b":1.00,"list":[]}`:                     {union: json.RawMessage(`{"b":1.00,"list":[5]}`)},
+		`{"a":2,"b":1,"list":[7],"name":"n"}`:      {List: []int{7}, Name: new("n"), union: json.RawMessage(`{"b":1}`), AdditionalProperties: map[string]int{"a": 2}},
+		`{"list":[],"name":{"x":null},"other":""}`: {union: json.RawMessage(`{"other":"","name":{"x":null}}`)},
+	} {
+		if got, err := encode.JSON(value); string(got) != want || err != nil {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	if got, err := encode.JSON(union{union: json.RawMessage(`[1]`)}); err == nil {
+		t.Errorf("an array with members: %s", got)
+	}
+}
+
 func TestJSON_rejectsAValueThatContainsItself(t *testing.T) {
 	t.Parallel()
 	cycle := &tree{}

@@ -100,10 +100,7 @@ func writeTime(w *writer, v reflect.Value) {
 		return
 	}
 	text, err := at.AppendText(append(w.text, '"'))
-	if err != nil {
-		w.fail(err)
-		return
-	}
+	w.fail(err)
 	w.text = append(text, '"')
 }
 

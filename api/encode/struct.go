@@ -16,8 +16,9 @@ var errCycle = errors.New("encode: the value contains itself")
 // object describes a struct.
 type object struct {
 	members []member
-	others  int     // index of the field with other members, or -1
-	write   encoder // of another member
+	others  int     // index of the field AdditionalProperties, or -1
+	union   int     // index of the field with the members of a union, or -1
+	write   encoder // of a member in others
 }
 
 // member describes a field of a struct.
@@ -30,16 +31,21 @@ type member struct {
 }
 
 func (p plan) newStruct(t reflect.Type) encoder {
-	o := object{others: -1}
+	o := object{others: -1, union: -1}
 	if field, ok := t.FieldByName("AdditionalProperties"); ok && field.Type.Kind() == reflect.Map && field.Tag.Get("json") == "-" {
 		o.others, o.write = field.Index[0], p.of(field.Type.Elem())
-	} else if marshals(t) {
+	}
+	if field, ok := t.FieldByName("union"); ok && field.Type == reflect.TypeFor[json.RawMessage]() && t.NumField() > 1 {
+		o.union, o.write = field.Index[0], writeStandard
+	}
+	open := o.others >= 0 || o.union >= 0
+	if marshals(t) && !open {
 		return writeStandard
 	}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		tag := field.Tag.Get("json")
-		if tag == "-" {
+		if tag == "-" || i == o.union {
 			continue
 		}
 		name, option, _ := strings.Cut(tag, ",")
@@ -55,13 +61,13 @@ func (p plan) newStruct(t reflect.Type) encoder {
 		case option == "omitempty" && field.Type.Kind() == reflect.Pointer:
 			m.optional, m.write = true, p.of(field.Type.Elem())
 		case option == "omitempty":
-			m.omitted = isEmpty(field.Type, o.others >= 0)
+			m.omitted = isEmpty(field.Type, open)
 		case option == "omitzero":
 			m.omitted = isZero
 		}
 		o.members = append(o.members, m)
 	}
-	if o.others >= 0 {
+	if open {
 		slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	}
 	return o.encode
@@ -73,12 +79,7 @@ func (o *object) encode(w *writer, v reflect.Value) {
 		w.fail(errCycle)
 		return
 	}
-	var names []reflect.Value
-	var others reflect.Value
-	if o.others >= 0 {
-		others = v.Field(o.others)
-		names = sortedNames(others)
-	}
+	others, names := o.othersOf(w, v)
 	w.text = append(w.text, '{')
 	for i := range o.members {
 		m := &o.members[i]
@@ -104,6 +105,30 @@ func (o *object) encode(w *writer, v reflect.Value) {
 	}
 	w.text = append(w.text, '}')
 	w.depth--
+}
+
+// othersOf returns the map with the other members of a struct, and its sorted names.
+func (o *object) othersOf(w *writer, v reflect.Value) (others reflect.Value, names []reflect.Value) {
+	switch {
+	case o.union >= 0:
+		all := map[string]json.RawMessage{}
+		if text := v.Field(o.union).Bytes(); text != nil {
+			w.fail(json.Unmarshal(text, &all))
+		}
+		if o.others >= 0 {
+			for name, value := range v.Field(o.others).Seq2() {
+				text, err := JSON(value.Interface())
+				w.fail(err)
+				all[name.String()] = text
+			}
+		}
+		others = reflect.ValueOf(all)
+	case o.others >= 0:
+		others = v.Field(o.others)
+	default:
+		return others, nil
+	}
+	return others, sortedNames(others)
 }
 
 // isEmpty returns the condition under which omitempty omits a field, or nil. A struct with other members omits only nil.
