@@ -202,11 +202,11 @@ func (f files) stale() []string {
 
 // isGenerated reports whether this command has written a file.
 func isGenerated(path string) bool {
-	if strings.HasPrefix(path, samplesDir+"/") {
-		return true
+	if !strings.HasSuffix(path, ".gen.go") {
+		return strings.HasPrefix(path, samplesDir+"/")
 	}
 	text, err := os.ReadFile(path)
-	return err == nil && strings.HasSuffix(path, ".gen.go") && bytes.HasPrefix(text, []byte(header))
+	return err == nil && bytes.HasPrefix(text, []byte(header))
 }
 
 // replace writes the files and removes those of an earlier run that were not generated again.
