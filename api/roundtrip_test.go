@@ -19,7 +19,7 @@ func TestRoundTrip_keepsValues(t *testing.T) {
 	document, err := os.ReadFile(name)
 	w.check(err)
 	text := string(document)
-	for part, after := range map[string]string{"paths.yaml": "\npaths:\n", "schemas.yaml": "\n  schemas:\n"} {
+	for part, after := range map[string]string{"paths.yaml": "\npaths:\n", "responses.yaml": "\n  responses:\n", "schemas.yaml": "\n  schemas:\n"} {
 		added, err := os.ReadFile(filepath.Join("testdata", "roundtrip", part))
 		w.check(err)
 		text = strings.Replace(text, after, after+string(added), 1)

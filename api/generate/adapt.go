@@ -16,6 +16,7 @@ func adapt(document *openapi3.T) error {
 	mergeMediaRanges(document)
 	eachContent(document, suffixJSON)
 	schemasOfHeaders(document)
+	nameUnions(document)
 	renameVariables(document)
 	holdAllValues(document)
 	return nullableMembers(document)
@@ -76,6 +77,20 @@ func schemasOfHeaders(document *openapi3.T) {
 			p.Schema = media.Schema
 		}
 	})
+}
+
+// nameUnions makes components of the unions in responses that are components. Otherwise, oapi-codegen would generate methods of
+// a type that it does not declare.
+func nameUnions(document *openapi3.T) {
+	for name, response := range document.Components.Responses {
+		for media, content := range response.Value.Content {
+			if union := content.Schema; union != nil && union.Ref == "" && len(union.Value.OneOf)+len(union.Value.AnyOf) > 0 {
+				component := codegen.SchemaNameToTypeName(name + " " + media)
+				document.Components.Schemas[component] = union
+				content.Schema = openapi3.NewSchemaRef("#/components/schemas/"+component, union.Value)
+			}
+		}
+	}
 }
 
 // renameVariables renames path parameters that would be variables with a name that the handlers use.

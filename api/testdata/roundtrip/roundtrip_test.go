@@ -1,5 +1,5 @@
 // Package roundtrip sends values from the generated client to the generated server and back. TestRoundTrip of package api
-// compiles and runs it in a copy of the module whose document has the paths and schemas beside this file.
+// compiles and runs it in a copy of the module whose document has the paths, responses and schemas beside this file.
 package roundtrip
 
 import (
@@ -91,6 +91,12 @@ func (s *service) PutDate(_ context.Context, r gen.PutDateRequestObject) (gen.Pu
 
 func (s *service) PutList(_ context.Context, r gen.PutListRequestObject) (gen.PutListResponseObject, error) {
 	return gen.PutList200JSONResponse(*r.Body), nil
+}
+
+func (s *service) GetUnion(context.Context, gen.GetUnionRequestObject) (gen.GetUnionResponseObject, error) {
+	var union gen.UnionApplicationJSON
+	err := union.FromPair(gen.Pair{Name: "n"})
+	return gen.GetUnion200JSONResponse{UnionJSONResponse: gen.UnionJSONResponse(union)}, err
 }
 
 func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
@@ -407,6 +413,11 @@ func TestRoots_areKept(t *testing.T) {
 	date, err := c.PutDate(t.Context(), openapi_types.Date{Time: at})
 	if check(t, err); encoded(t, date) != `"2026-01-02"` {
 		t.Errorf("got %s", encoded(t, date))
+	}
+	union, err := c.GetUnion(t.Context())
+	check(t, err)
+	if pair, err := union.AsPair(); err != nil || pair.Name != "n" {
+		t.Errorf("got %+v, %v", pair, err)
 	}
 	list, err := c.PutList(t.Context(), []*float64{nil, new(1e300)})
 	if check(t, err); encoded(t, list) != "[null,1e+300]" {
