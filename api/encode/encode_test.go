@@ -285,15 +285,17 @@ func TestJSON_hasTheMembersOfAUnion(t *testing.T) {
 	}
 }
 
-func TestJSON_rejectsAValueThatContainsItself(t *testing.T) {
+func TestJSON_endsForNilAndForAValueThatContainsItself(t *testing.T) {
 	t.Parallel()
 	cycle := &tree{}
 	cycle.Pointer = cycle
 	if _, err := encode.JSON(cycle); err == nil {
 		t.Error("no error")
 	}
-	if got, err := encode.JSON(nil); string(got) != "null" || err != nil {
-		t.Errorf("nil: %s, %v", got, err)
+	for _, value := range []any{nil, (*tree)(nil), (*gen.Nullable[string])(nil), (*time.Time)(nil)} {
+		if got, err := encode.JSON(value); string(got) != "null" || err != nil {
+			t.Errorf("%T: %s, %v", value, got, err)
+		}
 	}
 }
 

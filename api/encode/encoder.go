@@ -42,6 +42,8 @@ func (p plan) of(t reflect.Type) encoder {
 
 func (p plan) newEncoder(t reflect.Type) encoder {
 	switch {
+	case t.Kind() == reflect.Pointer:
+		return p.newPointer(t)
 	case t == reflect.TypeFor[time.Time]():
 		return writeTime
 	case t.Implements(reflect.TypeFor[Wrapper]()):
@@ -62,8 +64,6 @@ func (p plan) newEncoder(t reflect.Type) encoder {
 		return func(w *writer, v reflect.Value) { w.text = strconv.AppendUint(w.text, v.Uint(), 10) }
 	case reflect.Float64:
 		return func(w *writer, v reflect.Value) { w.float(v.Float()) }
-	case reflect.Pointer:
-		return p.newPointer(t)
 	case reflect.Interface:
 		return func(w *writer, v reflect.Value) { w.value(v.Elem()) }
 	case reflect.Slice:

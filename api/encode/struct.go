@@ -79,7 +79,12 @@ func (o *object) encode(w *writer, v reflect.Value) {
 		w.fail(errCycle)
 		return
 	}
-	others, names := o.othersOf(w, v)
+	var others reflect.Value
+	var names []reflect.Value // of the others
+	if o.others >= 0 || o.union >= 0 {
+		others = o.othersOf(w, v)
+		names = sortedNames(others)
+	}
 	w.text = append(w.text, '{')
 	for i := range o.members {
 		m := &o.members[i]
@@ -107,28 +112,23 @@ func (o *object) encode(w *writer, v reflect.Value) {
 	w.depth--
 }
 
-// othersOf returns the map with the other members of a struct, and its sorted names.
-func (o *object) othersOf(w *writer, v reflect.Value) (others reflect.Value, names []reflect.Value) {
-	switch {
-	case o.union >= 0:
-		all := map[string]json.RawMessage{}
-		if text := v.Field(o.union).Bytes(); text != nil {
-			w.fail(json.Unmarshal(text, &all))
-		}
-		if o.others >= 0 {
-			for name, value := range v.Field(o.others).Seq2() {
-				text, err := JSON(value.Interface())
-				w.fail(err)
-				all[name.String()] = text
-			}
-		}
-		others = reflect.ValueOf(all)
-	case o.others >= 0:
-		others = v.Field(o.others)
-	default:
-		return others, nil
+// othersOf returns the map with the other members of a struct.
+func (o *object) othersOf(w *writer, v reflect.Value) reflect.Value {
+	if o.union < 0 {
+		return v.Field(o.others)
 	}
-	return others, sortedNames(others)
+	all := map[string]json.RawMessage{}
+	if text := v.Field(o.union).Bytes(); text != nil {
+		w.fail(json.Unmarshal(text, &all))
+	}
+	if o.others >= 0 {
+		for name, value := range v.Field(o.others).Seq2() {
+			text, err := JSON(value.Interface())
+			w.fail(err)
+			all[name.String()] = text
+		}
+	}
+	return reflect.ValueOf(all)
 }
 
 // isEmpty returns the condition under which omitempty omits a field, or nil. A struct with other members omits only nil.
