@@ -1171,14 +1171,15 @@ func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) err
 		return nil
 	}
 	*field = Nullable[T]{Value: new(T)}
-	own, ok := any(field.Value).(json.Unmarshaler)
-	if !ok {
-		return unmarshalMember(name, value, field.Value)
+	switch own := any(field.Value).(type) {
+	case *string, *bool: // most members, and much faster to detect than an interface
+	case json.Unmarshaler:
+		if err := own.UnmarshalJSON(value); err != nil {
+			return fmt.Errorf("error reading '%s': %w", name, err)
+		}
+		return nil
 	}
-	if err := own.UnmarshalJSON(value); err != nil {
-		return fmt.Errorf("error reading '%s': %w", name, err)
-	}
-	return nil
+	return unmarshalMember(name, value, field.Value)
 }
 
 // setOthers decodes the members that the document does not name.
