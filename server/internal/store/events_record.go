@@ -90,13 +90,21 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 		return s.recordInGroup(ctx, holder, r)
 	}
 	err = s.write(ctx, func(tx transaction) error {
-		records := []*Record{&r}
-		if err := tx.execAll(ctx, recordStatements(tx, records)); err != nil {
+		next = time.Time{}
+		err := tx.execAll(ctx, recordStatements(tx, []*Record{&r}))
+		if err != nil {
 			return err
 		}
-		err := queryRow(ctx, tx, []any{instant{&next}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, r.Event.SubjectID)
+		last := deleteDeliveries.with(tx, &r)[0]
+		if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
+			return err
+		}
+		if err = tx.execAll(ctx, updateDeliveries.with(tx, &r)); err != nil {
+			return err
+		}
+		err = queryRow(ctx, tx, []any{instant{&next}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, r.Event.SubjectID)
 		if errors.Is(err, studio.ErrNotFound) {
-			next, err = time.Time{}, nil
+			err = nil
 		}
 		return err
 	})
@@ -151,11 +159,11 @@ func outcomeValues(r *Record) []any {
 	return []any{r.Event.SubjectID, r.Event.ID, r.Event.Sequence, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)}
 }
 
-// recordStatements returns the statements that write records.
+// recordStatements returns the statements that write attempts and the outcomes of their events. deleteDeliveries and
+// updateDeliveries follow them.
 func recordStatements(sql dialect, records []*Record) []statement {
 	disabled := slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return !r.Outcome.SwitchOff })
-	return slices.Concat(updateEvents.with(sql, records...), insertAttempts.with(sql, records...), insertEndpoints.with(sql, disabled...),
-		deleteDeliveries.with(sql, records...), updateDeliveries.with(sql, records...))
+	return slices.Concat(updateEvents.with(sql, records...), insertAttempts.with(sql, records...), insertEndpoints.with(sql, disabled...))
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -117,7 +118,8 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		})
 	}
 	batch.Queue(lockSubjects, holder, subjects)
-	for _, s := range recordStatements(postgresDialect{}, records) {
+	sql := postgresDialect{}
+	for _, s := range slices.Concat(recordStatements(sql, records), deleteDeliveries.with(sql, records...), updateDeliveries.with(sql, records...)) {
 		batch.Queue(s.query, s.args...)
 	}
 	batch.Queue(`SELECT id, due_at FROM unnest(` + lockedSubjects + `) locked (id) LEFT JOIN deliveries ON subject_id = id`).Query(func(rows pgx.Rows) error {
