@@ -70,10 +70,11 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 // as n calls of claimRendering: each claim counts for its user in the choice of the next. It reports whether
 // any rendering was due.
 func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []studio.Subject, due bool, err error) {
-	chosen, err := queryRows(ctx, tx, oneColumn[*string], usersWaiting+`, next AS MATERIALIZED (
-			SELECT s.id, w.user_id, row_number() OVER (ORDER BY `+runningRenderings(tx, "w")+` + s.nth, s.nth, u.render_turn, s.id) AS place
-			FROM waiting w JOIN users u ON u.id = w.user_id
-			CROSS JOIN LATERAL (SELECT id, row_number() OVER (ORDER BY render_at) AS nth FROM subjects WHERE user_id = w.user_id
+	chosen, err := queryRows(ctx, tx, oneColumn[*string], usersWaiting+`, turns AS MATERIALIZED (
+			SELECT w.user_id, u.render_turn, `+runningRenderings(tx, "w")+` AS running FROM waiting w JOIN users u ON u.id = w.user_id
+		), next AS MATERIALIZED (
+			SELECT s.id, w.user_id, row_number() OVER (ORDER BY w.running + s.nth, s.nth, w.render_turn, s.id) AS place
+			FROM turns w CROSS JOIN LATERAL (SELECT id, row_number() OVER (ORDER BY render_at) AS nth FROM subjects WHERE user_id = w.user_id
 				AND render_at IS NOT NULL AND render_at <= $2 AND `+claimable(tx)+` ORDER BY render_at LIMIT $3) s
 			ORDER BY place LIMIT $3
 		), claimed AS (
