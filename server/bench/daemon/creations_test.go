@@ -110,7 +110,7 @@ func creationRate(s *setup) []figure {
 		rate, _ := s.createConcurrently()
 		alone = append(alone, rate)
 		check(s.t, s.d.Kill())
-		s.exec(`UPDATE subjects SET render_at = NULL`)
+		s.exec(`DELETE FROM renderings`)
 		together = append(together, s.createAndDeliver())
 	}
 	floor, creations, events := measure.Median(floors), measure.Median(alone), measure.Median(together)

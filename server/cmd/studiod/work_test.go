@@ -251,7 +251,7 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	f.awaitEnded()
 	found := studiotest.OpenSQL(t, f.dsn)
 	var free bool
-	check(t, found.QueryRowContext(t.Context(), "SELECT render_by IS NULL AND render_tries = 0 FROM subjects WHERE id = $1", lipsync.InferenceID).Scan(&free))
+	check(t, found.QueryRowContext(t.Context(), "SELECT process_id IS NULL AND render_tries = 0 FROM subjects JOIN renderings ON subject_id = id WHERE id = $1", lipsync.InferenceID).Scan(&free))
 	if !free {
 		t.Error("the rendering is not for others, or counts as one that failed")
 	}
@@ -290,7 +290,7 @@ func TestWork_survivesBucketOutage(t *testing.T) {
 		t.Error("what was made before has no video")
 	}
 	bucket.Down.Store(false)
-	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
+	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE renderings SET due_at = 1 WHERE subject_id = $1", lipsync.InferenceID)
 	check(t, err) // skips the retry delay
 	f.wantVideo(lipsync.InferenceID)
 	check(t, worker.Stop())
@@ -359,7 +359,7 @@ func TestServe_survivesFullDisk(t *testing.T) {
 		t.Errorf("the lip-sync is %+v", now)
 	}
 	check(t, os.Remove(filler))
-	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE subjects SET render_at = created_at WHERE id = $1", lipsync.InferenceID)
+	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE renderings SET due_at = 1 WHERE subject_id = $1", lipsync.InferenceID)
 	check(t, err)            // skips the retry delay
 	check(t, f.serve.Stop()) // the next start looks for due work at once
 	f.startRendering()

@@ -87,7 +87,7 @@ func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //no
 	onSQLite(t, func(s *fixture) {
 		var took time.Duration
 		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
-			s.exec(`UPDATE subjects SET render_by = 'another', render_until = 1 << 60`) //nolint:contextcheck // it has that of the test
+			s.exec(`UPDATE renderings SET process_id = 'another', leased_until = 1 << 60`) //nolint:contextcheck // it has that of the test
 			began := time.Now()
 			<-ctx.Done()
 			took = time.Since(began)

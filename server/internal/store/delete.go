@@ -38,7 +38,7 @@ func (s *Store) DeleteSubject(
 		if err != nil || !deleted.IsZero() {
 			return err
 		}
-		if err := tx.execAll(ctx, eraseSubjects(`(id = $1 OR avatar_id = $1)`, id, now, ``)); err != nil {
+		if err := tx.execAll(ctx, eraseSubjects(tx, `(id = $1 OR avatar_id = $1)`, id, now, ``)); err != nil {
 			return err
 		}
 		erased.Uploads, err = deleteUploads(ctx, tx, userID, uploads)
@@ -52,16 +52,18 @@ func (s *Store) DeleteSubject(
 
 // eraseSubjects returns the statements that erase the subjects that match a condition on $1, and then end their events,
 // so that no concurrent update adds another event. set sets further columns.
-func eraseSubjects(condition, value string, now time.Time, set string) []statement {
+func eraseSubjects(sql dialect, condition, value string, now time.Time, set string) []statement {
+	erased := `SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2`
 	return []statement{
 		{
 			`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
-			rendering = '{}', render_at = NULL, render_by = NULL` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
+			rendering = '{}'` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
 			[]any{value, micros(now)},
 		},
 		{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), reason = $3 WHERE state <> 'delivered'
-			AND subject_id IN (SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2)`, []any{value, micros(now), string(ReasonDeleted)}},
-		{`DELETE FROM deliveries WHERE subject_id IN (SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2)`, []any{value, micros(now)}},
+			AND subject_id IN (` + erased + `)`, []any{value, micros(now), string(ReasonDeleted)}},
+		{`DELETE FROM deliveries WHERE ` + sql.in("subject_id", erased), []any{value, micros(now)}},
+		{`DELETE FROM renderings WHERE ` + sql.in("subject_id", erased), []any{value, micros(now)}},
 	}
 }
 

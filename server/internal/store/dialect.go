@@ -12,8 +12,11 @@ type dialect interface {
 	// past returns the SQL expression for a time, or for the current time of the database if that is earlier. So work
 	// that is due now is not late if the clock of this process is ahead.
 	past(at string) string
-	// recordable returns the SQL condition that the subject of a record r may be written.
-	recordable() string
+	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
+	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
+	in(column, query string) string
+	// recordable returns the SQL condition that the subject of a record may be written.
+	recordable(subjectID string) string
 	// forRows returns the statements for the values of rows, from the query for SQLite or that for PostgreSQL.
 	forRows(sqlite, postgres string, rows [][]any) []statement
 }
@@ -28,7 +31,9 @@ func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000
 
 func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
 
-func (sqliteDialect) recordable() string { return "TRUE" }
+func (sqliteDialect) in(column, query string) string { return column + ` IN (` + query + `)` }
+
+func (sqliteDialect) recordable(string) string { return "TRUE" }
 
 type postgresDialect struct{}
 
@@ -51,4 +56,10 @@ func (d postgresDialect) past(at string) string {
 }
 
 // recordable is for writeRecords.
-func (postgresDialect) recordable() string { return `r.subject_id = ANY(` + lockedSubjects + `)` }
+func (postgresDialect) recordable(subjectID string) string {
+	return subjectID + ` = ANY(` + lockedSubjects + `)`
+}
+
+func (postgresDialect) in(column, query string) string {
+	return column + ` = ANY(ARRAY(` + query + `))`
+}

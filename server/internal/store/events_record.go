@@ -127,29 +127,30 @@ var (
 		}, func(sql dialect, _ []string) string {
 			return `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
 			SELECT r.event_id, (SELECT COALESCE(MAX(a.number), 0) + 1 FROM attempts a WHERE a.event_id = r.event_id),
-				r.at, r.duration, r.address, r.status, r.failure, r.excerpt FROM r WHERE ` + sql.recordable()
+				r.at, r.duration, r.address, r.status, r.failure, r.excerpt FROM r WHERE ` + sql.recordable("r.subject_id")
 		})
 
 	updateEvents = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
 		return `UPDATE events SET state = r.state, tries = events.tries + 1, ended_at = r.ended_at, reason = r.reason
-			FROM r WHERE events.id = r.event_id AND CASE events.state WHEN 'pending' THEN TRUE END AND r.state <> '' AND ` + sql.recordable()
+			FROM r WHERE events.id = r.event_id AND CASE events.state WHEN 'pending' THEN TRUE END AND r.state <> '' AND ` + sql.recordable("r.subject_id")
 	})
 
 	insertEndpoints = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
 		return `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
 			SELECT s.user_id, s.webhook_url, s.origin, r.ended_at, r.reason FROM r, subjects s
-			WHERE s.id = r.subject_id AND ` + sql.recordable() + ` ON CONFLICT (user_id, url) DO NOTHING`
+			WHERE s.id = r.subject_id AND ` + sql.recordable("r.subject_id") + ` ON CONFLICT (user_id, url) DO NOTHING`
 	})
 
 	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it
 	// sets when the event is due again, or makes its successor due.
 	deleteDeliveries = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
-		return `DELETE FROM deliveries WHERE (subject_id, sequence) IN
-			(SELECT r.subject_id, r.sequence FROM r WHERE r.state <> '' AND ` + sql.recordable() + `) AND ` + firstPending + ` IS NULL`
+		return `DELETE FROM deliveries WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE `+sql.recordable("r.subject_id")) +
+			` AND ` + firstPending + ` IS NULL`
 	})
 	updateDeliveries = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
 		return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.past("r.ended_at") + `)
-			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` + sql.recordable()
+			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` +
+			sql.recordable("deliveries.subject_id")
 	})
 )
 

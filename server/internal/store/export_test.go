@@ -238,7 +238,7 @@ type Due struct {
 
 // Due times, as queries.
 const (
-	RenderAt  = `SELECT id, render_at FROM subjects WHERE render_at IS NOT NULL ORDER BY render_at`
+	RenderAt  = `SELECT subject_id, due_at FROM renderings ORDER BY due_at`
 	DeliverAt = `SELECT subject_id, due_at FROM deliveries ORDER BY due_at`
 )
 

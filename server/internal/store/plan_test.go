@@ -27,8 +27,8 @@ var fillTables = []string{
 	numbers + `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) SELECT CAST('t' || n AS BYTEA), 'f' || (n / 10), 'u' || n, 2592000000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document) SELECT 'p' || n, 'w' || (n % 4), 'u' || (n % 100), n, n % 2, '{}' FROM numbers`,
 	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, created_at, updated_at,
-		sequence, render_at, render_tries) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', n, n, 1,
-		CASE WHEN n % 10 = 0 THEN n END, 0 FROM numbers`,
+		sequence, render_tries) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', n, n, 1, 0 FROM numbers`,
+	numbers + `INSERT INTO renderings (subject_id, user_id, due_at) SELECT 's' || n, 'u' || n, n FROM numbers WHERE n % 10 = 0`,
 	numbers + `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
 		SELECT 's' || n, 'u' || n, 'https://' || (n % 100), 'https://hooks.example.com/', 1, n FROM numbers WHERE n % 10 = 0`,
 	numbers + `INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at, ended_at, reason)
@@ -45,7 +45,7 @@ func planNow() time.Time { return time.UnixMicro(2592000000000) }
 // scan matches a plan that reads a whole growing table, by its name or its alias. SQLite also calls it a scan
 // if a query reads an index from its start up to a limit.
 var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
-	`(users|members|login_tries|known_addresses|revocations|refresh_tokens|projects|subjects|deliveries|events|endpoints|attempts|idempotency_keys|webhook_secrets|d|e|s|p)( \w+)?(  \(.*)?$`)
+	`(users|members|login_tries|known_addresses|revocations|refresh_tokens|projects|subjects|renderings|deliveries|events|endpoints|attempts|idempotency_keys|webhook_secrets|d|e|q|s|p)( \w+)?(  \(.*)?$`)
 
 func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ type Process struct {
 // Renderers returns the processes with running renderings.
 func (s *Store) Renderers(ctx context.Context) ([]Process, error) {
 	now := s.engine.now()
-	return s.processes(ctx, `SELECT render_by, `+now+` - MAX(render_until) + $1, COUNT(*) FROM subjects
-		WHERE render_by IS NOT NULL AND +render_at IS NOT NULL AND render_until >= `+now+` GROUP BY render_by ORDER BY render_by`, RenderLease.Microseconds())
+	return s.processes(ctx, `SELECT process_id, `+now+` - MAX(leased_until) + $1, COUNT(*) FROM renderings
+		WHERE process_id IS NOT NULL AND leased_until >= `+now+` GROUP BY process_id ORDER BY process_id`, RenderLease.Microseconds())
 }
 
 // Deliverers returns the lease holders on PostgreSQL. On SQLite it returns none, because one process makes

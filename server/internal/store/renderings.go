@@ -43,8 +43,8 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 func claimRendering(ctx context.Context, tx transaction, by string, now time.Time, _ int) (claimed []studio.Subject, due bool, err error) {
 	var subjectID, userID string
 	err = queryRow(ctx, tx, []any{&subjectID, &userID}, usersWaiting+`, first (user_id, id) AS MATERIALIZED (
-			SELECT w.user_id, (SELECT id FROM subjects WHERE user_id = w.user_id
-				AND render_at IS NOT NULL AND render_at <= $1 AND `+claimable(tx)+` ORDER BY render_at LIMIT 1)
+			SELECT w.user_id, (SELECT subject_id FROM renderings WHERE user_id = w.user_id
+				AND due_at <= $1 AND `+claimable(tx)+` ORDER BY due_at LIMIT 1)
 			FROM waiting w WHERE w.user_id IS NOT NULL
 		)
 		SELECT f.id, f.user_id FROM first f WHERE f.id IS NOT NULL
@@ -56,7 +56,7 @@ func claimRendering(ctx context.Context, tx transaction, by string, now time.Tim
 		return nil, false, err
 	}
 	err = tx.execAll(ctx, []statement{
-		{`UPDATE subjects SET render_by = $1, render_until = ` + leaseEnd(tx) + ` WHERE id = $2`, []any{by, subjectID}},
+		{`UPDATE renderings SET process_id = $1, leased_until = ` + leaseEnd(tx) + ` WHERE subject_id = $2`, []any{by, subjectID}},
 		{`UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, []any{userID}},
 	})
 	if err != nil {
@@ -74,17 +74,17 @@ func claimRenderings(ctx context.Context, tx transaction, by string, now time.Ti
 			SELECT w.user_id, u.render_turn, `+runningRenderings(tx, "w")+` AS running FROM waiting w JOIN users u ON u.id = w.user_id
 		), next AS MATERIALIZED (
 			SELECT s.id, w.user_id, row_number() OVER (ORDER BY w.running + s.nth, s.nth, w.render_turn, s.id) AS place
-			FROM turns w CROSS JOIN LATERAL (SELECT id, row_number() OVER (ORDER BY render_at) AS nth FROM subjects WHERE user_id = w.user_id
-				AND render_at IS NOT NULL AND render_at <= $2 AND `+claimable(tx)+` ORDER BY render_at LIMIT $3) s
+			FROM turns w CROSS JOIN LATERAL (SELECT subject_id AS id, row_number() OVER (ORDER BY due_at) AS nth FROM renderings
+				WHERE user_id = w.user_id AND due_at <= $2 AND `+claimable(tx)+` ORDER BY due_at LIMIT $3) s
 			ORDER BY place LIMIT $3
 		), claimed AS (
-			UPDATE subjects SET render_by = $1, render_until = `+leaseEnd(tx)+` FROM next
-			WHERE subjects.id = next.id AND render_at <= $2 AND `+claimable(tx)+` RETURNING next.id, next.user_id, next.place
+			UPDATE renderings SET process_id = $1, leased_until = `+leaseEnd(tx)+`
+			WHERE `+tx.in("subject_id", "SELECT id FROM next")+` AND due_at <= $2 AND `+claimable(tx)+` RETURNING subject_id
 		), turned AS (
 			UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + last.place
-			FROM (SELECT user_id, MAX(place) AS place FROM claimed GROUP BY user_id) last WHERE users.id = last.user_id
+			FROM (SELECT user_id, MAX(place) AS place FROM next JOIN claimed ON subject_id = id GROUP BY user_id) last WHERE users.id = last.user_id
 		)
-		SELECT claimed.id FROM next LEFT JOIN claimed ON claimed.id = next.id ORDER BY next.place`, by, micros(now), n)
+		SELECT subject_id FROM next LEFT JOIN claimed ON subject_id = id ORDER BY place`, by, micros(now), n)
 	due = len(chosen) > 0
 	chosen = slices.DeleteFunc(chosen, func(id *string) bool { return id == nil })
 	if err != nil || len(chosen) == 0 {
@@ -96,7 +96,7 @@ func claimRenderings(ctx context.Context, tx transaction, by string, now time.Ti
 
 // claimable returns the SQL condition that no process renders a subject.
 func claimable(tx transaction) string {
-	return `(render_by IS NULL OR render_until < ` + tx.clock() + `)`
+	return `(process_id IS NULL OR leased_until < ` + tx.clock() + `)`
 }
 
 // leaseEnd returns the SQL expression for the end of a render lease that begins now.
@@ -107,35 +107,33 @@ func leaseEnd(sql dialect) string {
 // usersWaiting is the start of a statement: a CTE named waiting with the users who have renderings to do. It
 // steps through the index from user to user, so that the cost does not depend on the renderings of a user.
 const usersWaiting = `WITH RECURSIVE waiting (user_id) AS (
-			SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL
-			UNION ALL SELECT (SELECT MIN(user_id) FROM subjects WHERE render_at IS NOT NULL AND user_id > w.user_id)
+			SELECT MIN(user_id) FROM renderings
+			UNION ALL SELECT (SELECT MIN(user_id) FROM renderings WHERE user_id > w.user_id)
 				FROM waiting w WHERE w.user_id IS NOT NULL
 		)`
 
 // runningRenderings returns the SQL expression for the number of running renderings of a user. The plus sign
 // makes the planner use the index of running renderings, and not the larger index of waiting ones.
 func runningRenderings(tx transaction, user string) string {
-	return `(SELECT COUNT(*) FROM subjects WHERE user_id = ` + user + `.user_id AND render_by IS NOT NULL AND +render_at IS NOT NULL
-			AND NOT ` + claimable(tx) + `)`
+	return `(SELECT COUNT(*) FROM renderings WHERE user_id = ` + user + `.user_id AND process_id IS NOT NULL AND NOT ` + claimable(tx) + `)`
 }
 
 // RenewRendering renews the lease of a process on a rendering. It returns [studio.ErrNotFound] if the subject
 // was deleted or another process has taken it over.
 func (s *Store) RenewRendering(ctx context.Context, subjectID, by string) error {
-	return s.execFound(ctx, `UPDATE subjects SET render_until = `+leaseEnd(s.engine)+`
-		WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
+	return s.execFound(ctx, `UPDATE renderings SET leased_until = `+leaseEnd(s.engine)+` WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
 }
 
 // HoldsRendering checks the lease of a process on a rendering without renewing it. It returns the errors of
 // [Store.RenewRendering].
 func (s *Store) HoldsRendering(ctx context.Context, subjectID, by string) error {
 	var found int
-	return queryRow(ctx, s.engine, []any{&found}, `SELECT 1 FROM subjects WHERE id = $1 AND render_by = $2 AND render_at IS NOT NULL`, subjectID, by)
+	return queryRow(ctx, s.engine, []any{&found}, `SELECT 1 FROM renderings WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
 }
 
 // ReleaseRendering releases the lease of a process on a rendering, so that any process may claim it.
 func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) error {
-	return s.exec(ctx, `UPDATE subjects SET render_by = NULL WHERE id = $1 AND render_by = $2`, subjectID, by)
+	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
 }
 
 // ClockOffset returns how far the clock of the database is ahead of that of this process. It is 0 on SQLite,
@@ -153,7 +151,7 @@ func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {
 // NextRendering returns when the next rendering after now is due, or when the next lease on a running one ends if that
 // is earlier. It returns the zero time if there is none.
 func (s *Store) NextRendering(ctx context.Context, now time.Time) (at time.Time, err error) {
-	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(at) FROM (SELECT MIN(render_at) AS at FROM subjects WHERE render_at > $1
-		UNION ALL SELECT MIN(render_until) FROM subjects WHERE render_by IS NOT NULL AND +render_at IS NOT NULL AND render_until > $1) next`, micros(now))
+	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(at) FROM (SELECT MIN(due_at) AS at FROM renderings WHERE due_at > $1
+		UNION ALL SELECT MIN(leased_until) FROM renderings WHERE process_id IS NOT NULL AND leased_until > $1) next`, micros(now))
 	return at, err
 }

@@ -129,7 +129,7 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 			t.Fatalf("%q is claimed, and %q too", id, other)
 		}
 		check(t, db.RenewRendering(t.Context(), id, "p"))
-		db.Exec(t, `UPDATE subjects SET render_until = 1`)
+		db.Exec(t, `UPDATE renderings SET leased_until = 1`)
 		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != id || err != nil {
 			t.Fatalf("after the lease, %q is claimed (%v)", other, err)
 		}

@@ -29,15 +29,26 @@ func newRowStatement[T any](columns string, values func(T) []any, query func(sql
 	parameter := func(value string) string {
 		return fmt.Sprintf("$%d", slices.Index(names, strings.TrimPrefix(value, "r."))+1)
 	}
+	sqlite := fromRows.ReplaceAllStringFunc(query(sqliteDialect{}, names), func(from string) string {
+		if from == "FROM r" {
+			return ""
+		}
+		return "FROM"
+	})
 	return rowStatement[T]{
-		sqlite:   rowValue.ReplaceAllStringFunc(strings.NewReplacer("FROM r,", "FROM", "FROM r ", "").Replace(query(sqliteDialect{}, names)), parameter),
-		postgres: strings.NewReplacer("FROM r,", r+",", "FROM r ", r+" ").Replace(query(postgresDialect{}, names)),
-		values:   values,
+		sqlite: rowValue.ReplaceAllStringFunc(sqlite, parameter),
+		postgres: fromRows.ReplaceAllStringFunc(query(postgresDialect{}, names), func(from string) string {
+			return r + strings.TrimPrefix(from, "FROM r")
+		}),
+		values: values,
 	}
 }
 
-// rowValue matches a value of r.
-var rowValue = regexp.MustCompile(`\br\.\w+`)
+// fromRows matches r in a FROM, and the comma before the next table. rowValue matches a value of r.
+var (
+	fromRows = regexp.MustCompile(`\bFROM r\b,?`)
+	rowValue = regexp.MustCompile(`\br\.\w+`)
+)
 
 // insertInto returns a statement that inserts rows into a table. due are the columns with times at which work is due.
 func insertInto(table string, due ...string) func(sql dialect, columns []string) string {

@@ -86,7 +86,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 		return nil, err
 	}
 	if cfg.Daemon { // no other process renders
-		if _, err = e.writer.ExecContext(ctx, `UPDATE subjects SET render_by = NULL WHERE render_by IS NOT NULL`); err != nil {
+		if _, err = e.writer.ExecContext(ctx, `UPDATE renderings SET process_id = NULL WHERE process_id IS NOT NULL`); err != nil {
 			return nil, err
 		}
 	}

@@ -33,13 +33,13 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 	now := s.engine.now()
 	// The plus sign makes the planner use the index of running renderings, and not that of waiting ones.
 	err = queryRow(ctx, s.engine, []any{&status.Delivery.Count, &deliver, &status.Rendering.Count, &render, &status.OpenBreakers, instant{&status.PausedSince}}, `
-		SELECT due.n, COALESCE(`+now+` - due.oldest, 0), r.n - u.n, COALESCE(`+now+` - (SELECT render_at FROM subjects
-				WHERE render_at <= `+now+` AND (render_by IS NULL OR render_until < `+now+`) ORDER BY render_at LIMIT 1), 0), b.n,
+		SELECT due.n, COALESCE(`+now+` - due.oldest, 0), r.n - u.n, COALESCE(`+now+` - (SELECT due_at FROM renderings
+				WHERE due_at <= `+now+` AND (process_id IS NULL OR leased_until < `+now+`) ORDER BY due_at LIMIT 1), 0), b.n,
 			(SELECT paused_at FROM pauses WHERE user_id = '' AND url = '')
 		FROM (SELECT COUNT(*) AS n, MIN(due_at) AS oldest
 				FROM (SELECT due_at FROM deliveries WHERE due_at <= `+now+` LIMIT $1 + 0) w) due,
-			(SELECT COUNT(*) AS n FROM (SELECT render_at FROM subjects WHERE render_at <= `+now+` ORDER BY render_at LIMIT $1 + 0) w) r,
-			(SELECT COUNT(*) AS n FROM subjects WHERE render_by IS NOT NULL AND +render_at <= `+now+` AND render_until >= `+now+`) u,
+			(SELECT COUNT(*) AS n FROM (SELECT due_at FROM renderings WHERE due_at <= `+now+` ORDER BY due_at LIMIT $1 + 0) w) r,
+			(SELECT COUNT(*) AS n FROM renderings WHERE process_id IS NOT NULL AND +due_at <= `+now+` AND leased_until >= `+now+`) u,
 			(SELECT COUNT(*) AS n FROM breakers WHERE until > `+now+`) b`, MaxCounted)
 	status.Rendering.Count = max(status.Rendering.Count, 0) // a running rendering may not be among those counted
 	status.Delivery.Oldest = time.Duration(deliver) * time.Microsecond

@@ -4,9 +4,9 @@
 //
 // # Terms
 //
-// The rows of subjects are also the queue of renderings, and those of deliveries are the queue of deliveries: each is a
-// subject with pending events, and its first one. subjects.render_at and deliveries.due_at are the times at which
-// work is due, and [Store.Due] signals that work has become due.
+// The tables renderings and deliveries are queues of subjects: of those that are to be rendered, and of those that have
+// pending events, each with its first one. Their rows are narrow, because they are written and deleted for each subject.
+// due_at is when the work is due, and [Store.Due] signals that work has become due.
 //
 // An origin is the scheme, host and port of a webhook URL. A flow is the events of one user for one origin. On
 // PostgreSQL, a lease holder is a process that holds lanes, which are shards of the origins, and its ID is a
@@ -27,7 +27,7 @@
 //
 //	subjects          subjects_write.go, with idempotency keys; creations.go and updates.go decide what is written
 //	                  and lock it; subjects.go reads; delete.go
-//	renderings        renderings.go (columns of subjects)
+//	renderings        renderings.go; subjects_write.go inserts and deletes them
 //	lanes, holders    leases.go; notifications between processes in notifications.go
 //	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go

@@ -11,14 +11,16 @@ func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) 
 }
 
 func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, err error) {
-	err = queryRow(ctx, s.engine, []any{&n}, `SELECT COUNT(*) FROM subjects WHERE user_id = $1 AND render_at IS NOT NULL`, userID)
+	err = queryRow(ctx, s.engine, []any{&n}, `SELECT COUNT(*) FROM renderings WHERE user_id = $1`, userID)
 	return n, err
 }
 
-// subjectColumns is the columns of subjects s that subjectDest stores.
+// subjectColumns is the columns of subjects s that subjectDest stores. The subqueries, unlike a join, leave the planner of
+// PostgreSQL no choice but to find a rendering by its subject.
 const subjectColumns = `s.id, s.kind, s.user_id, COALESCE(s.avatar_id, ''), (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.rendering, s.created_at, s.updated_at,
-	s.sequence, s.render_at, s.render_tries, s.request_id, s.trace_parent, s.render_by IS NOT NULL`
+	s.sequence, (SELECT due_at FROM renderings WHERE subject_id = s.id), s.render_tries, s.request_id, s.trace_parent,
+	(SELECT process_id FROM renderings WHERE subject_id = s.id) IS NOT NULL`
 
 func subjectDest(s *studio.Subject) []any {
 	created, updated, renderAt, rendering := instant{&s.CreatedAt}, instant{&s.UpdatedAt}, instant{&s.RenderAt}, jsonText{&s.Rendering}

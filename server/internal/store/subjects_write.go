@@ -14,14 +14,14 @@ import (
 var (
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
-		sequence bigint, render_at bigint, render_tries int, request_id text, trace_parent text`,
+		sequence bigint, render_tries int, request_id text, trace_parent text`,
 		func(s *studio.Subject) []any {
 			return []any{
 				s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL,
 				studio.Origin(s.WebhookURL), string(s.Status), string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt),
-				s.Sequence, micros(s.RenderAt), s.RenderTries, s.RequestID, s.TraceParent,
+				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent,
 			}
-		}, insertInto("subjects", "render_at"))
+		}, insertInto("subjects"))
 
 	// insertKeys replaces expired keys.
 	insertKeys = newRowStatement(`user_id text, key text, fingerprint bytea, subject_id text, created_at bigint`,
@@ -32,23 +32,36 @@ var (
 				fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`
 		})
 
-	// updateSubjects releases the lease of a rendering if render_at changes, because the rendering has ended then.
 	updateSubjects = newRowStatement(`id text, status text, consent text, failure_reason text, progress int, rendering text,
-		updated_at bigint, sequence bigint, render_at bigint, render_tries int`,
+		updated_at bigint, sequence bigint, render_tries int`,
 		func(s *studio.Subject) []any {
 			rendering, _ := json.Marshal(s.Rendering) // it contains only texts
 			return []any{
 				s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
-				micros(s.UpdatedAt), s.Sequence, micros(s.RenderAt), s.RenderTries,
+				micros(s.UpdatedAt), s.Sequence, s.RenderTries,
 			}
 		}, func(dialect, []string) string {
 			return `UPDATE subjects SET status = r.status, consent = r.consent, failure_reason = r.failure_reason,
 				progress = r.progress, rendering = r.rendering, updated_at = r.updated_at, sequence = r.sequence,
-				render_at = r.render_at, render_tries = r.render_tries,
-				render_by = CASE WHEN subjects.render_at IS NOT DISTINCT FROM r.render_at THEN subjects.render_by END
-			FROM r WHERE subjects.id = r.id`
+				render_tries = r.render_tries FROM r WHERE subjects.id = r.id`
 		})
+
+	insertRenderings = newRowStatement(renderingColumns, renderingValues, insertInto("renderings", "due_at"))
+
+	// delayRenderings releases the leases of renderings that are due at another time, and deleteRenderings of those that
+	// have ended.
+	delayRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect, _ []string) string {
+		return `UPDATE renderings SET due_at = r.due_at, process_id = NULL, leased_until = NULL FROM r
+			WHERE renderings.subject_id = r.subject_id AND ` + sql.in("renderings.subject_id", `SELECT r.subject_id FROM r WHERE TRUE`)
+	})
+	deleteRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect, _ []string) string {
+		return `DELETE FROM renderings WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE TRUE`)
+	})
 )
+
+const renderingColumns = `subject_id text, user_id text, due_at bigint`
+
+func renderingValues(s *studio.Subject) []any { return []any{s.ID, s.UserID, micros(s.RenderAt)} }
 
 // nullable returns nil, which is stored as NULL, for an empty text.
 func nullable(text string) *string {
@@ -62,6 +75,7 @@ func nullable(text string) *string {
 func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
 	subjects := make([]*studio.Subject, len(group))
 	var keyed []*creation
+	var rendered []*studio.Subject
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if c.key.Key != "" {
@@ -69,7 +83,8 @@ func writeCreations(ctx context.Context, tx transaction, group []*creation) erro
 		}
 		if !c.subject.RenderAt.IsZero() {
 			tx.markRenderDue()
+			rendered = append(rendered, &c.subject)
 		}
 	}
-	return tx.execAll(ctx, slices.Concat(insertSubjects.with(tx, subjects...), insertKeys.with(tx, keyed...), writeEvents(tx, subjects)))
+	return tx.execAll(ctx, slices.Concat(insertSubjects.with(tx, subjects...), insertRenderings.with(tx, rendered...), insertKeys.with(tx, keyed...), writeEvents(tx, subjects)))
 }

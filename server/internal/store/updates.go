@@ -63,7 +63,7 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, wait b
 		u := members[subject.ID]
 		u.subject, u.alone, u.err = subject, false, nil
 	}
-	var changed []*studio.Subject
+	var changed, delayed, rendered []*studio.Subject
 	for _, u := range first {
 		if u.alone {
 			continue
@@ -72,10 +72,16 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, wait b
 		if u.run(func() error { return u.change(&u.subject) }); u.err != nil {
 			continue
 		}
-		if !u.subject.RenderAt.IsZero() && !u.subject.RenderAt.Equal(due) {
+		switch {
+		case u.subject.RenderAt.Equal(due):
+		case u.subject.RenderAt.IsZero():
+			rendered = append(rendered, &u.subject)
+		default:
+			delayed = append(delayed, &u.subject)
 			tx.markRenderDue()
 		}
 		changed = append(changed, &u.subject)
 	}
-	return tx.execAll(ctx, slices.Concat(writeEvents(tx, changed), updateSubjects.with(tx, changed...)))
+	return tx.execAll(ctx, slices.Concat(writeEvents(tx, changed), updateSubjects.with(tx, changed...),
+		delayRenderings.with(tx, delayed...), deleteRenderings.with(tx, rendered...)))
 }

@@ -63,7 +63,7 @@ func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limi
 	return queryRows(ctx, s.engine, func(a *Account) []any {
 		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress}
 	}, `SELECT u.id, u.email, u.created_at, u.role,
-			(SELECT COUNT(*) FROM (SELECT 1 FROM subjects s WHERE s.user_id = u.id AND s.render_at IS NOT NULL LIMIT $2 + 0) AS counted)
+			(SELECT COUNT(*) FROM (SELECT 1 FROM renderings q WHERE q.user_id = u.id LIMIT $2 + 0) AS counted)
 		FROM users u WHERE `+where.sql+` ORDER BY u.id DESC LIMIT $1 + 0`, where.args...)
 }
 
@@ -108,7 +108,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		if err != nil {
 			return err
 		}
-		err = tx.execAll(ctx, append(eraseSubjects(`user_id = $1`, userID, now, `, webhook_url = ''`), []statement{
+		err = tx.execAll(ctx, append(eraseSubjects(tx, `user_id = $1`, userID, now, `, webhook_url = ''`), []statement{
 			{`DELETE FROM idempotency_keys WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},

@@ -92,8 +92,7 @@ CREATE TABLE uploads (
 CREATE INDEX uploads_expiry ON uploads (expires_at);
 CREATE INDEX uploads_user ON uploads (user_id);
 
--- subjects are avatars, videos, lip-syncs and tests of webhooks. They are also the queue of renderings: render_at is NULL
--- if there is nothing to render.
+-- subjects are avatars, videos, lip-syncs and tests of webhooks.
 CREATE TABLE subjects (
     id             TEXT PRIMARY KEY,
     kind           TEXT NOT NULL,
@@ -114,18 +113,24 @@ CREATE TABLE subjects (
     updated_at     BIGINT NOT NULL,
     deleted_at     BIGINT,                     -- the row stays for a while, without its content
     sequence       BIGINT NOT NULL,            -- of its last event
-    render_at      BIGINT,
-    render_tries   INTEGER NOT NULL,
-    render_by      TEXT,                       -- the process that renders it
-    render_until   BIGINT                      -- when the lease of that process ends, by the clock of the database
+    render_tries   INTEGER NOT NULL            -- failed attempts
 );
 CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
 CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
 CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
 CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
-CREATE INDEX subjects_render ON subjects (render_at) WHERE render_at IS NOT NULL;
-CREATE INDEX subjects_render_user ON subjects (user_id, render_at) WHERE render_at IS NOT NULL;
-CREATE INDEX subjects_render_by ON subjects (user_id) WHERE render_by IS NOT NULL;
+
+-- renderings is the queue of renderings: the subjects that are to be rendered.
+CREATE TABLE renderings (
+    subject_id   TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL,   -- of the subject
+    due_at       BIGINT NOT NULL,
+    process_id   TEXT,            -- the process that renders it
+    leased_until BIGINT           -- when the lease of that process ends, by the clock of the database
+);
+CREATE INDEX renderings_due ON renderings (due_at);
+CREATE INDEX renderings_user ON renderings (user_id, due_at);
+CREATE INDEX renderings_running ON renderings (user_id) WHERE process_id IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
     user_id     TEXT NOT NULL REFERENCES users,
