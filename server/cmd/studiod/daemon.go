@@ -330,6 +330,7 @@ func (d *daemon) run(ctx context.Context) error {
 		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
 	}
 	reading.Go(func() { d.userRates.Run(read) })
+	reading.Go(func() { releaseMemory(read) })
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()

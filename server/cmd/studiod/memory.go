@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
@@ -14,6 +17,10 @@ const (
 	// more, which the collector does not see: its program and the page caches of SQLite.
 	baseMemory          = 48 << 20
 	memoryPerConnection = 16 << 10
+
+	// A process that allocates less than idleAllocation in idleInterval is idle.
+	idleAllocation = 4 << 20
+	idleInterval   = 10 * time.Second
 )
 
 // ballast makes garbage collections rarer. A collection starts when the heap has grown by the size of the live
@@ -31,4 +38,32 @@ func tuneCollector(maxConnections int) {
 		debug.SetMemoryLimit(baseMemory + ballastSize + listener.DefaultMaxBodyBytes + listener.DefaultMaxResponseBytes +
 			int64(maxConnections)*memoryPerConnection)
 	}
+}
+
+// releaseMemory returns unused memory to the system when the process has become idle, until ctx ends. The collector keeps
+// as much as a busy process needs, which the ballast makes about 60 MiB.
+func releaseMemory(ctx context.Context) {
+	ticker := time.NewTicker(idleInterval)
+	defer ticker.Stop()
+	last, released := allocated(), uint64(0)
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		now := allocated()
+		if now-last < idleAllocation && now-released > idleAllocation {
+			debug.FreeOSMemory()
+			released = now
+		}
+		last = now
+	}
+}
+
+// allocated returns how many bytes the process has allocated.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
