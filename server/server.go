@@ -64,9 +64,10 @@ type Config struct {
 	// Authenticator authenticates requests. It is required if any operation of the document requires
 	// credentials.
 	Authenticator Authenticator
-	// Admit wraps each operation. It is called once for each operation. It runs after authentication and before the body is read, for example to
-	// enforce a rate limit per caller; [PrincipalFrom] returns the caller, and [OperationID] the operation. To
-	// reject a request, it calls [WriteProblem]. If nil, all requests are admitted.
+	// Admit wraps each operation. It is called once for each operation. It runs after authentication and before
+	// the body is read, for example to enforce a rate limit per caller; [PrincipalFrom] returns the caller, and
+	// [OperationID] the operation. To reject a request, it calls [WriteProblem]. If nil, all requests are
+	// admitted.
 	Admit func(http.Handler) http.Handler
 	// Middleware wraps each operation. It is called once for each operation, with the operationId. The first
 	// element is the outermost. Middleware runs after authentication and validation. It sees the decoded
