@@ -2301,7 +2301,7 @@ type ListProjects200JSONResponse ProjectList
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*ProjectList)(&response), nil)
+	return encode.Send(w, 200, "application/json", ProjectList(response), nil)
 }
 
 // ListProjects400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2312,7 +2312,7 @@ type ListProjects400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2323,7 +2323,7 @@ type ListProjects401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListProjects403ApplicationProblemPlusJSONResponse is a response with status 403.
@@ -2334,7 +2334,7 @@ type ListProjects403ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 403, "application/problem+json", (*Problem)(&response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2345,7 +2345,7 @@ type ListProjects429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListProjects500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2356,7 +2356,7 @@ type ListProjects500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2367,7 +2367,7 @@ type ListProjects501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListProjects503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2378,7 +2378,7 @@ type ListProjects503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListProjectsResponse writes the response.
 func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // LoginRequestObject is a decoded request.
@@ -2397,7 +2397,7 @@ type Login200JSONResponse TokenPair
 
 // VisitLoginResponse writes the response.
 func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*TokenPair)(&response), nil)
+	return encode.Send(w, 200, "application/json", TokenPair(response), nil)
 }
 
 // Login400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2408,7 +2408,7 @@ type Login400ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2419,7 +2419,7 @@ type Login401ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // Login413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2430,7 +2430,7 @@ type Login413ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2441,7 +2441,7 @@ type Login415ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2452,7 +2452,7 @@ type Login429ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // Login500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2463,7 +2463,7 @@ type Login500ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2474,7 +2474,7 @@ type Login501ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // Login503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2485,7 +2485,7 @@ type Login503ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // RefreshTokensRequestObject is a decoded request.
@@ -2504,7 +2504,7 @@ type RefreshTokens200JSONResponse TokenPair
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*TokenPair)(&response), nil)
+	return encode.Send(w, 200, "application/json", TokenPair(response), nil)
 }
 
 // RefreshTokens400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2515,7 +2515,7 @@ type RefreshTokens400ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2526,7 +2526,7 @@ type RefreshTokens401ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // RefreshTokens413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2537,7 +2537,7 @@ type RefreshTokens413ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2548,7 +2548,7 @@ type RefreshTokens415ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2559,7 +2559,7 @@ type RefreshTokens500ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2570,7 +2570,7 @@ type RefreshTokens501ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // RefreshTokens503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2581,7 +2581,7 @@ type RefreshTokens503ApplicationProblemPlusJSONResponse struct {
 
 // VisitRefreshTokensResponse writes the response.
 func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetAvatarRequestObject is a decoded request.
@@ -2600,7 +2600,7 @@ type GetAvatar200JSONResponse Avatar
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Avatar)(&response), nil)
+	return encode.Send(w, 200, "application/json", Avatar(response), nil)
 }
 
 // GetAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2611,7 +2611,7 @@ type GetAvatar400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2622,7 +2622,7 @@ type GetAvatar401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2633,7 +2633,7 @@ type GetAvatar404ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2644,7 +2644,7 @@ type GetAvatar429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2655,7 +2655,7 @@ type GetAvatar500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2666,7 +2666,7 @@ type GetAvatar501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2677,7 +2677,7 @@ type GetAvatar503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetAvatarResponse writes the response.
 func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateAvatarRequestObject is a decoded request.
@@ -2698,7 +2698,7 @@ type CreateAvatar200JSONResponse Avatar
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Avatar)(&response), nil)
+	return encode.Send(w, 200, "application/json", Avatar(response), nil)
 }
 
 // CreateAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2709,7 +2709,7 @@ type CreateAvatar400ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2720,7 +2720,7 @@ type CreateAvatar401ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateAvatar409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -2731,7 +2731,7 @@ type CreateAvatar409ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.KeyConflictApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 409, "application/problem+json", Problem(response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2742,7 +2742,7 @@ type CreateAvatar413ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2753,7 +2753,7 @@ type CreateAvatar415ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -2764,7 +2764,7 @@ type CreateAvatar422ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 422, "application/problem+json", Problem(response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2775,7 +2775,7 @@ type CreateAvatar429ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2786,7 +2786,7 @@ type CreateAvatar500ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2797,7 +2797,7 @@ type CreateAvatar501ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2808,7 +2808,7 @@ type CreateAvatar503ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateVideoRequestObject is a decoded request.
@@ -2829,7 +2829,7 @@ type CreateVideo200JSONResponse Video
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Video)(&response), nil)
+	return encode.Send(w, 200, "application/json", Video(response), nil)
 }
 
 // CreateVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -2840,7 +2840,7 @@ type CreateVideo400ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2851,7 +2851,7 @@ type CreateVideo401ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -2862,7 +2862,7 @@ type CreateVideo404ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -2873,7 +2873,7 @@ type CreateVideo409ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.NotPublishedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 409, "application/problem+json", Problem(response.NotPublishedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -2884,7 +2884,7 @@ type CreateVideo413ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -2895,7 +2895,7 @@ type CreateVideo415ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -2906,7 +2906,7 @@ type CreateVideo422ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.VideoRefusedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 422, "application/problem+json", Problem(response.VideoRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -2917,7 +2917,7 @@ type CreateVideo429ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -2928,7 +2928,7 @@ type CreateVideo500ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -2939,7 +2939,7 @@ type CreateVideo501ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -2950,7 +2950,7 @@ type CreateVideo503ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteAvatarRequestObject is a decoded request.
@@ -2982,7 +2982,7 @@ type DeleteAvatar400ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -2993,7 +2993,7 @@ type DeleteAvatar401ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3004,7 +3004,7 @@ type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3015,7 +3015,7 @@ type DeleteAvatar413ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3026,7 +3026,7 @@ type DeleteAvatar415ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3037,7 +3037,7 @@ type DeleteAvatar429ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3048,7 +3048,7 @@ type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3059,7 +3059,7 @@ type DeleteAvatar501ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3070,7 +3070,7 @@ type DeleteAvatar503ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteAvatarResponse writes the response.
 func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteVideoRequestObject is a decoded request.
@@ -3102,7 +3102,7 @@ type DeleteVideo400ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3113,7 +3113,7 @@ type DeleteVideo401ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3124,7 +3124,7 @@ type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3135,7 +3135,7 @@ type DeleteVideo413ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3146,7 +3146,7 @@ type DeleteVideo415ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3157,7 +3157,7 @@ type DeleteVideo429ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3168,7 +3168,7 @@ type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3179,7 +3179,7 @@ type DeleteVideo501ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3190,7 +3190,7 @@ type DeleteVideo503ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteVideoResponse writes the response.
 func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetVideoRequestObject is a decoded request.
@@ -3209,7 +3209,7 @@ type GetVideo200JSONResponse Video
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Video)(&response), nil)
+	return encode.Send(w, 200, "application/json", Video(response), nil)
 }
 
 // GetVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3220,7 +3220,7 @@ type GetVideo400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3231,7 +3231,7 @@ type GetVideo401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3242,7 +3242,7 @@ type GetVideo404ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3253,7 +3253,7 @@ type GetVideo429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3264,7 +3264,7 @@ type GetVideo500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3275,7 +3275,7 @@ type GetVideo501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3286,7 +3286,7 @@ type GetVideo503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetVideoResponse writes the response.
 func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListAvatarsRequestObject is a decoded request.
@@ -3305,7 +3305,7 @@ type ListAvatars200JSONResponse AvatarList
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*AvatarList)(&response), nil)
+	return encode.Send(w, 200, "application/json", AvatarList(response), nil)
 }
 
 // ListAvatars400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3316,7 +3316,7 @@ type ListAvatars400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListAvatars401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3327,7 +3327,7 @@ type ListAvatars401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListAvatars429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3338,7 +3338,7 @@ type ListAvatars429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListAvatars500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3349,7 +3349,7 @@ type ListAvatars500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListAvatars501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3360,7 +3360,7 @@ type ListAvatars501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListAvatars503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3371,7 +3371,7 @@ type ListAvatars503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListAvatarsResponse writes the response.
 func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListVideosRequestObject is a decoded request.
@@ -3390,7 +3390,7 @@ type ListVideos200JSONResponse VideoList
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*VideoList)(&response), nil)
+	return encode.Send(w, 200, "application/json", VideoList(response), nil)
 }
 
 // ListVideos400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3401,7 +3401,7 @@ type ListVideos400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListVideos401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3412,7 +3412,7 @@ type ListVideos401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListVideos429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3423,7 +3423,7 @@ type ListVideos429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListVideos500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3434,7 +3434,7 @@ type ListVideos500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListVideos501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3445,7 +3445,7 @@ type ListVideos501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListVideos503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3456,7 +3456,7 @@ type ListVideos503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListVideosResponse writes the response.
 func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // SubmitConsentRequestObject is a decoded request.
@@ -3475,7 +3475,7 @@ type SubmitConsent200JSONResponse Avatar
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Avatar)(&response), nil)
+	return encode.Send(w, 200, "application/json", Avatar(response), nil)
 }
 
 // SubmitConsent400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3486,7 +3486,7 @@ type SubmitConsent400ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3497,7 +3497,7 @@ type SubmitConsent401ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // SubmitConsent404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3508,7 +3508,7 @@ type SubmitConsent404ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3519,7 +3519,7 @@ type SubmitConsent409ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.FinalApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 409, "application/problem+json", Problem(response.FinalApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3530,7 +3530,7 @@ type SubmitConsent413ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3541,7 +3541,7 @@ type SubmitConsent415ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3552,7 +3552,7 @@ type SubmitConsent429ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // SubmitConsent500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3563,7 +3563,7 @@ type SubmitConsent500ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3574,7 +3574,7 @@ type SubmitConsent501ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3585,7 +3585,7 @@ type SubmitConsent503ApplicationProblemPlusJSONResponse struct {
 
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateLipsyncRequestObject is a decoded request.
@@ -3606,7 +3606,7 @@ type CreateLipsync200JSONResponse Lipsync
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Lipsync)(&response), nil)
+	return encode.Send(w, 200, "application/json", Lipsync(response), nil)
 }
 
 // CreateLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3617,7 +3617,7 @@ type CreateLipsync400ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3628,7 +3628,7 @@ type CreateLipsync401ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3639,7 +3639,7 @@ type CreateLipsync409ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 409, "application/problem+json", (*Problem)(&response.KeyConflictApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 409, "application/problem+json", Problem(response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3650,7 +3650,7 @@ type CreateLipsync413ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3661,7 +3661,7 @@ type CreateLipsync415ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -3672,7 +3672,7 @@ type CreateLipsync422ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 422, "application/problem+json", Problem(response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3683,7 +3683,7 @@ type CreateLipsync429ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // CreateLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3694,7 +3694,7 @@ type CreateLipsync500ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3705,7 +3705,7 @@ type CreateLipsync501ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3716,7 +3716,7 @@ type CreateLipsync503ApplicationProblemPlusJSONResponse struct {
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteLipsyncRequestObject is a decoded request.
@@ -3748,7 +3748,7 @@ type DeleteLipsync400ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3759,7 +3759,7 @@ type DeleteLipsync401ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3770,7 +3770,7 @@ type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -3781,7 +3781,7 @@ type DeleteLipsync413ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -3792,7 +3792,7 @@ type DeleteLipsync415ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3803,7 +3803,7 @@ type DeleteLipsync429ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // DeleteLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3814,7 +3814,7 @@ type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3825,7 +3825,7 @@ type DeleteLipsync501ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // DeleteLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3836,7 +3836,7 @@ type DeleteLipsync503ApplicationProblemPlusJSONResponse struct {
 
 // VisitDeleteLipsyncResponse writes the response.
 func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetLipsyncRequestObject is a decoded request.
@@ -3855,7 +3855,7 @@ type GetLipsync200JSONResponse Lipsync
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*Lipsync)(&response), nil)
+	return encode.Send(w, 200, "application/json", Lipsync(response), nil)
 }
 
 // GetLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3866,7 +3866,7 @@ type GetLipsync400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3877,7 +3877,7 @@ type GetLipsync401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3888,7 +3888,7 @@ type GetLipsync404ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 404, "application/problem+json", (*Problem)(&response.NotFoundApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3899,7 +3899,7 @@ type GetLipsync429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3910,7 +3910,7 @@ type GetLipsync500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -3921,7 +3921,7 @@ type GetLipsync501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -3932,7 +3932,7 @@ type GetLipsync503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetLipsyncResponse writes the response.
 func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListLipsyncsRequestObject is a decoded request.
@@ -3951,7 +3951,7 @@ type ListLipsyncs200JSONResponse LipsyncList
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*LipsyncList)(&response), nil)
+	return encode.Send(w, 200, "application/json", LipsyncList(response), nil)
 }
 
 // ListLipsyncs400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -3962,7 +3962,7 @@ type ListLipsyncs400ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListLipsyncs401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -3973,7 +3973,7 @@ type ListLipsyncs401ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListLipsyncs429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -3984,7 +3984,7 @@ type ListLipsyncs429ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // ListLipsyncs500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -3995,7 +3995,7 @@ type ListLipsyncs500ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListLipsyncs501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4006,7 +4006,7 @@ type ListLipsyncs501ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // ListLipsyncs503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4017,7 +4017,7 @@ type ListLipsyncs503ApplicationProblemPlusJSONResponse struct {
 
 // VisitListLipsyncsResponse writes the response.
 func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // UploadMediaRequestObject is a decoded request.
@@ -4038,7 +4038,7 @@ type UploadMedia201JSONResponse Media
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 201, "application/json", (*Media)(&response), nil)
+	return encode.Send(w, 201, "application/json", Media(response), nil)
 }
 
 // UploadMedia400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4049,7 +4049,7 @@ type UploadMedia400ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4060,7 +4060,7 @@ type UploadMedia401ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // UploadMedia413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4071,7 +4071,7 @@ type UploadMedia413ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.MediaTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.MediaTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4082,7 +4082,7 @@ type UploadMedia415ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4093,7 +4093,7 @@ type UploadMedia429ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // UploadMedia500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4104,7 +4104,7 @@ type UploadMedia500ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4115,7 +4115,7 @@ type UploadMedia501ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4126,7 +4126,7 @@ type UploadMedia503ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // RotateWebhookSecretRequestObject is a decoded request.
@@ -4144,7 +4144,7 @@ type RotateWebhookSecret200JSONResponse WebhookSecretList
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*WebhookSecretList)(&response), nil)
+	return encode.Send(w, 200, "application/json", WebhookSecretList(response), nil)
 }
 
 // RotateWebhookSecret400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4155,7 +4155,7 @@ type RotateWebhookSecret400ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4166,7 +4166,7 @@ type RotateWebhookSecret401ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // RotateWebhookSecret429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4177,7 +4177,7 @@ type RotateWebhookSecret429ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // RotateWebhookSecret500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4188,7 +4188,7 @@ type RotateWebhookSecret500ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4199,7 +4199,7 @@ type RotateWebhookSecret501ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4210,7 +4210,7 @@ type RotateWebhookSecret503ApplicationProblemPlusJSONResponse struct {
 
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetWebhookSecretsRequestObject is a decoded request.
@@ -4228,7 +4228,7 @@ type GetWebhookSecrets200JSONResponse WebhookSecretList
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*WebhookSecretList)(&response), nil)
+	return encode.Send(w, 200, "application/json", WebhookSecretList(response), nil)
 }
 
 // GetWebhookSecrets400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4239,7 +4239,7 @@ type GetWebhookSecrets400ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetWebhookSecrets401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4250,7 +4250,7 @@ type GetWebhookSecrets401ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetWebhookSecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4261,7 +4261,7 @@ type GetWebhookSecrets429ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // GetWebhookSecrets500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4272,7 +4272,7 @@ type GetWebhookSecrets500ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetWebhookSecrets501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4283,7 +4283,7 @@ type GetWebhookSecrets501ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // GetWebhookSecrets503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4294,7 +4294,7 @@ type GetWebhookSecrets503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // TestWebhookRequestObject is a decoded request.
@@ -4313,7 +4313,7 @@ type TestWebhook200JSONResponse WebhookAttempt
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 200, "application/json", (*WebhookAttempt)(&response), nil)
+	return encode.Send(w, 200, "application/json", WebhookAttempt(response), nil)
 }
 
 // TestWebhook400ApplicationProblemPlusJSONResponse is a response with status 400.
@@ -4324,7 +4324,7 @@ type TestWebhook400ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 400, "application/problem+json", (*Problem)(&response.BadRequestApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook401ApplicationProblemPlusJSONResponse is a response with status 401.
@@ -4335,7 +4335,7 @@ type TestWebhook401ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 401, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // TestWebhook413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -4346,7 +4346,7 @@ type TestWebhook413ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 413, "application/problem+json", (*Problem)(&response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook415ApplicationProblemPlusJSONResponse is a response with status 415.
@@ -4357,7 +4357,7 @@ type TestWebhook415ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 415, "application/problem+json", (*Problem)(&response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook422ApplicationProblemPlusJSONResponse is a response with status 422.
@@ -4368,7 +4368,7 @@ type TestWebhook422ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 422, "application/problem+json", (*Problem)(&response.WebhookRefusedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 422, "application/problem+json", Problem(response.WebhookRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -4379,7 +4379,7 @@ type TestWebhook429ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 429, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // TestWebhook500ApplicationProblemPlusJSONResponse is a response with status 500.
@@ -4390,7 +4390,7 @@ type TestWebhook500ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 500, "application/problem+json", (*Problem)(&response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook501ApplicationProblemPlusJSONResponse is a response with status 501.
@@ -4401,7 +4401,7 @@ type TestWebhook501ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 501, "application/problem+json", (*Problem)(&response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook503ApplicationProblemPlusJSONResponse is a response with status 503.
@@ -4412,7 +4412,7 @@ type TestWebhook503ApplicationProblemPlusJSONResponse struct {
 
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 503, "application/problem+json", (*Problem)(&response.Body), response.Headers.write)
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
 // StrictServerInterface has a method for each operation of the document.

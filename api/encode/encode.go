@@ -1,8 +1,8 @@
 // Package encode encodes the types of package gen as JSON.
 //
-// The JSON is that of encoding/json, with three exceptions. A slice or map that is nil is empty instead of null. The map
+// The JSON is that of encoding/json, with four exceptions. A slice or map that is nil is empty instead of null. The map
 // AdditionalProperties of a struct has the other members of the object, as has the JSON in its field union. A [Wrapper]
-// has the JSON of its value.
+// has the JSON of its value. Methods of a pointer are called for values without an address, too.
 package encode
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Wrapper is a type whose JSON is that of another value.
@@ -23,16 +24,48 @@ type Wrapper interface {
 
 // JSON returns the JSON of a value.
 func JSON(value any) ([]byte, error) {
-	w := newWriter(value)
-	defer w.release()
-	return bytes.Clone(w.text), w.err
+	w, _ := writers.Get().(*writer)
+	w.value(reflect.ValueOf(value))
+	text, err := bytes.Clone(w.text), w.err
+	if w.reset() {
+		writers.Put(w)
+	}
+	return text, err
 }
 
 // Send sends a response with the JSON of body, followed by a newline. The function headers adds headers to the response,
 // unless it is nil. If body has no JSON, or headers fails, Send sends nothing.
-func Send(to http.ResponseWriter, status int, mediaType string, body any, headers func(http.Header) error) error {
-	w := newWriter(body)
-	defer w.release()
+func Send[T any](to http.ResponseWriter, status int, mediaType string, body T, headers func(http.Header) error) error {
+	known := kindOf(reflect.TypeFor[T]())
+	r, ok := known.responses.Get().(*response[T])
+	if !ok {
+		r = new(response[T])
+	}
+	r.body = body
+	known.write(&r.writer, unsafe.Pointer(&r.body)) //nolint:gosec // the encoder is that of type T
+	err := r.send(to, status, mediaType, headers)
+	r.body = *new(T)
+	if r.reset() {
+		known.responses.Put(r)
+	}
+	return err
+}
+
+// response is a body of a response and its JSON. It is reused: an encoder needs a body on the heap.
+type response[T any] struct {
+	writer
+
+	body T
+}
+
+// writer collects JSON.
+type writer struct {
+	text  []byte
+	err   error // the first
+	depth int   // of structs
+}
+
+func (w *writer) send(to http.ResponseWriter, status int, mediaType string, headers func(http.Header) error) error {
 	if w.err != nil {
 		return w.err
 	}
@@ -48,31 +81,16 @@ func Send(to http.ResponseWriter, status int, mediaType string, body any, header
 	return err
 }
 
-// writer collects JSON.
-type writer struct {
-	text  []byte
-	err   error // the first
-	depth int   // of structs
-}
-
 // writers contains writers for reuse.
 var writers = sync.Pool{New: func() any { return new(writer) }} //nolint:gochecknoglobals // a pool is shared
 
 // maxPooledText is the capacity in bytes above which a writer is not reused.
 const maxPooledText = 64 << 10
 
-// newWriter returns a writer with the JSON of a value.
-func newWriter(value any) *writer {
-	w, _ := writers.Get().(*writer)
+// reset empties a writer and reports whether it may be reused.
+func (w *writer) reset() bool {
 	*w = writer{text: w.text[:0]}
-	w.value(reflect.ValueOf(value))
-	return w
-}
-
-func (w *writer) release() {
-	if cap(w.text) <= maxPooledText {
-		writers.Put(w)
-	}
+	return cap(w.text) <= maxPooledText
 }
 
 // fail keeps an error, unless it is nil or not the first.
@@ -84,11 +102,21 @@ func (w *writer) fail(err error) {
 
 // value writes a value of any type.
 func (w *writer) value(v reflect.Value) {
-	if !v.IsValid() {
+	if v.IsValid() && v.Kind() != reflect.Pointer {
+		v = copyOf(v)
+	}
+	if !v.IsValid() || v.IsNil() {
 		w.null()
 		return
 	}
-	encoderOf(v.Type())(w, v)
+	kindOf(v.Type().Elem()).write(w, v.UnsafePointer())
+}
+
+// copyOf returns a pointer to a copy of a value.
+func copyOf(v reflect.Value) reflect.Value {
+	to := reflect.New(v.Type())
+	to.Elem().Set(v)
+	return to
 }
 
 // standard writes a value with encoding/json.
@@ -100,11 +128,14 @@ func (w *writer) standard(value any) {
 
 func (w *writer) null() { w.text = append(w.text, "null"...) }
 
-// comma writes a comma unless text ends with the opening byte of an array or object.
-func (w *writer) comma(opened byte) {
-	if w.text[len(w.text)-1] != opened {
-		w.text = append(w.text, ',')
+// enclose puts the elements or members from start on in brackets. Each of them begins with a comma.
+func (w *writer) enclose(start int, opening, closing byte) {
+	if len(w.text) == start {
+		w.text = append(w.text, opening, closing)
+		return
 	}
+	w.text[start] = opening
+	w.text = append(w.text, closing)
 }
 
 // isPlain has the bytes that need no escape. Like encoding/json, package encode escapes characters that are unsafe in HTML.

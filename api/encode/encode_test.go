@@ -42,6 +42,19 @@ type (
 
 func (u upper) MarshalJSON() ([]byte, error) { return json.Marshal("<" + u.Text) }
 
+type lower struct{ Text string }
+
+func (l *lower) MarshalJSON() ([]byte, error) { return json.Marshal(">" + l.Text) }
+
+func TestJSON_callsMethodsOfPointers(t *testing.T) {
+	t.Parallel()
+	for want, value := range map[string]any{`"\u003ea"`: lower{"a"}, `{"b":"\u003e"}`: map[string]lower{"b": {}}} {
+		if got, err := encode.JSON(value); string(got) != want || err != nil {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
 // all has a field of each kind.
 type all struct {
 	Quoted string              `json:"<&"`

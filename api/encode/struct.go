@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // maxDepth is the depth of structs in structs above which a value is taken for one that contains itself.
@@ -16,36 +17,35 @@ var errCycle = errors.New("encode: the value contains itself")
 // object describes a struct.
 type object struct {
 	members []member
-	others  int     // index of the field AdditionalProperties, or -1
-	union   int     // index of the field with the members of a union, or -1
-	write   encoder // of a member in others
+	others  *reflect.StructField // AdditionalProperties, or nil
+	union   *reflect.StructField // the members of a union, or nil
+	write   encoder              // of a member in others
 }
 
 // member describes a field of a struct.
 type member struct {
-	name, key string // the key is the name in JSON with a colon
-	index     int    // of the field
-	optional  bool   // the field is a pointer, and omitted if it is nil
-	omitted   func(reflect.Value) bool
-	write     encoder // of the value, or of the pointer's value if it is optional
+	name, key string // the key is the name in JSON between a comma and a colon
+	offset    uintptr
+	omitNil   bool                      // whether the field is omitted if it is nil
+	omitted   func(unsafe.Pointer) bool // whether the field is omitted, or nil
+	write     encoder
 }
 
-func (p plan) newStruct(t reflect.Type) encoder {
-	o := object{others: -1, union: -1}
+func (p plan) newStruct(t reflect.Type, standard encoder) encoder {
+	o := object{}
 	if field, ok := t.FieldByName("AdditionalProperties"); ok && field.Type.Kind() == reflect.Map && field.Tag.Get("json") == "-" {
-		o.others, o.write = field.Index[0], p.of(field.Type.Elem())
+		o.others, o.write = &field, p.of(field.Type.Elem())
 	}
 	if field, ok := t.FieldByName("union"); ok && field.Type == reflect.TypeFor[json.RawMessage]() && t.NumField() > 1 {
-		o.union, o.write = field.Index[0], writeStandard
+		o.union, o.write = &field, p.of(field.Type)
 	}
-	open := o.others >= 0 || o.union >= 0
+	open := o.others != nil || o.union != nil
 	if marshals(t) && !open {
-		return writeStandard
+		return standard
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		tag := field.Tag.Get("json")
-		if tag == "-" || i == o.union {
+		if tag == "-" || o.union != nil && field.Name == o.union.Name {
 			continue
 		}
 		name, option, _ := strings.Cut(tag, ",")
@@ -53,17 +53,15 @@ func (p plan) newStruct(t reflect.Type) encoder {
 			name = field.Name
 		}
 		if field.Anonymous || !field.IsExported() || !slices.Contains([]string{"", "omitempty", "omitzero"}, option) {
-			return writeStandard
+			return standard
 		}
 		key, _ := json.Marshal(name) // strings always marshal
-		m := member{name: name, key: string(key) + ":", index: i, write: p.of(field.Type)}
-		switch {
-		case option == "omitempty" && field.Type.Kind() == reflect.Pointer:
-			m.optional, m.write = true, p.of(field.Type.Elem())
-		case option == "omitempty":
-			m.omitted = isEmpty(field.Type, open)
-		case option == "omitzero":
-			m.omitted = isZero
+		m := member{name: name, key: "," + string(key) + ":", offset: field.Offset, write: p.of(field.Type)}
+		switch option {
+		case "omitempty":
+			m.omitNil, m.omitted = isEmpty(field.Type, open)
+		case "omitzero":
+			m.omitted = isZero(field.Type)
 		}
 		o.members = append(o.members, m)
 	}
@@ -74,26 +72,23 @@ func (p plan) newStruct(t reflect.Type) encoder {
 }
 
 // encode writes the members in the order of the fields, or sorted by name if the struct has other members.
-func (o *object) encode(w *writer, v reflect.Value) {
+func (o *object) encode(w *writer, at unsafe.Pointer) {
 	if w.depth++; w.depth > maxDepth {
 		w.fail(errCycle)
 		return
 	}
 	var others reflect.Value
 	var names []reflect.Value // of the others
-	if o.others >= 0 || o.union >= 0 {
-		others = o.othersOf(w, v)
+	if o.others != nil || o.union != nil {
+		others = o.othersOf(w, at)
 		names = sortedNames(others)
 	}
-	w.text = append(w.text, '{')
+	start := len(w.text)
 	for i := range o.members {
 		m := &o.members[i]
-		value := v.Field(m.index)
-		if m.optional && value.IsNil() || m.omitted != nil && m.omitted(value) {
+		field := unsafe.Add(at, m.offset)
+		if m.omitNil && isNil(field) || m.omitted != nil && m.omitted(field) {
 			continue
-		}
-		if m.optional {
-			value = value.Elem()
 		}
 		for len(names) > 0 && names[0].String() <= m.name {
 			if names[0].String() < m.name {
@@ -101,28 +96,31 @@ func (o *object) encode(w *writer, v reflect.Value) {
 			}
 			names = names[1:]
 		}
-		w.comma('{')
 		w.text = append(w.text, m.key...)
-		m.write(w, value)
+		m.write(w, field)
 	}
 	for _, name := range names {
 		writeMember(w, others, name, o.write)
 	}
-	w.text = append(w.text, '}')
+	w.enclose(start, '{', '}')
 	w.depth--
 }
 
 // othersOf returns the map with the other members of a struct.
-func (o *object) othersOf(w *writer, v reflect.Value) reflect.Value {
-	if o.union < 0 {
-		return v.Field(o.others)
+func (o *object) othersOf(w *writer, at unsafe.Pointer) reflect.Value {
+	var others reflect.Value
+	if o.others != nil {
+		others = reflect.NewAt(o.others.Type, unsafe.Add(at, o.others.Offset)).Elem()
+	}
+	if o.union == nil {
+		return others
 	}
 	all := map[string]json.RawMessage{}
-	if text := v.Field(o.union).Bytes(); text != nil {
+	if text := *(*json.RawMessage)(unsafe.Add(at, o.union.Offset)); text != nil {
 		w.fail(json.Unmarshal(text, &all))
 	}
-	if o.others >= 0 {
-		for name, value := range v.Field(o.others).Seq2() {
+	if o.others != nil {
+		for name, value := range others.Seq2() {
 			text, err := JSON(value.Interface())
 			w.fail(err)
 			all[name.String()] = text
@@ -131,30 +129,34 @@ func (o *object) othersOf(w *writer, v reflect.Value) reflect.Value {
 	return reflect.ValueOf(all)
 }
 
-// isEmpty returns the condition under which omitempty omits a field, or nil. A struct with other members omits only nil.
-func isEmpty(t reflect.Type, onlyNil bool) func(reflect.Value) bool {
+// isEmpty returns the condition under which omitempty omits a field: that it is nil, or a function that is not nil. A
+// struct with other members omits only nil.
+func isEmpty(t reflect.Type, onlyNil bool) (omitNil bool, omitted func(unsafe.Pointer) bool) {
 	switch t.Kind() {
-	case reflect.Interface:
-		return reflect.Value.IsNil
+	case reflect.Interface, reflect.Pointer:
+		return true, nil
 	case reflect.Slice, reflect.Map:
 		if onlyNil {
-			return reflect.Value.IsNil
+			return true, nil
 		}
-		return func(v reflect.Value) bool { return v.Len() == 0 }
+		return false, func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Elem().Len() == 0 }
 	case reflect.Struct, reflect.Array:
-		return nil
+		return false, nil
 	default:
 		if onlyNil {
-			return nil
+			return false, nil
 		}
-		return reflect.Value.IsZero
+		return false, func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Elem().IsZero() }
 	}
 }
 
-// isZero reports whether omitzero omits a field.
-func isZero(v reflect.Value) bool {
-	if own, ok := pointerTo(v).(interface{ IsZero() bool }); ok {
-		return own.IsZero()
+// isZero returns the condition under which omitzero omits a field.
+func isZero(t reflect.Type) func(unsafe.Pointer) bool {
+	return func(at unsafe.Pointer) bool {
+		v := reflect.NewAt(t, at)
+		if own, ok := reflect.TypeAssert[interface{ IsZero() bool }](v); ok {
+			return own.IsZero()
+		}
+		return v.Elem().IsZero()
 	}
-	return v.IsZero()
 }
