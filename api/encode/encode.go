@@ -74,11 +74,28 @@ func (w *writer) send(to http.ResponseWriter, status int, mediaType string, head
 			return err
 		}
 	}
-	to.Header()["Content-Type"] = []string{mediaType}
+	to.Header()["Content-Type"] = contentType(mediaType)
 	to.WriteHeader(status)
 	w.text = append(w.text, '\n')
 	_, err := to.Write(w.text)
 	return err
+}
+
+// Values of Content-Type. Responses share them, like those of many servers: nothing writes the elements of a header.
+var (
+	jsonType    = []string{"application/json"}         //nolint:gochecknoglobals // never written
+	problemType = []string{"application/problem+json"} //nolint:gochecknoglobals // never written
+)
+
+func contentType(mediaType string) []string {
+	switch mediaType {
+	case "application/json":
+		return jsonType
+	case "application/problem+json":
+		return problemType
+	default:
+		return []string{mediaType}
+	}
 }
 
 // writers contains writers for reuse.
