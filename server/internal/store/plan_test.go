@@ -66,7 +66,10 @@ func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 				seen[query] = true
 				t.Log(text)
 			}
-			if slices.ContainsFunc(plan, scan.MatchString) {
+			scans := func(line string) bool { // a co-routine is a subquery, with an alias of its own
+				return scan.MatchString(line) && !slices.Contains(plan, "CO-ROUTINE "+strings.TrimPrefix(line, "SCAN "))
+			}
+			if slices.ContainsFunc(plan, scans) {
 				t.Errorf("a growing table is scanned: %s", text)
 			}
 		})
