@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -65,14 +66,15 @@ func replayFilter(command *cli.Command) (store.EventFilter, error) {
 // exhausted returns all events that a replay would send.
 func exhausted(ctx context.Context, db *store.Store, filter store.EventFilter) (all []event, err error) {
 	filter.State = store.Exhausted
-	for last := ""; ; last = all[len(all)-1].ID {
+	for last := ""; ; {
 		page, err := db.Events(ctx, filter, last, maxListed)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, newEvents(page)...)
 		if len(page) < maxListed {
-			return all, nil
+			return slices.DeleteFunc(all, func(e event) bool { return e.Reason == store.ReasonDeleted }), nil
 		}
+		last = page[len(page)-1].ID
 	}
 }

@@ -46,6 +46,10 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 			}
 			assertHarmless(t, stdout+stderr)
 		}
+		check(t, studiotest.Open(t, dsn).ExhaustEvents(t.Context(), subjectID, studiotest.NewClock().Now(), store.ReasonDeleted))
+		if code, stdout, _ := studiod(t, "", "event", "replay", db, "--all", "--dry-run"); code != exitOK || stdout != "" {
+			t.Errorf("a dry run lists events of a deleted subject: exit code %d, %s", code, stdout)
+		}
 	})
 }
 
