@@ -78,6 +78,9 @@ func waitForGroup[T groupChange](ctx context.Context, s *Store, queue *commitQue
 	defer m.span.End()
 	ctx, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
 	defer cancel()
+	if ctx.Err() != nil {
+		return s.domainError(context.Cause(ctx))
+	}
 	queue.add(change)
 	select {
 	case <-m.done:
