@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// maxRecovery bounds how long deliveries and renderings may pause after a fault of the database. It is generous, because
-// the machine may be busy.
-const maxRecovery = 15 * time.Second
+// maxRecovery bounds how long deliveries and renderings may pause after a fault of the database. If the answer to a claim
+// is lost, its lease has to end.
+const maxRecovery = store.RenderLease + 5*time.Second
 
 // withHost returns a DSN with the host of another one as its second host.
 func withHost(t *testing.T, dsn, second string) string {

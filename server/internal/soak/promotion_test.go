@@ -122,7 +122,6 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 			if n := int(a.succeeded.Load()); found != n {
 				t.Errorf("%d of %d acknowledged creations are lost", n-found, n)
 			}
-			check(t, db.QueryRowContext(t.Context(), "SELECT 3 * count(*) FROM subjects").Scan(&all))
 			harness.Eventually(t, "every event is delivered", func() bool {
 				var waiting int
 				check(t, db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM renderings) + (SELECT count(*) FROM deliveries)").Scan(&waiting))
@@ -134,6 +133,7 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 				t.Errorf("the events are delivered %v after the promotion", took)
 			}
 			check(t, p.Stop())
+			check(t, db.QueryRowContext(t.Context(), "SELECT 3 * count(*) FROM subjects").Scan(&all))
 			d.dsn = standby.DSN
 			r.wantAllDelivered(d, all, all)
 		})
