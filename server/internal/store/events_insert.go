@@ -21,14 +21,21 @@ var insertEvents = newRowStatement(`id text, subject_id text, sequence bigint, b
 		return []any{e.ID, e.subject.ID, e.Sequence, e.Body, micros(e.CreatedAt), e.subject.UserID}
 	}, insertInto("events"))
 
+// queued is a subject with new events, and their flow.
+type queued struct {
+	*studio.Subject
+
+	flow Flow
+}
+
 // insertDeliveries is the statement that queues subjects with new events. A subject that waits for an earlier event
 // stays as it is.
 //
 //nolint:gochecknoglobals // a constant
 var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint`,
-	func(s *studio.Subject) []any {
-		first := s.Events[0]
-		return []any{s.ID, s.UserID, studio.Origin(s.WebhookURL), s.WebhookURL, first.Sequence, micros(first.CreatedAt)}
+	func(q queued) []any {
+		first := q.Events[0]
+		return []any{q.ID, q.UserID, q.flow.Origin, q.WebhookURL, first.Sequence, micros(first.CreatedAt)}
 	}, func(sql dialect, columns []string) string {
 		return insertInto("deliveries", "due_at")(sql, columns) + ` ON CONFLICT (subject_id) DO NOTHING`
 	})
@@ -37,15 +44,16 @@ var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin te
 // transaction has locked the subjects.
 func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 	var events []subjectEvent
-	var queued []*studio.Subject
+	var deliveries []queued
 	for _, s := range subjects {
 		for i := range s.Events {
 			events = append(events, subjectEvent{&s.Events[i], s})
 		}
 		if len(s.Events) > 0 {
-			queued = append(queued, s)
-			tx.markDeliveryDue(Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)})
+			flow := Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)}
+			deliveries = append(deliveries, queued{s, flow})
+			tx.markDeliveryDue(flow)
 		}
 	}
-	return slices.Concat(insertEvents.with(tx, events...), insertDeliveries.with(tx, queued...))
+	return slices.Concat(insertEvents.with(tx, events...), insertDeliveries.with(tx, deliveries...))
 }

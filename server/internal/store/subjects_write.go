@@ -71,11 +71,11 @@ func nullable(text string) *string {
 	return &text
 }
 
-// writeCreations inserts subjects with their events and idempotency keys.
+// writeCreations inserts subjects with their renderings, idempotency keys and events.
 func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
 	subjects := make([]*studio.Subject, len(group))
 	var keyed []*creation
-	var rendered []*studio.Subject
+	var waiting []*studio.Subject // for their renderings
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if c.key.Key != "" {
@@ -83,8 +83,9 @@ func writeCreations(ctx context.Context, tx transaction, group []*creation) erro
 		}
 		if !c.subject.RenderAt.IsZero() {
 			tx.markRenderDue()
-			rendered = append(rendered, &c.subject)
+			waiting = append(waiting, &c.subject)
 		}
 	}
-	return tx.execAll(ctx, slices.Concat(insertSubjects.with(tx, subjects...), insertRenderings.with(tx, rendered...), insertKeys.with(tx, keyed...), writeEvents(tx, subjects)))
+	return tx.execAll(ctx, slices.Concat(insertSubjects.with(tx, subjects...), insertRenderings.with(tx, waiting...),
+		insertKeys.with(tx, keyed...), writeEvents(tx, subjects)))
 }
