@@ -111,9 +111,7 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 	return next, err
 }
 
-// The statements that write records. CASE keeps the planner of PostgreSQL from using the index of pending events: if
-// the statistics say that the index is empty, reading all of it for each record looks cheaper than finding the event by
-// its ID.
+// The statements that write records.
 //
 //nolint:gochecknoglobals // constants
 var (
@@ -132,7 +130,7 @@ var (
 
 	updateEvents = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
 		return `UPDATE events SET state = r.state, tries = events.tries + 1, ended_at = r.ended_at, reason = r.reason
-			FROM r WHERE events.id = r.event_id AND CASE events.state WHEN 'pending' THEN TRUE END AND r.state <> '' AND ` + sql.recordable("r.subject_id")
+			FROM r WHERE events.id = r.event_id AND events.state = 'pending' AND r.state <> '' AND ` + sql.recordable("r.subject_id")
 	})
 
 	insertEndpoints = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {

@@ -112,8 +112,7 @@ const usersWaiting = `WITH RECURSIVE waiting (user_id) AS (
 				FROM waiting w WHERE w.user_id IS NOT NULL
 		)`
 
-// runningRenderings returns the SQL expression for the number of running renderings of a user. The plus sign
-// makes the planner use the index of running renderings, and not the larger index of waiting ones.
+// runningRenderings returns the SQL expression for the number of running renderings of a user.
 func runningRenderings(tx transaction, user string) string {
 	return `(SELECT COUNT(*) FROM renderings WHERE user_id = ` + user + `.user_id AND process_id IS NOT NULL AND NOT ` + claimable(tx) + `)`
 }

@@ -154,7 +154,8 @@ CREATE TABLE events (
     tries      INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
     created_at BIGINT NOT NULL,
     ended_at   BIGINT                      -- NULL while it is pending
-) WITH (fillfactor = 70); -- no index has the columns that an attempt changes, so that the new version of the row can stay on its page
+) WITH (fillfactor = 70);
+-- No index has a column that a delivery changes, so that the new version of a row can stay on its page.
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
 CREATE INDEX events_created ON events (created_at);
 CREATE INDEX events_user ON events (user_id, created_at, id);
