@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// recordSlots bounds the groups of records that are committed concurrently.
-	recordSlots = 2
+	// recordQueueWait is how long a group may take before another group starts concurrently. One group at a time is
+	// cheaper, because the cost of a statement is shared by more records.
+	recordQueueWait = 100 * time.Millisecond
 	// maxRecordGroup bounds the records of a group.
 	maxRecordGroup = 128
 	recordPause    = 50 * time.Millisecond
@@ -32,7 +33,8 @@ type record struct {
 
 func (s *Store) newRecordQueue() *commitQueue[*record] {
 	return &commitQueue[*record]{
-		commit: s.commitRecords, limit: maxRecordGroup, slots: make(chan struct{}, recordSlots),
+		commit: s.commitRecords, limit: maxRecordGroup,
+		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: recordQueueWait,
 		sameGroup: func(first, other *record) bool { return first.holder == other.holder },
 	}
 }
