@@ -22,8 +22,8 @@ type requestBody struct {
 
 // bodyLimits are the limits of one body, in bytes and in parts.
 type bodyLimits struct {
-	body, part, partHeader int64
-	parts                  int
+	body, part, partHeader, item int64
+	parts                        int
 }
 
 // bodyLimits returns the limits for the body of an operation. anonymous reports whether the operation is
@@ -33,6 +33,7 @@ func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
 		maxBody       = 1 << 20
 		maxPartHeader = 8 << 10
 		maxParts      = 100
+		maxItem       = 1 << 20
 	)
 	body := cmp.Or(cfg.MaxBodyBytes, maxBody)
 	if anonymous {
@@ -44,6 +45,7 @@ func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
 		part:       cmp.Or(cfg.MaxPartBytes, body),
 		partHeader: cmp.Or(cfg.MaxPartHeaderBytes, maxPartHeader),
 		parts:      cmp.Or(cfg.MaxParts, maxParts),
+		item:       cmp.Or(cfg.MaxItemBytes, maxItem),
 	}
 }
 

@@ -54,6 +54,7 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 	c.objects(s, n, source)
 	c.moreObjects(s, n, source)
 	c.inPlace(s, n, source)
+	c.contentSchema(s, n, source)
 	return n
 }
 
@@ -192,6 +193,19 @@ func (c *compiler) format(n *node, name *document.Node) {
 		n.format = f
 	case f.types == kindInteger && n.allows(kindInteger|kindNumber), f.types == kindNumber && n.allows(kindNumber):
 		n.number = f
+	}
+}
+
+// contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an
+// annotation.
+func (c *compiler) contentSchema(s *scope, n *node, source *document.Node) {
+	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
+	switch {
+	case s == nil || !s.events:
+	case media != nil && isJSON(media.Text) && source.Get("contentEncoding") == nil:
+		n.content = c.schemaOrAny(s.inContent(), schema)
+	case schema != nil:
+		c.unsupported(schema, "needs the contentMediaType "+mediaJSON+" and no contentEncoding")
 	}
 }
 

@@ -158,7 +158,7 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 	if p.in == inCookie { // cookies cannot contain some characters of JSON
 		p.unescape = url.QueryUnescape
 	}
-	p.node = c.mediaType(media.Value, false)
+	p.node = c.mediaType(c.resolve(media.Value), media.Name, false)
 }
 
 // locate finds the position of each path parameter in the path.
@@ -205,9 +205,21 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		return &content{media: m.Name}
 	}
 	result := &content{media: media, params: params}
-	at := m.Value
-	result.node = c.mediaType(at, media == mediaForm || media == mediaMultipart)
+	at := c.resolve(m.Value)
+	if at == nil {
+		return result
+	}
+	byPosition := c.is32 && strings.HasPrefix(media, "multipart/") && (media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
+	result.node = c.mediaType(at, media, byPosition)
+	if items := at.Get("itemSchema"); items != nil {
+		c.items(result, at, items, byPosition)
+	}
 	switch {
+	case byPosition:
+		result.multipart = &multiparts{}
+		headers := c.encodingHeaders(at)
+		c.whenCompiled(func() { c.positions(at, result, shapeOf(result.node), headers) })
+	case result.isStream:
 	case isJSON(media):
 		result.json = true
 	case media == mediaText:
@@ -222,7 +234,7 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		result.form = &form{}
 		c.whenCompiled(func() { c.form(at, result.form, shapeOf(result.node)) })
 	case media == mediaMultipart:
-		result.multipart = &multiparts{parts: make(map[string]*part)}
+		result.multipart = &multiparts{byName: make(map[string]*part)}
 		headers := c.encodingHeaders(at)
 		c.whenCompiled(func() { c.multipart(at, result.multipart, shapeOf(result.node), headers) })
 	case inRange(mediaJSON, media) && !isLength(result.node):
@@ -247,11 +259,16 @@ func parseRange(name string) (media string, params map[string]string, ok bool) {
 }
 
 // mediaType compiles the schema of a media type. It returns nil if all values are allowed.
-func (c *compiler) mediaType(media *document.Node, isForm bool) *node {
-	if encoding := media.Get("encoding"); encoding != nil && !isForm {
+func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *node {
+	if encoding := at.Get("encoding"); encoding != nil && (byPosition || media != mediaForm && media != mediaMultipart) {
 		c.unsupported(encoding, "is for forms and "+mediaMultipart)
 	}
-	return c.schema(media.Get("schema"))
+	for _, name := range positions() {
+		if encoding := at.Get(name); encoding != nil && !byPosition {
+			c.unsupported(encoding, "is for multipart")
+		}
+	}
+	return c.schema(at.Get("schema"))
 }
 
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema

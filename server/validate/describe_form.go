@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -40,40 +41,112 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 }
 
 // multipart compiles the parts of multipart/form-data.
-func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers map[string][]*parameter) {
+func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers map[*document.Node][]*parameter) {
 	m.shape = s
 	c.checkFields(at, s)
 	for _, name := range s.names() {
-		p := &part{name: name, token: "/" + document.Escape(name), shape: s.member(name), headers: headers[name]}
+		p := &part{name: name, token: "/" + document.Escape(name), shape: s.member(name)}
 		if p.shape.types&kindArray != 0 && p.shape.types&(kindObject|kindScalar) == 0 {
 			p.repeated, p.shape = true, p.shape.element(math.MaxInt)
 		}
-		encoding := at.Get("encoding").Get(name)
-		for _, member := range []string{"style", "explode", "allowReserved"} {
-			if style := encoding.Get(member); style != nil {
-				c.unsupported(style, "is for "+mediaForm)
-			}
-		}
-		p.setMedia(encoding.Get("contentType"))
-		if p.streamed {
-			for _, n := range p.shape.nodes {
-				p.size = c.opaque(cmp.Or(at.Get("schema").Get("properties").Get(name), at), n)
-			}
-		}
-		m.parts[name] = p
+		c.part(p, cmp.Or(at.Get("schema").Get("properties").Get(name), at), at.Get("encoding").Get(name), headers)
+		m.byName[name] = p
 	}
 }
 
-// encodingHeaders compiles the headers of the parts, by part.
-func (c *compiler) encodingHeaders(at *document.Node) map[string][]*parameter {
-	all := make(map[string][]*parameter)
-	for name, encoding := range at.Get("encoding").All() {
-		all[name] = c.headers(encoding.Get("headers"))
-		for _, h := range all[name] {
-			h.pointer = "/" + document.Escape(name) + "/" + h.pointer
+// positions compiles the parts of a multipart body without names. s is the shape of their array, or of each part if
+// the body is a stream.
+func (c *compiler) positions(at *document.Node, body *content, s *shape, headers map[*document.Node][]*parameter) {
+	m := body.multipart
+	m.shape = s
+	schema, all, rest := at.Get("itemSchema"), at.Get("prefixEncoding"), at.Get("itemEncoding")
+	count := 0
+	if all != nil {
+		count = len(all.Elements)
+	}
+	if !body.isStream {
+		schema, count = at.Get("schema"), max(count, s.prefixed)
+		if s.types&kindArray == 0 {
+			c.fail(schema, "does not allow an array")
 		}
 	}
+	for i := range count + 1 { // the last one describes the other parts
+		p, encoding := &part{byPosition: true, shape: s}, rest
+		if all != nil && i < len(all.Elements) {
+			encoding = all.Elements[i]
+		}
+		if !body.isStream {
+			p.shape = s.element(i)
+		}
+		c.part(p, cmp.Or(schema, at), encoding, headers)
+		m.byPosition = append(m.byPosition, p)
+	}
+}
+
+// part compiles a part whose schema is at.
+func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*document.Node][]*parameter) {
+	for _, member := range []string{"style", "explode", "allowReserved"} {
+		if style := encoding.Get(member); style != nil {
+			c.unsupported(style, "is for "+mediaForm)
+		}
+	}
+	for _, member := range append(positions(), "encoding") {
+		if nested := encoding.Get(member); nested != nil {
+			c.unsupported(nested, "is in another encoding")
+		}
+	}
+	p.headers = headers[encoding]
+	p.setMedia(encoding.Get("contentType"))
+	if p.streamed {
+		for _, n := range p.shape.nodes {
+			p.size = c.opaque(at, n)
+		}
+	}
+}
+
+// positions returns the members of a media type that describe parts by their positions.
+func positions() []string { return []string{"prefixEncoding", "itemEncoding"} }
+
+// hasPositions reports whether a media type describes its parts by their positions.
+func hasPositions(media *document.Node) bool {
+	return media.Get("itemSchema") != nil || media.Get("prefixEncoding") != nil || media.Get("itemEncoding") != nil
+}
+
+// encodingHeaders compiles the headers of the parts, by encoding.
+func (c *compiler) encodingHeaders(at *document.Node) map[*document.Node][]*parameter {
+	all := make(map[*document.Node][]*parameter)
+	add := func(encoding *document.Node) {
+		if headers := encoding.Get("headers"); headers != nil {
+			all[encoding] = c.headers(headers)
+		}
+	}
+	for _, encoding := range at.Get("encoding").All() {
+		add(encoding)
+	}
+	if prefix := at.Get("prefixEncoding"); prefix != nil {
+		for _, encoding := range prefix.Elements {
+			add(encoding)
+		}
+	}
+	add(at.Get("itemEncoding"))
 	return all
+}
+
+// items compiles the schema of each item of a stream.
+func (c *compiler) items(result *content, at, schema *document.Node, byPosition bool) {
+	result.format = formatOf(result.media)
+	if result.format == 0 && !byPosition {
+		c.unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
+		return
+	}
+	if whole := at.Get("schema"); whole != nil {
+		c.unsupported(whole, "is beside itemSchema")
+	}
+	var s *scope
+	if result.format == stream.Events {
+		s = &scope{text: "events ", events: true}
+	}
+	result.node, result.isStream = c.schemaIn(s, schema), true
 }
 
 // setMedia sets the media types of a part. The default is JSON for objects, text for scalars, and any type
@@ -93,7 +166,7 @@ func (p *part) setMedia(contentType *document.Node) {
 		p.streamed = !p.json && slices.ContainsFunc(p.media, func(media string) bool { return media != mediaText })
 	case isBinary || p.shape.types == kindAny:
 		p.streamed = true
-	case p.shape.types&kindObject != 0:
+	case p.shape.types&kindObject != 0, p.shape.types&kindScalar == 0:
 		p.json, p.media = true, []string{mediaJSON}
 	default:
 		p.media = []string{mediaText}

@@ -21,4 +21,4 @@ func TranslatePattern(text string) (string, error) {
 }
 
 // Keywords returns the keywords that a schema may have, sorted.
-func Keywords() []string { return slices.Sorted(maps.Keys(openAPIObjects()["Schema"].members)) }
+func Keywords() []string { return slices.Sorted(maps.Keys(openAPIObjects(true)["Schema"].members)) }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -14,14 +15,16 @@ import (
 // The dialects of JSON Schema that a document may declare.
 const (
 	dialectJSONSchema = "https://json-schema.org/draft/2020-12/schema"
-	dialectOpenAPI    = "https://spec.openapis.org/oas/3.1/dialect/base"
+	dialectOpenAPI31  = "https://spec.openapis.org/oas/3.1/dialect/" // followed by base or a date
+	dialectOpenAPI32  = "https://spec.openapis.org/oas/3.2/dialect/"
 )
 
-// loader reads documents, checks that they are well-formed OpenAPI 3.1, and resolves references.
+// loader reads documents, checks that they are well-formed OpenAPI, and resolves references.
 type loader struct {
 	problems
 	documents map[string][]byte // documents that have not been read yet, by URI
 
+	is32       bool // whether the main document is OpenAPI 3.2
 	objects    map[string]object
 	visited    map[visit]bool
 	unfit      map[*document.Node]bool      // nodes whose type is wrong
@@ -52,7 +55,6 @@ func newLoader(cfg Config) *loader {
 	l := &loader{
 		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
 		documents: make(map[string][]byte),
-		objects:   openAPIObjects(),
 		visited:   make(map[visit]bool),
 		unfit:     make(map[*document.Node]bool),
 		lossy:     make(map[*document.Node]bool),
@@ -83,13 +85,13 @@ func (l *loader) load(name string, text []byte) bool {
 		return false
 	}
 	l.root = root
-	if version := root.Get("openapi"); version == nil || version.Text != "3.1" && !strings.HasPrefix(version.Text, "3.1.") {
-		if version == nil {
-			version = root
-		}
-		l.fail(version, "must be OpenAPI 3.1")
+	version := cmp.Or(root.Get("openapi"), root)
+	l.is32 = isVersion(version.Text, "3.2")
+	if !l.is32 && !isVersion(version.Text, "3.1") {
+		l.fail(version, "must be OpenAPI 3.1 or 3.2")
 		return false
 	}
+	l.objects = openAPIObjects(l.is32)
 	l.conform(root, "OpenAPI")
 	if dialect := root.Get("jsonSchemaDialect"); dialect != nil {
 		l.dialect(dialect)
@@ -108,6 +110,12 @@ func (l *loader) load(name string, text []byte) bool {
 	l.uniqueIDs()
 	l.templates(root.Get("paths"))
 	return true
+}
+
+// isVersion reports whether text is a version of OpenAPI such as 3.1, with or without a patch version.
+func isVersion(text, minor string) bool {
+	rest, ok := strings.CutPrefix(text, minor)
+	return ok && (rest == "" || rest[0] == '.')
 }
 
 // read parses a document. It returns nil if the syntax is invalid.
@@ -133,8 +141,12 @@ func (l *loader) resource(root *document.Node, uri *url.URL) *resource {
 }
 
 func (l *loader) dialect(n *document.Node) {
-	if text := strings.TrimSuffix(n.Text, "#"); text != dialectJSONSchema && text != dialectOpenAPI {
-		l.unsupported(n, "must be the dialect of JSON Schema 2020-12 or of OpenAPI 3.1")
+	switch text := strings.TrimSuffix(n.Text, "#"); {
+	case text == dialectJSONSchema, strings.HasPrefix(text, dialectOpenAPI31), l.is32 && strings.HasPrefix(text, dialectOpenAPI32):
+	case strings.HasPrefix(text, dialectOpenAPI32):
+		l.unsupported(n, needs32)
+	default:
+		l.unsupported(n, "must be the dialect of JSON Schema 2020-12 or of OpenAPI")
 	}
 }
 

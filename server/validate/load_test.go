@@ -31,7 +31,10 @@ func places(tb testing.TB, err error) []*validate.DocumentError {
 	return all
 }
 
-const head = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n"
+const (
+	head   = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n"
+	head32 = "openapi: 3.2.0\ninfo: {title: t, version: '1'}\n"
+)
 
 // All errors of a document have their location, in YAML and in JSON.
 func TestLoad_locatesErrors(t *testing.T) {
@@ -52,9 +55,9 @@ func TestLoad_locatesErrors(t *testing.T) {
 		"a: !!int 1_0":                        "1:4: has a tag for another text: !!int",
 		"a: !!bool maybe":                     "1:4: has a tag for another text: !!bool",
 		"a: {[b]: c}":                         "1:5: is no name of a member",
-		"openapi: 3.0.3":                      "1:10: /openapi: must be OpenAPI 3.1",
-		"openapi: 3.2.0":                      "1:10: /openapi: must be OpenAPI 3.1",
-		"info: {}":                            "1:1: must be OpenAPI 3.1",
+		"openapi: 3.0.3":                      "1:10: /openapi: must be OpenAPI 3.1 or 3.2",
+		"openapi: 3.20.0":                     "1:10: /openapi: must be OpenAPI 3.1 or 3.2",
+		"info: {}":                            "1:1: must be OpenAPI 3.1 or 3.2",
 		head + "paths: {}\nmore: 1":           "4:1: /more: is not known",
 		head + "paths: []":                    "3:8: /paths: must be an object",
 		head:                                  "1:1: must have paths, components or webhooks",
@@ -75,6 +78,29 @@ func TestLoad_locatesErrors(t *testing.T) {
 		head + "components:\n  headers: {a: {in: header}}":                       "4:17: /components/headers/a/in: is not known",
 		head + "components:\n  examples: {é: {$ref: '#/components/examples/é'}}": "4:24: /components/examples/é/$ref: leads to itself",
 		head + "components:\n  schemas:\n    A: {type: string, minLength: '1'}":  "5:34: /components/schemas/A/minLength: must be an integer that is not negative",
+
+		head + "$self: /a\npaths: {}":                                                          "3:1: /$self: needs OpenAPI 3.2",
+		head + "paths: {/a: {query: {}}}":                                                      "3:14: /paths/~1a/query: needs OpenAPI 3.2",
+		head + "paths: {/a: {additionalOperations: {}}}":                                       "3:14: /paths/~1a/additionalOperations: needs OpenAPI 3.2",
+		head + "components: {mediaTypes: {}}":                                                  "3:14: /components/mediaTypes: needs OpenAPI 3.2",
+		head + "components: {responses: {a: {description: d, content: {a/b: {$ref: '#/x'}}}}}": "3:62: /components/responses/a/content/a~1b/$ref: needs OpenAPI 3.2",
+		head + "components: {responses: {a: {summary: s}}}":                                    "3:29: /components/responses/a: must have the member description",
+		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/jsonl: {itemSchema: {}}}}}}}}":        "3:84: /paths/~1a/get/responses/200/content/application~1jsonl/itemSchema: needs OpenAPI 3.2",
+		head + "jsonSchemaDialect: https://spec.openapis.org/oas/3.2/dialect/2025-09-17\npaths: {}":                              "3:20: /jsonSchemaDialect: needs OpenAPI 3.2",
+		head32 + "paths: {/a: {additionalOperations: {POST: {}}}}":                                                               "3:37: /paths/~1a/additionalOperations/POST: is the method of the member post",
+		head32 + "paths: {/a: {additionalOperations: {COPY: {}, 'A B': {}}}}":                                                    "3:47: /paths/~1a/additionalOperations/A B: is no HTTP method",
+		head32 + "paths: {/a: {query: {operationId: x}, additionalOperations: {COPY: {operationId: x}}}}":                        "3:82: /paths/~1a/additionalOperations/COPY/operationId: is not unique",
+		head32 + "paths: {'/{b}': {additionalOperations: {COPY: {}}}}":                                                           "3:47: /paths/~1{b}/additionalOperations/COPY: must declare the path parameter b",
+		head32 + "components: {mediaTypes: {a: {$ref: '#/components/mediaTypes/a'}}}":                                            "3:37: /components/mediaTypes/a/$ref: leads to itself",
+		head32 + "components: {mediaTypes: {a: {$ref: '#/info'}}}":                                                               "2:8: /info/title: is not known",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/json: {itemSchema: {}}}}}}}}":                       "3:79: /paths/~1a/get/responses/200/content/application~1json/itemSchema: is for sequences",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {schema: {}, itemSchema: {}}}}}}}}":          "3:76: /paths/~1a/get/responses/200/content/application~1jsonl/schema: is beside itemSchema",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {itemEncoding: {}}}}}}}}":                    "3:82: /paths/~1a/get/responses/200/content/application~1jsonl/itemEncoding: is for multipart",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {schema: {type: object}}}}}}}}":                "3:74: /paths/~1a/get/responses/200/content/multipart~1mixed/schema: does not allow an array",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {itemSchema: {}, encoding: {a: {}}}}}}}}}":     "3:92: /paths/~1a/get/responses/200/content/multipart~1mixed/encoding: is for forms and multipart/form-data",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {itemEncoding: {prefixEncoding: []}}}}}}}}":    "3:97: /paths/~1a/get/responses/200/content/multipart~1mixed/itemEncoding/prefixEncoding: is in another encoding",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {text/event-stream: {itemSchema: {contentSchema: {}}}}}}}}}":     "3:96: /paths/~1a/get/responses/200/content/text~1event-stream/itemSchema/contentSchema: needs the contentMediaType",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/x-ndjson: {itemSchema: {properties: {a: 1}}}}}}}}}": "3:100: /paths/~1a/get/responses/200/content/application~1x-ndjson/itemSchema/properties/a: must be a schema",
 	} {
 		_, err := validate.Load([]byte(text), validate.Config{Name: "dir/a.yaml"})
 		if err == nil || !strings.Contains(err.Error(), "dir/a.yaml:"+want) {

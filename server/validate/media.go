@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
 const (
@@ -15,18 +17,31 @@ const (
 	mediaMultipart = "multipart/form-data"
 )
 
-// content is one media type of a body, with its compiled schema. At most one of json, text, form and
-// multipart is set. If none is set, the content of the body is not checked.
+// formatOf returns the format of a media type whose items are JSON or server-sent events, or 0.
+func formatOf(media string) stream.Format {
+	if strings.HasSuffix(media, "+json-seq") {
+		return stream.Sequence
+	}
+	if f, ok := stream.FormatOf(media); ok && f != stream.Mixed {
+		return f
+	}
+	return 0
+}
+
+// content is one media type of a body, with its compiled schema. At most one of json, text, form,
+// multipart and format is set. If none is set, the content of the body is not checked.
 type content struct {
 	media     string            // or a range such as video/* or */*
 	params    map[string]string // that the media type of a body must have, without the charset
 	json      bool
-	node      *node       // schema of JSON, text, a form, or the fields of a multipart body
-	text      *shape      // set for text
-	form      *form       // set for application/x-www-form-urlencoded
-	multipart *multiparts // set for multipart/form-data
-	size      [2]limit    // minimum and maximum size of a body whose content is not checked
-	inJSON    *content    // set for a range of media types whose schema applies to JSON only
+	node      *node         // schema of JSON, text, a form, the parts of a multipart body together, or each item of a stream
+	text      *shape        // set for text
+	form      *form         // set for application/x-www-form-urlencoded
+	multipart *multiparts   // set for multipart
+	isStream  bool          // whether node is the schema of each item
+	format    stream.Format // set for a sequence of JSON or of server-sent events
+	size      [2]limit      // minimum and maximum size of a body whose content is not checked
+	inJSON    *content      // set for a range of media types whose schema applies to JSON only
 }
 
 // streamed reports whether a body is passed on without being buffered.

@@ -12,23 +12,24 @@ import (
 	"unicode/utf8"
 )
 
-// multiparts is a compiled multipart/form-data body.
+// multiparts is a compiled multipart body.
 type multiparts struct {
-	parts map[string]*part
-	shape *shape // all fields together as an object
+	byName     map[string]*part // of multipart/form-data
+	byPosition []*part          // set if parts have no names; the last one describes all further parts
+	shape      *shape           // all parts together as an object or array, or each part of a stream
 }
 
-// part is the compiled description of the parts with one name.
+// part is the compiled description of the parts with one name or at one position.
 type part struct {
-	name     string
-	token    string
-	repeated bool     // one part for each element of an array
-	media    []string // media types or ranges; empty allows all
-	json     bool
-	streamed bool // content is not checked
-	size     [2]limit
-	shape    *shape // of a single part
-	headers  []*parameter
+	name, token string // empty if parts have no names
+	byPosition  bool
+	repeated    bool     // one part for each element of an array
+	media       []string // media types or ranges; empty allows all
+	json        bool
+	streamed    bool // content is not checked
+	size        [2]limit
+	shape       *shape // of a single part
+	headers     []*parameter
 }
 
 // maxBufferedBytes limits the total size of the fields of a multipart body that are buffered until its end.
@@ -54,6 +55,7 @@ type multipartBody struct {
 	parts    int
 	buffered int
 	counts   map[string]int
+	streamed map[string]bool // the pointers of the parts that were not checked
 	fields   textValue
 }
 
@@ -64,9 +66,13 @@ func newMultipartBody(w *walker, c *content, boundary string, body io.Reader, l 
 	source := &headerLimit{source: body, left: -1}
 	own := newWalker(w.pool) // the body may be read after the walker of the request has been released
 	own.direction = w.direction
+	fields := textValue{kind: kindObject}
+	if c.multipart.byPosition != nil {
+		fields.kind = kindArray
+	}
 	return &multipartBody{
 		w: own, content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,
-		counts: make(map[string]int), fields: textValue{kind: kindObject},
+		counts: make(map[string]int), streamed: make(map[string]bool), fields: fields,
 	}, nil
 }
 
@@ -89,7 +95,7 @@ func (b *multipartBody) Read(p []byte) (int, error) {
 		if errors.Is(err, io.EOF) {
 			b.part = nil
 		} else if err != nil && b.err == nil {
-			b.err = malformedMultipart(err)
+			b.err = b.malformed(err)
 		}
 		if n > 0 && b.err == nil {
 			return n, nil
@@ -119,9 +125,9 @@ func (b *multipartBody) next() error {
 		return io.EOF
 	}
 	if err != nil {
-		return malformedMultipart(err)
+		return b.malformed(err)
 	}
-	if b.parts++; b.parts > b.limits.parts {
+	if b.parts++; b.parts > b.limits.parts && !b.content.isStream {
 		return &Error{
 			Status: http.StatusRequestEntityTooLarge,
 			Detail: "The body has more than " + strconv.Itoa(b.limits.parts) + " parts.",
@@ -139,33 +145,25 @@ func (b *multipartBody) next() error {
 
 // begin checks the header of a part and, unless the part is streamed, its content.
 func (b *multipartBody) begin(p *multipart.Part) error {
-	name := p.FormName()
-	if name == "" || !utf8.ValidString(name) {
-		return malformedMultipart(nil)
+	rule, name, err := b.find(p)
+	if err != nil {
+		return err
 	}
-	rule := b.content.multipart.parts[name]
-	if rule == nil {
-		rule = b.content.multipart.unnamed(p)
-	}
-	b.part, b.rule, b.size = p, rule, 0
-	b.pointer = rule.token
-	if rule.repeated {
-		b.pointer += "/" + strconv.Itoa(b.counts[name])
-	} else if b.counts[name] > 0 && rule.name != "" {
-		return b.violated("repeated", "must be given once")
-	}
-	b.counts[name]++
 	if err := b.checkHeader(p); err != nil {
 		return err
 	}
 	if rule.streamed {
+		b.streamed[b.pointer] = rule.name != "" || rule.byPosition
 		b.add(name, rule.repeated, textValue{kind: kindString})
 		return nil
 	}
 	limit := min(b.limits.part, int64(maxBufferedBytes-b.buffered))
+	if b.content.isStream {
+		limit = min(b.limits.part, b.limits.item)
+	}
 	text, err := io.ReadAll(io.LimitReader(p, limit+1))
 	if err != nil {
-		return malformedMultipart(err)
+		return b.malformed(err)
 	}
 	if int64(len(text)) > limit {
 		return tooLargeFor("A part of the body", limit)
@@ -174,6 +172,30 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	b.buffered += len(text)
 	b.out = append(b.out, text...)
 	return b.checkField(name, text)
+}
+
+// find makes p the current part.
+func (b *multipartBody) find(p *multipart.Part) (rule *part, name string, err error) {
+	b.part, b.size = p, 0
+	if rules := b.content.multipart.byPosition; rules != nil {
+		b.rule, b.pointer = rules[min(b.parts, len(rules))-1], "/"+strconv.Itoa(b.parts-1)
+		return b.rule, "", nil
+	}
+	name = p.FormName()
+	if name == "" || !utf8.ValidString(name) {
+		return nil, "", b.malformed(nil)
+	}
+	if rule = b.content.multipart.byName[name]; rule == nil {
+		rule = b.content.multipart.unnamed(p)
+	}
+	b.rule, b.pointer = rule, rule.token
+	if rule.repeated {
+		b.pointer += "/" + strconv.Itoa(b.counts[name])
+	} else if b.counts[name] > 0 && rule.name != "" {
+		return nil, "", b.violated("repeated", "must be given once")
+	}
+	b.counts[name]++
+	return rule, name, nil
 }
 
 // unnamed returns the description of a part that is not a property of the schema.
@@ -197,6 +219,9 @@ func (b *multipartBody) checkHeader(p *multipart.Part) error {
 	}
 	for _, h := range b.rule.headers {
 		b.w.checkHeader(h, header)
+	}
+	for i := range b.w.found {
+		b.w.found[i].Pointer = b.pointer + "/" + b.w.found[i].Pointer
 	}
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
@@ -225,6 +250,13 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 // add adds a part to the object of all fields.
 func (b *multipartBody) add(name string, repeated bool, value textValue) {
 	v := &b.fields
+	if b.content.isStream {
+		return
+	}
+	if v.kind == kindArray {
+		v.elements = append(v.elements, value)
+		return
+	}
 	i := slices.Index(v.names, name)
 	switch {
 	case i >= 0 && v.elements[i].kind != kindArray: // a repeated part that is not in the schema
@@ -239,15 +271,17 @@ func (b *multipartBody) add(name string, repeated bool, value textValue) {
 	}
 }
 
-// checkWhole checks the object of all fields against the schema. Streamed parts are empty strings in that
-// object, and violations about their values are dropped.
+// checkWhole checks the object or array of all parts against the schema. Streamed parts are empty strings there,
+// and violations about their values are dropped.
 func (b *multipartBody) checkWhole() error {
+	if b.content.isStream {
+		return nil
+	}
 	text := b.content.multipart.shape.appendJSON(nil, b.fields, b.w)
 	b.w.walkBody(text, b.content.node)
 	b.w.found = slices.DeleteFunc(b.w.found, func(v Violation) bool {
-		for _, p := range b.content.multipart.parts {
-			if p.streamed && b.counts[p.name] > 0 &&
-				(strings.HasPrefix(v.Pointer, p.token+"/") || v.Pointer == p.token && !p.repeated) {
+		for pointer, known := range b.streamed {
+			if known && (v.Pointer == pointer || strings.HasPrefix(v.Pointer, pointer+"/")) {
 				return true
 			}
 		}
@@ -271,11 +305,11 @@ func (b *multipartBody) violated(keyword, detail string) error {
 	return &Error{Status: http.StatusBadRequest, Detail: mismatch, Violations: []Violation{{b.pointer, keyword, detail}}}
 }
 
-func malformedMultipart(err error) error {
+func (b *multipartBody) malformed(err error) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return known
 	}
-	return &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + mediaMultipart + "."}
+	return &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + b.content.media + "."}
 }
 
 // headerLimit is a reader that fails when the header of a part exceeds the limit.

@@ -80,6 +80,7 @@ type node struct {
 	minLength, maxLength limit
 	pattern              *pattern
 	format               *format // format of strings
+	content              *node   // of the JSON in a string
 	number               *format // format of numbers
 	bounds               []bound
 	multipleOf           *multiple

@@ -23,24 +23,22 @@ type Operation struct {
 // ID returns the operationId, or "METHOD path" if the operation has none. It is unique.
 func (o *Operation) ID() string { return o.id }
 
-// Method returns the HTTP method in upper case.
+// Method returns the HTTP method.
 func (o *Operation) Method() string { return o.method }
 
 // Path returns the path as written in the document.
 func (o *Operation) Path() string { return o.path }
 
-// pathItem compiles the operations of a path or webhook, sorted by method.
+// pathItem compiles the operations of a path or webhook.
 func (c *compiler) pathItem(path string, item *document.Node) []*Operation {
 	if item = c.resolve(item); item == nil {
 		return nil
 	}
 	var operations []*Operation
-	for _, method := range methods() {
-		if source := item.Get(method); source != nil {
-			o := c.operation(strings.ToUpper(method), path, item, source)
-			o.locate()
-			operations = append(operations, o)
-		}
+	for method, source := range operationsOf(item) {
+		o := c.operation(method, path, item, source)
+		o.locate()
+		operations = append(operations, o)
 	}
 	return operations
 }

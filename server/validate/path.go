@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -8,9 +9,36 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// methods returns the names of the operations in a path item, sorted.
+// methods returns the names of the members of a path item that are operations.
 func methods() []string {
-	return []string{"delete", "get", "head", "options", "patch", "post", "put", "trace"}
+	return []string{"delete", "get", "head", "options", "patch", "post", "put", "query", "trace"}
+}
+
+// operationsOf returns the operations of a path item by their method.
+func operationsOf(item *document.Node) iter.Seq2[string, *document.Node] {
+	return func(yield func(string, *document.Node) bool) {
+		for _, method := range methods() {
+			if operation := item.Get(method); operation != nil && !yield(strings.ToUpper(method), operation) {
+				return
+			}
+		}
+		item.Get("additionalOperations").All()(yield)
+	}
+}
+
+// additionalMethods checks the methods of additionalOperations.
+func (l *loader) additionalMethods(additional *document.Node) {
+	if additional == nil {
+		return
+	}
+	for _, m := range additional.Members {
+		switch lower := strings.ToLower(m.Name); {
+		case slices.Contains(methods(), lower):
+			l.fail(additional.Key(m), "is the method of the member "+lower)
+		case m.Name == "" || !consistsOf([]byte(m.Name), "!#$%&'*+-.^_`|~"):
+			l.fail(additional.Key(m), "is no HTTP method")
+		}
+	}
 }
 
 func (l *loader) uniqueIDs() {
@@ -51,10 +79,8 @@ func (l *loader) templates(paths *document.Node) {
 		if item == nil {
 			continue
 		}
-		for _, method := range methods() {
-			if operation := item.Get(method); operation != nil {
-				l.template(item, operation, t.Names)
-			}
+		for _, operation := range operationsOf(item) {
+			l.template(item, operation, t.Names)
 		}
 	}
 }

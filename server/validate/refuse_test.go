@@ -181,6 +181,7 @@ func TestLoad_rejectsInvalidLimits(t *testing.T) {
 		"violations":  {MaxViolations: -1},
 		"body":        {MaxBodyBytes: -1},
 		"parts":       {MaxParts: -1},
+		"item":        {MaxItemBytes: -1},
 		"part":        {MaxPartBytes: -1},
 		"part header": {MaxPartHeaderBytes: -1},
 		"operation":   {OperationBodyBytes: map[string]int64{"missing": 1}},

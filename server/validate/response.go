@@ -46,7 +46,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 	_, params := mediaTypeOf(header)
 	all := int64(len(body)) + 1
-	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), bodyLimits{all, all, all, len(body)})
+	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), bodyLimits{all, all, all, all, len(body)})
 	if err == nil {
 		_, err = io.Copy(io.Discard, parts)
 	}

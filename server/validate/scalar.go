@@ -50,6 +50,28 @@ func (w *walker) checkString(n *node, text []byte) {
 	if n.format != nil && !n.format.check(text) {
 		w.add("format", n.format.detail)
 	}
+	if n.content != nil {
+		w.checkContent(n.content, text)
+	}
+}
+
+// checkContent checks the JSON in a string.
+func (w *walker) checkContent(n *node, text []byte) {
+	inner := newWalker(w.pool)
+	defer inner.release()
+	inner.direction = w.direction
+	inner.walkBody(text, n)
+	switch {
+	case inner.malformed != "":
+		w.add(errNotJSON.keyword, errNotJSON.detail)
+	case w.quiet > 0:
+		w.done = w.done || len(inner.found) > 0
+	default:
+		for _, v := range inner.found {
+			v.Pointer = w.pointer(v.Pointer)
+			w.record(v)
+		}
+	}
 }
 
 func (w *walker) checkNumber(n *node, text []byte) {

@@ -15,6 +15,7 @@ import (
 type scope struct {
 	dynamic map[string]*document.Node
 	text    string
+	events  bool // whether the schema describes server-sent events, whose data has a contentSchema that is enforced
 }
 
 func (s *scope) key() string {
@@ -42,11 +43,19 @@ func (s *scope) enter(r *resource) *scope {
 	if dynamic == nil {
 		return s
 	}
-	inner := &scope{dynamic: dynamic}
+	inner := &scope{dynamic: dynamic, events: s != nil && s.events}
+	if inner.events {
+		inner.text = "events "
+	}
 	for _, name := range slices.Sorted(maps.Keys(dynamic)) {
 		inner.text += fmt.Sprintf("%s=%p ", name, dynamic[name])
 	}
 	return inner
+}
+
+// inContent returns the scope of the text of a string.
+func (s *scope) inContent() *scope {
+	return &scope{dynamic: s.dynamic, text: strings.TrimPrefix(s.text, "events ")}
 }
 
 // dynamicTarget returns the target of a $dynamicRef.

@@ -18,7 +18,7 @@ type visit struct {
 // conform checks n against a type of openAPIObjects. It reports all errors in n and its descendants, removes the
 // descendants whose type is wrong, and records all references to be followed later.
 func (l *loader) conform(n *document.Node, rule string) {
-	rule = strings.TrimPrefix(rule, "*")
+	rule = strings.TrimLeft(rule, "*+-")
 	if l.visited[visit{n, rule}] {
 		return
 	}
@@ -73,7 +73,7 @@ func (l *loader) object(n *document.Node, rule string) {
 	}
 	if inner, ok := strings.CutPrefix(rule, "&"); ok {
 		rule = inner
-		if n.Get("$ref") != nil {
+		if n.Get("$ref") != nil && (inner != "MediaType" || l.is32) {
 			l.members(n, "Reference")
 			l.addLink(n, "$ref", inner)
 			return
@@ -95,6 +95,7 @@ func (l *loader) object(n *document.Node, rule string) {
 		l.operations = append(l.operations, n)
 	case "PathItem":
 		l.addLink(n, "$ref", rule)
+		l.additionalMethods(n.Get("additionalOperations"))
 		for _, m := range n.Members {
 			if n.Get("$ref") != nil && !slices.Contains([]string{"$ref", "summary", "description"}, m.Name) && !strings.HasPrefix(m.Name, "x-") {
 				l.unsupported(n.Key(m), "is beside $ref, which replaces it")
@@ -127,6 +128,8 @@ func isStatus(name string) bool {
 		(name[1:] == "XX" || leadingDigits([]byte(name)) == 3)
 }
 
+const needs32 = "needs OpenAPI 3.2"
+
 // members checks an object whose member names OpenAPI defines.
 func (l *loader) members(n *document.Node, rule string) {
 	o := l.objects[rule]
@@ -136,6 +139,9 @@ func (l *loader) members(n *document.Node, rule string) {
 	for _, m := range n.Members {
 		typ, ok := o.members[m.Name]
 		switch {
+		case ok && !l.is32 && strings.HasPrefix(typ, "+"):
+			l.unsupported(n.Key(m), needs32)
+			l.unfit[m.Value] = true
 		case ok:
 			l.conform(m.Value, typ)
 		case strings.HasPrefix(m.Name, "x-"):

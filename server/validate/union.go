@@ -100,10 +100,30 @@ func (c *compiler) union(s *scope, keyword string, schemas, discriminator *docum
 		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
 	}
 	u.general = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
-	if u.general && discriminator != nil {
+	switch {
+	case !u.general:
+	case discriminator != nil:
 		c.hint(u, discriminator, schemas.Elements)
+	case len(sources) > 0:
+		c.hintByMember(u, sources)
 	}
 	return u
+}
+
+// hintByMember sets the alternatives that the values of a member name, if it has a different constant in each.
+func (c *compiler) hintByMember(u *union, sources []*document.Node) {
+	for name := range sources[0].Get("properties").All() {
+		byHint := make(map[string]*node)
+		for i, source := range sources {
+			if value, ok := c.constant(source, name); ok {
+				byHint[value] = u.alternatives[i].node
+			}
+		}
+		if len(byHint) == len(sources) {
+			u.hint, u.byHint = name, byHint
+			return
+		}
+	}
 }
 
 // hint sets the alternatives that the values of a discriminator name.
@@ -183,7 +203,7 @@ func (c *compiler) selectByMember(u *union, sources []*document.Node) bool {
 	for name := range objectSources[0].Get("properties").All() {
 		byValue := make(map[string]*node)
 		for i, a := range objects {
-			if value, ok := c.constant(objectSources[i], name); ok {
+			if value, ok := c.constant(objectSources[i], name); ok && requires(objectSources[i], name) {
 				byValue[value] = a.node
 			}
 		}
@@ -205,12 +225,13 @@ func (c *compiler) selectByMember(u *union, sources []*document.Node) bool {
 	return false
 }
 
-// constant returns the string that a required member must equal.
-func (c *compiler) constant(source *document.Node, name string) (string, bool) {
+func requires(source *document.Node, name string) bool {
 	required := source.Get("required")
-	if required == nil || !slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name }) {
-		return "", false
-	}
+	return required != nil && slices.ContainsFunc(required.Elements, func(n *document.Node) bool { return n.Text == name })
+}
+
+// constant returns the string that a member must equal.
+func (c *compiler) constant(source *document.Node, name string) (string, bool) {
 	value := c.resolve(source.Get("properties").Get(name)).Get("const")
 	if value == nil || value.Kind != jsontext.KindString {
 		return "", false

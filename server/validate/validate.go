@@ -1,4 +1,4 @@
-// Package validate checks HTTP requests and responses against an OpenAPI 3.1 document.
+// Package validate checks HTTP requests and responses against an OpenAPI 3.1 or 3.2 document.
 //
 // [Load] compiles the document once. It ignores nothing: unknown members, keywords with a value of the wrong
 // type, and unexpected nulls are errors with file, line and column, all of them at once. A body is parsed once,
@@ -11,7 +11,7 @@
 // # JSON Schema
 //
 // All keywords of JSON Schema 2020-12 are enforced, except contentEncoding, contentMediaType and
-// contentSchema, which are annotations. Numbers are compared exactly, as decimals. A readOnly value must not
+// contentSchema, which are annotations outside of server-sent events. Numbers are compared exactly, as decimals. A readOnly value must not
 // be sent in a request and a writeOnly value must not be sent in a response; required does not apply to them
 // there. For webhooks, which the service sends, the directions are swapped. A discriminator never changes
 // whether a value is valid. It only selects the alternative whose violations are reported if none matches.
@@ -24,7 +24,7 @@
 //
 // # Documents
 //
-// Load accepts every document that follows OpenAPI 3.1, except for the following. OpenAPI allows these, but
+// Load accepts every document that follows OpenAPI 3.1 or 3.2, except for the following. OpenAPI allows these, but
 // Load could only ignore them, so that it does so only if [Config.Lenient] is set:
 //
 //   - an unknown keyword, including those that 2020-12 has removed, such as dependencies
@@ -37,6 +37,8 @@
 //   - a media type with parameters other than the charset UTF-8, except for parts
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form
 //   - the style of a part, and the headers of a form field
+//   - an encoding in another encoding
+//   - a schema beside an itemSchema
 //   - content of a response whose status has no content, such as 204
 //   - an HTTP authentication scheme other than bearer and basic
 //
@@ -64,6 +66,10 @@
 // and a schema can only constrain their length. The schema of a range such as */* applies to JSON, and otherwise
 // like that of a body that is streamed. A form field has the form that its encoding declares. Without
 // an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
+//
+// The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
+// application/x-ndjson, the texts of application/json-seq, server-sent events, and the parts of multipart bodies.
+// A multipart body other than multipart/form-data is an array of its parts if it has a schema.
 //
 // The strict server that oapi-codegen generates with the templates of this module supports all of this. The
 // client that oapi-codegen 2.8.2 generates has these limitations:
@@ -118,7 +124,10 @@ type Config struct {
 	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It
 	// overrides MaxBodyBytes and AnonymousBodyBytes.
 	OperationBodyBytes map[string]int64
-	// MaxParts limits the number of parts of a multipart body. Defaults to 100.
+	// MaxItemBytes limits the size of each item of a stream in bytes: of a request body with an itemSchema, whose
+	// items are checked one by one. The limit of the body is that of all items together. Defaults to 1 MiB.
+	MaxItemBytes int64
+	// MaxParts limits the number of parts of a multipart body that is no stream. Defaults to 100.
 	MaxParts int
 	// MaxPartBytes limits the size of each part of a multipart body in bytes. Defaults to the limit of the
 	// body. All parts that are not files may have at most 1 MiB together.
@@ -154,11 +163,11 @@ func routeOf(method, path string) route {
 	return route{method, t.Shape}
 }
 
-// Load compiles all operations, webhooks and component schemas of an OpenAPI 3.1 document in YAML or JSON.
-// The error wraps one [*DocumentError] for each location that is invalid or not supported, unless the syntax is
-// invalid or the document has another version of OpenAPI. The servers of the document are ignored.
+// Load compiles all operations, webhooks and component schemas of an OpenAPI 3.1 or 3.2 document in YAML or
+// JSON. The error wraps one [*DocumentError] for each location that is invalid or not supported, unless the
+// syntax is invalid or the document has another version of OpenAPI. The servers of the document are ignored.
 func Load(text []byte, cfg Config) (*Validator, error) {
-	if min(cfg.MaxBodyBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
+	if min(cfg.MaxBodyBytes, cfg.MaxItemBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
 		return nil, errors.New("validate: a limit is negative")
 	}
 	l := newLoader(cfg)

@@ -99,6 +99,11 @@ func (w *walker) addBelow(token, keyword, detail string) {
 	if len(w.found) == w.limits.violations {
 		return
 	}
+	w.record(Violation{Pointer: w.pointer(token), Keyword: keyword, Detail: detail})
+}
+
+// pointer returns the JSON pointer of a member of the current location.
+func (w *walker) pointer(token string) string {
 	pointer := []byte(w.root)
 	for _, s := range w.path {
 		if s.token == "" {
@@ -107,7 +112,7 @@ func (w *walker) addBelow(token, keyword, detail string) {
 			pointer = append(pointer, s.token...)
 		}
 	}
-	w.record(Violation{Pointer: string(append(pointer, token...)), Keyword: keyword, Detail: detail})
+	return string(append(pointer, token...))
 }
 
 // record drops violations that several active nodes report alike.

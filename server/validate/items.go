@@ -1,0 +1,56 @@
+package validate
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// Items checks the items of a stream: of a body whose media type has an itemSchema. It is not safe for concurrent
+// use.
+type Items struct {
+	w      *walker
+	node   *node
+	status int
+	detail string
+	count  int
+}
+
+// ResponseItems checks the status, the headers and the content type of a response, as [Operation.ResponseHeader]
+// does. It returns nil if the body is no stream.
+func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error) {
+	w := newWalker(o.pool)
+	defer w.release()
+	w.direction = o.direction ^ (inRequest | inResponse)
+	c, err := o.responseHeader(w, status, header, true)
+	if err == nil {
+		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
+	}
+	if err != nil || c == nil || !c.isStream {
+		return nil, err
+	}
+	return newItems(w, c, http.StatusInternalServerError, mismatchedResponse), nil
+}
+
+func newItems(w *walker, c *content, status int, detail string) *Items {
+	own := newWalker(w.pool) // the walker of the request is released before the last item
+	own.direction = w.direction
+	return &Items{w: own, node: c.node, status: status, detail: detail}
+}
+
+// Check checks the next item, which is JSON. A server-sent event is an object with the members data, event, id and
+// retry, of which data is required and retry a number of milliseconds. If the schema of a string in it has a
+// contentSchema, that applies to the JSON in the string. The error is an [*Error], whose pointers begin with the
+// index of the item.
+func (i *Items) Check(item []byte) error {
+	i.w.walkBody(item, i.node)
+	i.count++
+	if i.w.malformed == "" && len(i.w.found) == 0 {
+		return nil
+	}
+	for n := range i.w.found {
+		i.w.found[n].Pointer = "/" + strconv.Itoa(i.count-1) + i.w.found[n].Pointer
+	}
+	err := i.w.failure(i.status, i.detail)
+	i.w.found, i.w.malformed = i.w.found[:0], ""
+	return err
+}
