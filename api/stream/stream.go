@@ -3,6 +3,7 @@ package stream
 
 import (
 	"mime"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,9 @@ const (
 // FormatOf returns the format of a media type, which may have parameters.
 func FormatOf(contentType string) (Format, bool) {
 	media, _, _ := mime.ParseMediaType(contentType)
+	if strings.HasSuffix(media, "+json-seq") { // RFC 8091
+		return Sequence, true
+	}
 	f, ok := map[string]Format{
 		"text/event-stream":    Events,
 		"application/jsonl":    Lines,

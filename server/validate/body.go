@@ -106,6 +106,10 @@ func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary st
 		body, err := newMultipartBody(w, c, boundary, limited, b.limits)
 		return body, -1, err
 	}
+	if c.isStream {
+		body, err := newItemsBody(w, c, limited, b.limits.item)
+		return body, -1, err
+	}
 	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil
 }
 

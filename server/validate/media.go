@@ -19,9 +19,6 @@ const (
 
 // formatOf returns the format of a media type whose items are JSON or server-sent events, or 0.
 func formatOf(media string) stream.Format {
-	if strings.HasSuffix(media, "+json-seq") {
-		return stream.Sequence
-	}
 	if f, ok := stream.FormatOf(media); ok && f != stream.Mixed {
 		return f
 	}

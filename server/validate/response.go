@@ -32,6 +32,8 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 	case c == nil:
 	case c.multipart != nil:
 		w.checkParts(c, header, body)
+	case c.isStream:
+		w.checkItems(c, body)
 	case c.streamed():
 		if v := sizeViolation("", uint64(len(body)), c.size, true); v != nil {
 			w.record(*v)
@@ -47,8 +49,19 @@ func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 	_, params := mediaTypeOf(header)
 	all := int64(len(body)) + 1
 	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), bodyLimits{all, all, all, all, len(body)})
+	w.checkAll(parts, err)
+}
+
+// checkItems checks a stream that is in memory.
+func (w *walker) checkItems(c *content, body []byte) {
+	items, err := newItemsBody(w, c, bytes.NewReader(body), int64(len(body)))
+	w.checkAll(items, err)
+}
+
+// checkAll reads a body that is checked while it is read, unless err is set.
+func (w *walker) checkAll(body io.Reader, err error) {
 	if err == nil {
-		_, err = io.Copy(io.Discard, parts)
+		_, err = io.Copy(io.Discard, body)
 	}
 	if invalid := (*Error)(nil); errors.As(err, &invalid) {
 		w.found = append(w.found, invalid.Violations...)

@@ -1,0 +1,132 @@
+package validate
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
+)
+
+// itemsBody is a stream whose items are checked while they are read. Each item is checked as a whole before its first
+// byte is returned.
+type itemsBody struct {
+	items  *Items
+	reader *stream.Reader
+	media  string
+	format stream.Format
+	limit  int64
+	event  []byte // the JSON of an event
+	out    []byte // data to return before the next item
+	err    error  // returned after out
+}
+
+func newItemsBody(w *walker, c *content, body io.Reader, limit int64) (*itemsBody, error) {
+	reader, err := stream.NewReader(body, c.media, int(limit))
+	return &itemsBody{
+		items: newItems(w, c, http.StatusBadRequest, mismatch), reader: reader, media: c.media, format: c.format, limit: limit,
+	}, err
+}
+
+// Next returns the next item, for callers that do not read the body. The generated server looks for this method. The
+// item is valid until the next call.
+func (b *itemsBody) Next() (stream.Frame, error) {
+	if b.err != nil {
+		return stream.Frame{}, b.err
+	}
+	item, err := b.reader.Next()
+	if err == nil {
+		err = b.check(item)
+	}
+	switch {
+	case err == nil:
+		return item, nil
+	case errors.Is(err, io.EOF):
+		b.err = io.EOF
+	case errors.Is(err, stream.ErrTooLarge):
+		b.err = tooLargeFor("An item of the body", b.limit)
+	case errors.Is(err, stream.ErrTruncated), errors.Is(err, stream.ErrMalformed):
+		b.err = &Error{Status: http.StatusBadRequest, Detail: "The body is not valid " + b.media + "."}
+	default:
+		b.err = unreadable(err)
+	}
+	return stream.Frame{}, b.err
+}
+
+func (b *itemsBody) check(item stream.Frame) error {
+	if b.format != stream.Events {
+		return b.items.Check(item.Data)
+	}
+	if !utf8.Valid(item.Event) || !utf8.Valid(item.ID) {
+		return stream.ErrMalformed
+	}
+	b.event = appendMember(append(b.event[:0], '{'), "data", item.Data)
+	if item.Event != nil {
+		b.event = appendMember(append(b.event, ','), "event", item.Event)
+	}
+	if item.ID != nil {
+		b.event = appendMember(append(b.event, ','), "id", item.ID)
+	}
+	if item.Retry > 0 {
+		b.event = strconv.AppendInt(append(b.event, `,"retry":`...), item.Retry.Milliseconds(), 10)
+	}
+	return b.items.Check(append(b.event, '}'))
+}
+
+func appendMember(dst []byte, name string, value []byte) []byte {
+	dst = append(append(append(dst, '"'), name...), `":`...)
+	dst, _ = jsontext.AppendQuote(dst, value) // value is valid UTF-8
+	return dst
+}
+
+func (b *itemsBody) Read(p []byte) (int, error) {
+	for len(b.out) == 0 {
+		item, err := b.Next()
+		if err != nil {
+			return 0, err
+		}
+		b.out = appendItem(b.out[:0], b.format, item)
+	}
+	n := copy(p, b.out)
+	b.out = b.out[n:]
+	return n, nil
+}
+
+// appendItem appends an item as it is sent.
+func appendItem(dst []byte, format stream.Format, item stream.Frame) []byte {
+	switch format {
+	case stream.Events:
+		dst = appendField(dst, "id", item.ID)
+		dst = appendField(dst, "event", item.Event)
+		if item.Retry > 0 {
+			dst = appendField(dst, "retry", strconv.AppendInt(nil, int64(item.Retry/time.Millisecond), 10))
+		}
+		for line := range bytes.SplitSeq(item.Data, []byte{'\n'}) {
+			dst = append(append(append(dst, "data: "...), line...), '\n')
+		}
+	case stream.Sequence:
+		dst = append(append(dst, '\x1e'), item.Data...)
+	default:
+		dst = append(dst, item.Data...)
+	}
+	return append(dst, '\n')
+}
+
+// appendField appends a field of a server-sent event, if it is given.
+func appendField(dst []byte, name string, value []byte) []byte {
+	if value == nil {
+		return dst
+	}
+	return append(append(append(append(dst, name...), ": "...), value...), '\n')
+}
+
+func (b *itemsBody) Close() error {
+	b.out, b.err = nil, http.ErrBodyReadAfterClose
+	return nil
+}
