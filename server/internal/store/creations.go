@@ -147,8 +147,8 @@ func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
 //
 //nolint:gochecknoglobals // a constant
 var findAvatars = newRowStatement(`id text`, func(c *creation) []any { return []any{c.subject.AvatarID} },
-	func(dialect, []string) string {
-		return `SELECT s.id FROM r, subjects s WHERE s.id = r.id AND s.deleted_at IS NULL`
+	func(sql dialect, _ []string) string {
+		return `SELECT s.id FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r WHERE TRUE`) + ` AND ` + notDeleted
 	})
 
 // lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. A creation

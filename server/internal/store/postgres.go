@@ -28,14 +28,16 @@ const (
 
 // postgresSettings are the default settings of each connection; the DSN may override them. The timeouts bound
 // every wait. Sequential scans are off because every query has an index, and the planner would scan a table
-// if its statistics still say that the queue is empty. JIT is off because a remaining scan then has so high a
-// cost that PostgreSQL would compile the query for seconds.
+// if its statistics still say that the queue is empty. Bitmap scans are off because, unlike index scans, they do not
+// mark the index entries of deleted rows, so that each claim of a queue would read them again until the next vacuum.
+// JIT is off because a remaining scan then has so high a cost that PostgreSQL would compile the query for seconds.
 //
 //nolint:gochecknoglobals // a table
 var postgresSettings = map[string]string{
 	"lock_timeout":                        "5s",
 	"jit":                                 "off",
 	"enable_seqscan":                      "off",
+	"enable_bitmapscan":                   "off",
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "2s", // ends the transaction of a frozen or unreachable process
 }

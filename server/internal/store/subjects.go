@@ -31,9 +31,14 @@ func subjectDest(s *studio.Subject) []any {
 	}
 }
 
+// notDeleted is the SQL condition that a subject s which is found by its ID is not deleted. No partial index has this
+// condition: before its first analysis, PostgreSQL expects so few rows with deleted_at IS NULL that it would read all of
+// subjects_newest for several IDs.
+const notDeleted = `COALESCE(s.deleted_at, 0) = 0`
+
 // subjectByID returns a subject that is not deleted.
 func subjectByID(ctx context.Context, q querier, id string) (s studio.Subject, err error) {
-	err = queryRow(ctx, q, subjectDest(&s), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND s.deleted_at IS NULL`, id)
+	err = queryRow(ctx, q, subjectDest(&s), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND `+notDeleted, id)
 	return s, err
 }
 

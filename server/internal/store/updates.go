@@ -39,8 +39,8 @@ func (s *Store) UpdateSubject(ctx context.Context, id string, change func(*studi
 // findSubjects finds the subjects of updates that are not deleted.
 //
 //nolint:gochecknoglobals // a constant
-var findSubjects = newRowStatement(`id text`, func(u *update) []any { return []any{u.id} }, func(dialect, []string) string {
-	return `SELECT ` + subjectColumns + ` FROM r, subjects s WHERE s.id = r.id AND s.deleted_at IS NULL`
+var findSubjects = newRowStatement(`id text`, func(u *update) []any { return []any{u.id} }, func(sql dialect, _ []string) string {
+	return `SELECT ` + subjectColumns + ` FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r WHERE TRUE`) + ` AND ` + notDeleted
 })
 
 // changeSubjects is a groupWrite. A change is made alone if its subject is locked, missing, or changed by another member.
