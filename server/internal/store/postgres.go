@@ -254,18 +254,25 @@ func (q postgresQuerier) exec(ctx context.Context, query string, args ...any) (i
 func (q postgresQuerier) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) error {
+	_, err := q.queryTag(ctx, each, query, args)
+	return err
+}
+
+func (q postgresQuerier) queryTag(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args []any,
+) (tag pgconn.CommandTag, err error) {
 	rows, err := q.db.Query(ctx, query, args...)
 	if err != nil {
-		return err
+		return tag, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
-			return err
+			return tag, err
 		}
 	}
 	if postgresCode(rows.Err()) == codeTextNotValid {
-		return nil // no row can contain text that is not valid in PostgreSQL
+		return tag, nil // no row can contain text that is not valid in PostgreSQL
 	}
-	return rows.Err()
+	return rows.CommandTag(), rows.Err()
 }

@@ -110,6 +110,14 @@ func (t *postgresTransaction) exec(ctx context.Context, query string, args ...an
 	return rows, err
 }
 
+func (t *postgresTransaction) query(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	tag, err := t.queryTag(ctx, each, query, args)
+	t.changed = t.changed || !tag.Select() && tag.RowsAffected() > 0
+	return err
+}
+
 // tryLock takes advisory locks. The name of the schema is part of it, so that services in different schemas
 // of one database do not block each other.
 func (t *postgresTransaction) tryLock(ctx context.Context, names []string) (locked []string, err error) {

@@ -20,6 +20,18 @@ func queryRows[T any](ctx context.Context, q querier, dest func(row *T) []any, q
 	return all, err
 }
 
+// queryEach returns the rows of several queries.
+func queryEach[T any](ctx context.Context, q querier, dest func(row *T) []any, queries []statement) (all []T, err error) {
+	for _, one := range queries {
+		rows, err := queryRows(ctx, q, dest, one.query, one.args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
+
 // oneColumn is a dest of queryRows for rows that are a single value.
 func oneColumn[T any](value *T) []any { return []any{value} }
 

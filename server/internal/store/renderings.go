@@ -1,10 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -14,24 +15,32 @@ import (
 const RenderLease = 15 * time.Second
 
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns their subjects. It
-// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering]. Each claim goes to
-// the user with the fewest running renderings, and among those to the one who has waited the longest since the
-// last claim.
+// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering]. If more are due, each claim
+// goes to the user with the fewest running renderings, and among those to the one who has waited the longest since the
+// last claim of this process.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, err error) {
-	claim := claimRendering
-	if s.Shared() {
-		claim = claimRenderings
-	}
 	err = s.write(ctx, func(tx transaction) error {
-		subjects = nil
-		for len(subjects) < n {
-			claimed, due, err := claim(ctx, tx, by, now, n-len(subjects))
-			if err != nil || !due {
-				return err
+		// Most claims get all that are due, so that no user has to wait for another one.
+		claimed, err := queryRows(ctx, tx, oneColumn[string], `WITH due AS MATERIALIZED (
+				SELECT subject_id FROM renderings WHERE due_at <= $1 AND `+claimable(tx)+` ORDER BY due_at LIMIT $2 + 1
+			) `+claimWhere(tx, "$3", "$1", `WHERE `+tx.in("subject_id", `SELECT subject_id FROM due WHERE (SELECT COUNT(*) FROM due) <= $2`)),
+			micros(now), n, by)
+		for all := len(claimed) > 0; err == nil && !all && len(claimed) < n; {
+			var chosen, ids []string
+			if chosen, err = s.chooseRenderings(ctx, tx, now, n-len(claimed)); len(chosen) == 0 {
+				break
 			}
-			subjects = append(subjects, claimed...) // may be fewer than are due if other processes claim concurrently
+			claims := make([]renderClaim, len(chosen))
+			for i, id := range chosen {
+				claims[i] = renderClaim{id, by, now}
+			}
+			ids, err = queryEach(ctx, tx, oneColumn[string], claimChosen.with(tx, claims...)) // other processes may be first
+			claimed = append(claimed, ids...)
 		}
-		return nil
+		if err == nil {
+			subjects, err = queryEach(ctx, tx, subjectDest, findSubjects.with(tx, claimed...))
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -39,82 +48,105 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 	return subjects, nil
 }
 
-// claimRendering claims one rendering on SQLite, where statements are cheap. It reports whether one was due.
-func claimRendering(ctx context.Context, tx transaction, by string, now time.Time, _ int) (claimed []studio.Subject, due bool, err error) {
-	var subjectID, userID string
-	err = queryRow(ctx, tx, []any{&subjectID, &userID}, usersWaiting+`, first (user_id, id) AS MATERIALIZED (
-			SELECT w.user_id, (SELECT subject_id FROM renderings WHERE user_id = w.user_id
-				AND due_at <= $1 AND `+claimable(tx)+` ORDER BY due_at LIMIT 1)
-			FROM waiting w WHERE w.user_id IS NOT NULL
-		)
-		SELECT f.id, f.user_id FROM first f WHERE f.id IS NOT NULL
-		ORDER BY `+runningRenderings(tx, "f")+`, (SELECT render_turn FROM users WHERE id = f.user_id), f.id LIMIT 1`, micros(now))
-	if errors.Is(err, studio.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	err = tx.execAll(ctx, []statement{
-		{`UPDATE renderings SET process_id = $1, leased_until = ` + leaseEnd(tx) + ` WHERE subject_id = $2`, []any{by, subjectID}},
-		{`UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + 1 WHERE id = $1`, []any{userID}},
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	subject, err := subjectByID(ctx, tx, subjectID)
-	return []studio.Subject{subject}, true, err
+// renderClaim is a claim of a due rendering by a process.
+type renderClaim struct {
+	subjectID, by string
+	now           time.Time
 }
 
-// claimRenderings claims up to n renderings with one statement, on PostgreSQL. It chooses the same renderings
-// as n calls of claimRendering: each claim counts for its user in the choice of the next. It reports whether
-// any rendering was due.
-func claimRenderings(ctx context.Context, tx transaction, by string, now time.Time, n int) (claimed []studio.Subject, due bool, err error) {
-	chosen, err := queryRows(ctx, tx, oneColumn[*string], usersWaiting+`, turns AS MATERIALIZED (
-			SELECT w.user_id, u.render_turn, `+runningRenderings(tx, "w")+` AS running FROM waiting w JOIN users u ON u.id = w.user_id
-		), next AS MATERIALIZED (
-			SELECT s.id, w.user_id, row_number() OVER (ORDER BY w.running + s.nth, s.nth, w.render_turn, s.id) AS place
-			FROM turns w CROSS JOIN LATERAL (SELECT subject_id AS id, row_number() OVER (ORDER BY due_at) AS nth FROM renderings
-				WHERE user_id = w.user_id AND due_at <= $2 AND `+claimable(tx)+` ORDER BY due_at LIMIT $3) s
-			ORDER BY place LIMIT $3
-		), claimed AS (
-			UPDATE renderings SET process_id = $1, leased_until = `+leaseEnd(tx)+`
-			WHERE `+tx.in("subject_id", "SELECT id FROM next")+` AND due_at <= $2 AND `+claimable(tx)+` RETURNING subject_id
-		), turned AS (
-			UPDATE users SET render_turn = (SELECT MAX(render_turn) FROM users) + last.place
-			FROM (SELECT user_id, MAX(place) AS place FROM next JOIN claimed ON subject_id = id GROUP BY user_id) last WHERE users.id = last.user_id
-		)
-		SELECT subject_id FROM next LEFT JOIN claimed ON subject_id = id ORDER BY place`, by, micros(now), n)
-	due = len(chosen) > 0
-	chosen = slices.DeleteFunc(chosen, func(id *string) bool { return id == nil })
-	if err != nil || len(chosen) == 0 {
-		return nil, due, err
+//nolint:gochecknoglobals // a constant
+var claimChosen = newRowStatement(`subject_id text, by text, now bigint`,
+	func(c renderClaim) []any { return []any{c.subjectID, c.by, micros(c.now)} },
+	func(sql dialect, _ []string) string {
+		return claimWhere(sql, "r.by", "r.now", `FROM r WHERE renderings.subject_id = r.subject_id AND `+
+			sql.in("renderings.subject_id", `SELECT r.subject_id FROM r WHERE TRUE`))
+	})
+
+// claimWhere returns the statement that claims the renderings that match a condition, unless another process has claimed
+// them. It returns the IDs of their subjects.
+func claimWhere(sql dialect, by, now, where string) string {
+	return `UPDATE renderings SET process_id = ` + by + `, leased_until = ` + leaseEnd(sql) + ` ` + where +
+		` AND due_at <= ` + now + ` AND ` + claimable(sql) + ` RETURNING renderings.subject_id`
+}
+
+// waitingUser is a user with due renderings.
+type waitingUser struct {
+	id      string
+	due     []string // the subjects of the first ones
+	more    bool     // there may be more
+	running int
+	turn    int64 // of the last claim by this process
+}
+
+// compare compares users by who gets the next claim.
+func (u *waitingUser) compare(other *waitingUser) int {
+	return cmp.Or(cmp.Compare(u.running, other.running), cmp.Compare(u.turn, other.turn), cmp.Compare(u.id, other.id))
+}
+
+// chooseRenderings returns the subjects of up to n due renderings to claim. It may return fewer than are due, but not none.
+func (s *Store) chooseRenderings(ctx context.Context, tx transaction, now time.Time, n int) (chosen []string, err error) {
+	users, err := waitingUsers(ctx, tx, now, n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	turns := make(map[string]int64, len(users)) // without users who wait no more
+	for _, u := range users {
+		u.turn = s.renderTurns[u.id]
+		turns[u.id] = u.turn
 	}
-	claimed, err = queryRows(ctx, tx, subjectDest, `SELECT `+subjectColumns+` FROM unnest($1::text[]) WITH ORDINALITY c(id, place) JOIN subjects s ON s.id = c.id ORDER BY c.place`, chosen)
-	return claimed, due, err
+	s.renderTurns = turns
+	for len(users) > 0 && len(chosen) < n {
+		next := slices.MinFunc(users, (*waitingUser).compare)
+		if len(next.due) == 0 {
+			if next.more {
+				break
+			}
+			users = slices.DeleteFunc(users, func(u *waitingUser) bool { return u == next })
+			continue
+		}
+		chosen = append(chosen, next.due[0])
+		s.lastTurn++
+		next.due, next.running, next.turn = next.due[1:], next.running+1, s.lastTurn
+		turns[next.id] = next.turn
+	}
+	return chosen, err
+}
+
+// waitingUsers returns the users with due renderings, each with the first ones, and n in all or more.
+func waitingUsers(ctx context.Context, tx transaction, now time.Time, n int) (users []*waitingUser, err error) {
+	// The recursive query steps through the index from user to user, so that the cost does not depend on the number of
+	// renderings of a user.
+	const each = `$2 / (SELECT COUNT(user_id) FROM waiting) + 1`
+	err = tx.query(ctx, func(scan func(...any) error) error {
+		var u waitingUser
+		var due *string
+		var limit int
+		err := scan(&u.id, &u.running, &due, &limit)
+		if due != nil {
+			u.due = strings.Split(*due, ",")
+			u.more = len(u.due) == limit
+			users = append(users, &u)
+		}
+		return err
+	}, `WITH RECURSIVE waiting (user_id) AS (
+			SELECT MIN(user_id) FROM renderings
+			UNION ALL SELECT (SELECT MIN(user_id) FROM renderings WHERE user_id > w.user_id)
+				FROM waiting w WHERE w.user_id IS NOT NULL
+		)
+		SELECT user_id, (SELECT COUNT(*) FROM renderings WHERE user_id = w.user_id AND process_id IS NOT NULL AND NOT `+claimable(tx)+`),
+			(SELECT STRING_AGG(subject_id, ',') FROM (SELECT subject_id FROM renderings
+				WHERE user_id = w.user_id AND due_at <= $1 AND `+claimable(tx)+` ORDER BY due_at LIMIT `+each+`) first), `+each+`
+		FROM waiting w WHERE user_id IS NOT NULL`, micros(now), n)
+	return users, err
 }
 
 // claimable returns the SQL condition that no process renders a subject.
-func claimable(tx transaction) string {
-	return `(process_id IS NULL OR leased_until < ` + tx.clock() + `)`
+func claimable(sql dialect) string {
+	return `(process_id IS NULL OR leased_until < ` + sql.clock() + `)`
 }
 
 // leaseEnd returns the SQL expression for the end of a render lease that begins now.
 func leaseEnd(sql dialect) string {
 	return sql.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
-}
-
-// usersWaiting is the start of a statement: a CTE named waiting with the users who have renderings to do. It
-// steps through the index from user to user, so that the cost does not depend on the renderings of a user.
-const usersWaiting = `WITH RECURSIVE waiting (user_id) AS (
-			SELECT MIN(user_id) FROM renderings
-			UNION ALL SELECT (SELECT MIN(user_id) FROM renderings WHERE user_id > w.user_id)
-				FROM waiting w WHERE w.user_id IS NOT NULL
-		)`
-
-// runningRenderings returns the SQL expression for the number of running renderings of a user.
-func runningRenderings(tx transaction, user string) string {
-	return `(SELECT COUNT(*) FROM renderings WHERE user_id = ` + user + `.user_id AND process_id IS NOT NULL AND NOT ` + claimable(tx) + `)`
 }
 
 // RenewRendering renews the lease of a process on a rendering. It returns [studio.ErrNotFound] if the subject

@@ -121,6 +121,8 @@ type Store struct {
 	mu           sync.Mutex
 	dueFlows     map[Flow]struct{}
 	deletedFlows map[Flow]struct{}
+	renderTurns  map[string]int64 // the last claim of each user who waits for a rendering
+	lastTurn     int64
 }
 
 var _ studio.Store = (*Store)(nil)

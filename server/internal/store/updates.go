@@ -36,10 +36,10 @@ func (s *Store) UpdateSubject(ctx context.Context, id string, change func(*studi
 	return u.subject, err
 }
 
-// findSubjects finds the subjects of updates that are not deleted.
+// findSubjects finds subjects by their IDs.
 //
 //nolint:gochecknoglobals // a constant
-var findSubjects = newRowStatement(`id text`, func(u *update) []any { return []any{u.id} }, func(sql dialect, _ []string) string {
+var findSubjects = newRowStatement(`id text`, func(id string) []any { return []any{id} }, func(sql dialect, _ []string) string {
 	return `SELECT ` + subjectColumns + ` FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r WHERE TRUE`) + ` AND ` + notDeleted
 })
 
@@ -47,14 +47,15 @@ var findSubjects = newRowStatement(`id text`, func(u *update) []any { return []a
 func changeSubjects(ctx context.Context, tx transaction, group []*update, wait bool) error {
 	members := make(map[string]*update)
 	var first []*update
+	var ids []string
 	for _, u := range group {
 		u.alone, u.err = true, studio.ErrNotFound
 		if members[u.id] == nil {
 			members[u.id] = u
-			first = append(first, u)
+			first, ids = append(first, u), append(ids, u.id)
 		}
 	}
-	find := findSubjects.with(tx, first...)[0]
+	find := findSubjects.with(tx, ids...)[0]
 	found, err := queryRows(ctx, tx, subjectDest, find.query+tx.lockSubjects(wait), find.args...)
 	if err != nil {
 		return err

@@ -14,10 +14,8 @@ CREATE TABLE users (
     password_hash TEXT NOT NULL,            -- of Argon2id
     role          TEXT NOT NULL DEFAULT '', -- what the user may do beyond what every user may; '' is nothing
     created_at    BIGINT NOT NULL,
-    deleted_at    BIGINT,                   -- the row stays, because subjects refer to it
-    render_turn   BIGINT NOT NULL DEFAULT 0 -- the user whose last rendering began later has the greater one
+    deleted_at    BIGINT                    -- the row stays, because subjects refer to it
 );
-CREATE INDEX users_render_turn ON users (render_turn);
 
 -- login_tries are the recent events that a limit counts, such as failed logins.
 CREATE TABLE login_tries (
