@@ -3,6 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // member is one change of a group. It sees the changes of the members before it. Its error rolls back only
@@ -45,12 +49,28 @@ func (e *sqlite) commit(members []*member) {
 	}
 }
 
-// commitMembers runs the change of each member under a savepoint, and commits. An error is that of the whole
-// group.
+// errMemberFailed means that the transaction contains a part of a change that failed.
+var errMemberFailed = errors.New("a change failed")
+
+// commitMembers commits the changes of all members. An error is that of the whole group. A savepoint before each change
+// would cost a copy of every page that it writes, so there are none until a change fails after it has written.
 func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 	if err := e.checkFiles(); err != nil {
 		return err
 	}
+	err := e.runMembers(ctx, members, false)
+	if errors.Is(err, errMemberFailed) {
+		err = e.runMembers(ctx, members, true)
+	}
+	if err != nil {
+		return err
+	}
+	return e.checkFiles() // a commit to a deleted file must not be acknowledged
+}
+
+// runMembers runs the changes of all members in a transaction, and commits. Without savepoints, it returns
+// errMemberFailed if a failed change must be rolled back.
+func (e *sqlite) runMembers(ctx context.Context, members []*member, savepoints bool) error {
 	tx, err := e.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -62,11 +82,14 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 		}
 		m.tx = &sqliteTransaction{tx: tx, statements: e.statements}
 		change := func() error { return m.change(m.tx) }
-		if len(members) == 1 {
-			if m.run(change); m.err != nil {
+		if !savepoints {
+			switch m.run(change); {
+			case m.err == nil || !m.tx.changed && sqliteCode(m.err) == sqlite3.SQLITE_OK:
+				continue
+			case len(members) == 1:
 				return m.err
 			}
-			continue
+			return errMemberFailed
 		}
 		if _, err := m.tx.exec(ctx, "SAVEPOINT member"); err != nil {
 			return err
@@ -81,10 +104,7 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 			return err
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	return e.checkFiles() // a commit to a deleted file must not be acknowledged
+	return tx.Commit()
 }
 
 // sqliteTransaction is the transaction as one member sees it. It ignores the cancellation of the caller's
@@ -95,10 +115,12 @@ type sqliteTransaction struct {
 
 	tx         *sql.Tx
 	statements *statements
+	changed    bool // it may have changed a row
 }
 
 func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	ctx = context.WithoutCancel(ctx)
+	t.changed = true
 	if prepared := t.statements.find(query); prepared != nil {
 		return affected(t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the end of tx closes it
 	}
@@ -118,6 +140,7 @@ func (t *sqliteTransaction) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
 	ctx = context.WithoutCancel(ctx)
+	t.changed = t.changed || !strings.HasPrefix(query, "SELECT")
 	var rows *sql.Rows
 	if prepared := t.statements.find(query); prepared != nil {
 		rows, err = t.tx.StmtContext(ctx, prepared).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of tx closes it
