@@ -14,7 +14,8 @@ func TestSQLite_logsADueSubjectWithoutAnEvent(t *testing.T) {
 		var log bytes.Buffer
 		s.create()
 		s.work(time.Second)
-		s.exec(`INSERT INTO deliveries SELECT id, user_id, origin, webhook_url, 99, 1 FROM subjects`)
+		s.exec(`INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
+			SELECT id, user_id, origin, webhook_url, 99, 1 FROM subjects`)
 		s.config.Logger, s.rescans = slog.New(slog.NewTextHandler(&log, nil)), true
 		s.work(3 * time.Minute)
 		if !strings.Contains(log.String(), "events are due and none is found") {

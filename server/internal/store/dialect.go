@@ -1,5 +1,7 @@
 package store
 
+import "strings"
+
 // dialect is the SQL in which the databases differ.
 type dialect interface {
 	// forUpdate returns the SQL that ends a SELECT of rows which the transaction will change.
@@ -15,6 +17,9 @@ type dialect interface {
 	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
 	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
 	in(column, query string) string
+	// lookup returns the right side of a JOIN with the only row of a table that has a condition, such as "events e". On
+	// PostgreSQL, the planner finds the row by an index, for the same reason as in.
+	lookup(table, condition string) string
 	// recordable returns the SQL condition that the subject of a record may be written.
 	recordable(subjectID string) string
 	// forRows returns the statements for the values of rows, from the query for SQLite or that for PostgreSQL.
@@ -32,6 +37,8 @@ func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000
 func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
 
 func (sqliteDialect) in(column, query string) string { return column + ` IN (` + query + `)` }
+
+func (sqliteDialect) lookup(table, condition string) string { return table + ` ON ` + condition }
 
 func (sqliteDialect) recordable(string) string { return "TRUE" }
 
@@ -62,4 +69,9 @@ func (postgresDialect) recordable(subjectID string) string {
 
 func (postgresDialect) in(column, query string) string {
 	return column + ` = ANY(ARRAY(` + query + `))`
+}
+
+func (postgresDialect) lookup(table, condition string) string {
+	_, alias, _ := strings.Cut(table, " ")
+	return `LATERAL (SELECT * FROM ` + table + ` WHERE ` + condition + ` LIMIT 1) ` + alias + ` ON TRUE`
 }

@@ -52,30 +52,39 @@ type Delivery struct {
 	DueAt       time.Time // when the next attempt is due
 }
 
-// selectDelivery returns the query for the deliveries that match a condition.
-func selectDelivery(condition string) string {
-	return `SELECT s.id, e.id, e.sequence, e.body, e.created_at, e.tries, s.user_id, s.webhook_url, s.origin,
-			p.url IS NOT NULL, d.due_at, s.request_id, s.trace_parent
-		FROM (SELECT * FROM deliveries WHERE ` + condition + `) d JOIN subjects s ON s.id = d.subject_id
-			JOIN events e ON e.subject_id = d.subject_id AND e.sequence = d.sequence
-			LEFT JOIN endpoints p ON p.user_id = d.user_id AND p.url = d.url ORDER BY d.due_at`
+// selectDelivery returns the query for deliveries. from is a FROM clause with them as d. The query reads no subject, because
+// those rows are wide.
+func selectDelivery(sql dialect, from string) string {
+	return `SELECT d.subject_id, e.id, d.sequence, e.body, e.created_at, e.tries, d.user_id, d.url, d.origin,
+			(SELECT 1 FROM endpoints p WHERE p.user_id = d.user_id AND p.url = d.url) IS NOT NULL, d.due_at, d.request_id, d.trace_parent
+		` + from + ` d JOIN ` + sql.lookup("events e", `e.subject_id = d.subject_id AND e.sequence = d.sequence`) + ` ORDER BY d.due_at`
 }
+
+// deliveriesOfFlows is the statement that reads the deliveries of flows.
+//
+//nolint:gochecknoglobals // a constant
+var deliveriesOfFlows = newRowStatement(`user_id text, origin text, most int`, func(q DeliveryQuery) []any {
+	return []any{q.UserID, q.Origin, q.Limit}
+}, func(sql dialect, _ []string) string {
+	return selectDelivery(sql, `FROM r, LATERAL (SELECT * FROM deliveries WHERE user_id = r.user_id AND origin = r.origin AND `+notPaused+`
+		ORDER BY due_at LIMIT r.most + 0)`)
+})
 
 // Deliveries returns, for each query, the deliveries of the flow that are due first and not paused, one for each
 // subject. It includes deliveries that are due in the future.
 func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]Delivery, error) {
-	query := selectDelivery(`user_id = $1 AND origin = $2 AND ` + notPaused + ` ORDER BY due_at LIMIT $3 + 0`)
 	all := make([][]Delivery, len(queries))
-	args := make([][]any, len(queries))
-	for i, one := range queries {
-		args[i] = []any{one.UserID, one.Origin, one.Limit}
+	indexes := make(map[Flow]int, len(queries))
+	for i, query := range queries {
+		indexes[query.Flow] = i
 	}
-	err := s.engine.queryAll(ctx, func(i int, scan func(...any) error) error {
+	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
 		var d Delivery
 		err := scan(d.columns()...)
+		i := indexes[Flow{d.UserID, d.Origin}]
 		all[i] = append(all[i], d)
 		return err
-	}, query, args)
+	}, deliveriesOfFlows.with(s.engine, queries...))
 	if err != nil {
 		clear(all) // they may not survive a promotion
 	}
@@ -84,7 +93,7 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 
 // NextDelivery returns the next delivery of a subject, or studio.ErrNotFound if it has no pending event.
 func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
-	err = queryRow(ctx, s.engine, d.columns(), selectDelivery(`subject_id = $1`), subjectID)
+	err = queryRow(ctx, s.engine, d.columns(), selectDelivery(s.engine, `FROM (SELECT * FROM deliveries WHERE subject_id = $1)`), subjectID)
 	return d, err
 }
 
@@ -118,9 +127,9 @@ const firstPending = `(SELECT MIN(e.sequence) FROM events e
 // requeue queues a subject of which events are pending again, and marks its flow as due. If one of them is before the
 // event for which the subject waits, it is due at now. The transaction has locked the subject.
 func requeue(ctx context.Context, tx transaction, subjectID string, now time.Time) error {
-	_, err := tx.exec(ctx, `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
-		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), CAST($2 AS BIGINT) FROM subjects s JOIN events e ON e.subject_id = s.id
-		WHERE s.id = $1 AND e.state = 'pending' GROUP BY s.id, s.user_id, s.origin, s.webhook_url
+	_, err := tx.exec(ctx, `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at, request_id, trace_parent)
+		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), CAST($2 AS BIGINT), s.request_id, s.trace_parent
+		FROM subjects s JOIN events e ON e.subject_id = s.id WHERE s.id = $1 AND e.state = 'pending' GROUP BY s.id
 		ON CONFLICT (subject_id) DO UPDATE SET sequence = excluded.sequence, due_at = excluded.due_at
 			WHERE excluded.sequence < deliveries.sequence`, subjectID, micros(now))
 	if err != nil {

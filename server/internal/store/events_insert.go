@@ -32,10 +32,11 @@ type queued struct {
 // stays as it is.
 //
 //nolint:gochecknoglobals // a constant
-var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint`,
+var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint,
+		request_id text, trace_parent text`,
 	func(q queued) []any {
 		first := q.Events[0]
-		return []any{q.ID, q.UserID, q.flow.Origin, q.WebhookURL, first.Sequence, micros(first.CreatedAt)}
+		return []any{q.ID, q.UserID, q.flow.Origin, q.WebhookURL, first.Sequence, micros(first.CreatedAt), q.RequestID, q.TraceParent}
 	}, func(sql dialect, columns []string) string {
 		return insertInto("deliveries", "due_at")(sql, columns) + ` ON CONFLICT (subject_id) DO NOTHING`
 	})

@@ -128,10 +128,8 @@ func (e interceptedEngine) query(ctx context.Context, each func(scan func(dest .
 	return e.around(func() error { return e.engine.query(ctx, each, query, args...) })
 }
 
-func (e interceptedEngine) queryAll(
-	ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any,
-) error {
-	return e.around(func() error { return e.engine.queryAll(ctx, each, query, args) })
+func (e interceptedEngine) queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error {
+	return e.around(func() error { return e.engine.queryAll(ctx, each, queries) })
 }
 
 func (e interceptedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
@@ -196,6 +194,15 @@ func (e explainedEngine) query(ctx context.Context, each func(scan func(...any) 
 		return err
 	}
 	return e.engine.query(ctx, each, query, args...)
+}
+
+func (e explainedEngine) queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error {
+	for _, q := range queries {
+		if err := e.explain(ctx, e.engine, q.query, q.args); err != nil {
+			return err
+		}
+	}
+	return e.engine.queryAll(ctx, each, queries)
 }
 
 func (e explainedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {

@@ -153,21 +153,18 @@ func (e *postgres) query(
 	return postgresQuerier{connection}.query(ctx, each, query, args...)
 }
 
-// queryAll runs a query with each of several parameter lists, in one batch. It returns after the commits that it has
-// read are confirmed.
-func (e *postgres) queryAll(
-	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
-) (err error) {
+// queryAll runs queries in one batch. It returns after the commits that it has read are confirmed.
+func (e *postgres) queryAll(ctx context.Context, each func(scan func(...any) error) error, queries []statement) (err error) {
 	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer connection.Release()
 	batch := new(pgx.Batch)
-	for i := range args {
-		batch.Queue(query, args[i]...).Query(func(rows pgx.Rows) error {
+	for _, query := range queries {
+		batch.Queue(query.query, query.args...).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
-				if err := each(i, rows.Scan); err != nil {
+				if err := each(rows.Scan); err != nil {
 					return err
 				}
 			}

@@ -11,7 +11,7 @@ import (
 
 // rowStatement is a statement for rows of type T. It is written once for both databases, as a statement that reads its
 // rows "FROM r" and their values as "r.NAME". On PostgreSQL it runs once for any number of rows, where r is a function
-// of arrays. On SQLite, where statements are cheap, it runs for each row, with parameters instead of r.
+// of arrays, in subqueries: otherwise the planner would see how few they are, and plan each execution. On SQLite, where statements are cheap, it runs for each row, with parameters instead of r.
 type rowStatement[T any] struct {
 	sqlite, postgres string
 	values           func(T) []any
@@ -23,7 +23,7 @@ func newRowStatement[T any](columns string, values func(T) []any, query func(sql
 	var names, arrays []string
 	for i, column := range strings.Split(columns, ",") {
 		name, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
-		names, arrays = append(names, name), append(arrays, fmt.Sprintf("$%d::%s[]", i+1, kind))
+		names, arrays = append(names, name), append(arrays, fmt.Sprintf("(SELECT $%d::%s[])", i+1, kind))
 	}
 	r := "FROM unnest(" + strings.Join(arrays, ", ") + ") r (" + strings.Join(names, ", ") + ")"
 	parameter := func(value string) string {
@@ -44,9 +44,9 @@ func newRowStatement[T any](columns string, values func(T) []any, query func(sql
 	}
 }
 
-// fromRows matches r in a FROM, and the comma before the next table. rowValue matches a value of r.
+// fromRows matches r in a FROM, and what is before the next table. rowValue matches a value of r.
 var (
-	fromRows = regexp.MustCompile(`\bFROM r\b,?`)
+	fromRows = regexp.MustCompile(`\bFROM r\b(, LATERAL\b|,)?`)
 	rowValue = regexp.MustCompile(`\br\.\w+`)
 )
 

@@ -300,13 +300,10 @@ func (q sqliteQuerier) query(
 	return eachRow(rows, each)
 }
 
-// queryAll runs a query with each of several parameter lists, one after the other.
-func (q sqliteQuerier) queryAll(
-	ctx context.Context, each func(i int, scan func(...any) error) error, query string, args [][]any,
-) error {
-	for i := range args {
-		err := q.query(ctx, func(scan func(...any) error) error { return each(i, scan) }, query, args[i]...)
-		if err != nil {
+// queryAll runs queries one after the other.
+func (q sqliteQuerier) queryAll(ctx context.Context, each func(scan func(...any) error) error, queries []statement) error {
+	for _, one := range queries {
+		if err := q.query(ctx, each, one.query, one.args...); err != nil {
 			return err
 		}
 	}

@@ -167,9 +167,9 @@ type statement struct {
 type engine interface {
 	querier
 	dialect
-	// queryAll runs a query with each of several parameter lists, in one round trip. On PostgreSQL, what it returns
-	// survives the promotion of a synchronous standby.
-	queryAll(ctx context.Context, each func(i int, scan func(dest ...any) error) error, query string, args [][]any) error
+	// queryAll runs queries in one round trip. On PostgreSQL, what it returns survives the promotion of a synchronous
+	// standby.
+	queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error
 	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
 	// may run several times. After the commit it calls signal with the work that became due.
 	write(ctx context.Context, signal func(dueWork), change func(tx transaction) error) error

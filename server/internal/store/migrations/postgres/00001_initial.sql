@@ -162,12 +162,14 @@ CREATE INDEX events_user_exhausted ON events (user_id, created_at, id) WHERE rea
 
 -- deliveries is the queue of deliveries: the subjects that have pending events, each with its first one.
 CREATE TABLE deliveries (
-    subject_id TEXT PRIMARY KEY,
-    user_id    TEXT NOT NULL,  -- of the subject, like origin and url
-    origin     TEXT COLLATE "C" NOT NULL,
-    url        TEXT NOT NULL,
-    sequence   BIGINT NOT NULL, -- of the event
-    due_at     BIGINT NOT NULL  -- of its next attempt
+    subject_id   TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL,             -- of the subject, like origin, url, request_id and trace_parent
+    origin       TEXT COLLATE "C" NOT NULL,
+    url          TEXT NOT NULL,
+    sequence     BIGINT NOT NULL,           -- of the event
+    due_at       BIGINT NOT NULL,           -- of its next attempt
+    request_id   TEXT NOT NULL DEFAULT '',
+    trace_parent TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX deliveries_flow ON deliveries (user_id, origin, due_at);
 
