@@ -30,9 +30,9 @@ func holdAllValues(document *openapi3.T) {
 			}
 			schema.Type, schema.Enum, schema.Const = nil, nil, nil
 			extend(ref, anyValue().Value.Extensions)
-		case types[0] == "array" && schema.Items == nil:
+		case slices.Contains(types, "array") && schema.Items == nil:
 			schema.Items = anyValue()
-		case types[0] != "object":
+		case len(types) == 1 && types[0] != "object":
 		case schema.AdditionalProperties.Has != nil && *schema.AdditionalProperties.Has, !isObject(schema):
 			schema.AdditionalProperties.Schema = anyValue()
 		}

@@ -69,6 +69,7 @@ func TestTypes_holdAllValues(t *testing.T) {
 	f, err := generated(t, "  {}", "    Values:\n      type: object\n      properties:\n"+properties.String()+`
     Mood: {type: [integer, 'null'], enum: [9007199254740993, 1000000, null]}
     Kind: {const: dog}
+    Typeless: {properties: {a: {type: string}}}
     Size: {enum: [small, large, null]}
     Others: {type: object, properties: {a: {type: string}}, additionalProperties: {type: number}}
 `)
@@ -83,7 +84,7 @@ func TestTypes_holdAllValues(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`MoodN9007199254740993 +Mood = 9007199254740993\n`, `MoodN1000000 +Mood = 1000000\n`, `KindDog Kind = "dog"\n`,
+		`MoodN9007199254740993 +Mood = 9007199254740993\n`, `MoodN1000000 +Mood = 1000000\n`, `KindDog Kind = "dog"\n`, `type Typeless struct {\n`,
 		`type Size string\n`, `AdditionalProperties map\[string\]float64 `,
 	} {
 		if !regexp.MustCompile(want).MatchString(code) {
