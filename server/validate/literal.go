@@ -14,7 +14,7 @@ var errLiteral = errors.New("is not a JSON value")
 
 // canonicalLiteral returns the canonical text of a value of the document, its JSON, and its depth of nesting.
 func canonicalLiteral(value *document.Node) (canonical, text string, depth int, err error) {
-	encoded, err := value.AppendJSON(nil)
+	encoded, err := value.AppendJSON(nil, 1<<20)
 	if err != nil {
 		return "", "", 0, err
 	}

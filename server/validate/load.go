@@ -3,7 +3,9 @@ package validate
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,7 +24,9 @@ const (
 // loader reads documents, checks that they are well-formed OpenAPI, and resolves references.
 type loader struct {
 	problems
+	name      string            // of the main document
 	documents map[string][]byte // documents that have not been read yet, by URI
+	files     fs.FS             // the folder of the main document, or nil
 
 	is32       bool // whether the main document is OpenAPI 3.2
 	objects    map[string]object
@@ -54,7 +58,9 @@ type link struct {
 func newLoader(cfg Config) *loader {
 	l := &loader{
 		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
+		name:      cmp.Or(cfg.Name, "openapi.yaml"),
 		documents: make(map[string][]byte),
+		files:     cfg.Files,
 		visited:   make(map[visit]bool),
 		unfit:     make(map[*document.Node]bool),
 		lossy:     make(map[*document.Node]bool),
@@ -79,8 +85,8 @@ func fileURI(name string) *url.URL {
 
 // load reads the main document and all documents that it refers to. It reports whether the document can be
 // compiled. What does not conform to OpenAPI is reported and is missing from the compiled document.
-func (l *loader) load(name string, text []byte) bool {
-	root := l.read(name, fileURI(name), text)
+func (l *loader) load(text []byte) bool {
+	root := l.read(l.name, fileURI(l.name), text)
 	if root == nil {
 		return false
 	}
@@ -267,27 +273,56 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 		l.fail(ref, "leads nowhere")
 		return nil, ""
 	}
-	uri = l.resourceOf(ref).uri.ResolveReference(uri)
-	fragment = uri.Fragment
-	uri.Fragment, uri.RawFragment = "", ""
-	r, known := l.resources[uri.String()]
-	if text, ok := l.documents[uri.String()]; !known && ok {
-		known = true
-		name := uri.String()
-		if uri.Scheme == "file" {
-			name = strings.TrimPrefix(uri.Path, "/")
-		}
-		if root := l.read(name, uri, text); root != nil {
-			r = l.roots[root]
-			if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
-				l.conform(root, "Schema") // registers its anchors
-			}
-		}
+	base := l.resourceOf(ref).uri
+	whole := base.ResolveReference(uri)
+	fragment = whole.Fragment
+	whole.Fragment, whole.RawFragment = "", ""
+	if r, known := l.resources[whole.String()]; known {
+		return r, fragment
 	}
-	if !known {
-		l.fail(ref, "leads nowhere")
+	name, text, wrong := l.find(whole, base, uri)
+	if wrong != "" {
+		l.fail(ref, wrong)
+		return nil, ""
 	}
-	return r, fragment
+	root := l.read(name, whole, text)
+	if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
+		l.conform(root, "Schema") // registers its anchors
+	}
+	return l.roots[root], fragment
+}
+
+// find returns the text of another document, and its name in positions. Otherwise it returns what is wrong with the
+// reference.
+func (l *loader) find(whole, base, reference *url.URL) (name string, text []byte, wrong string) {
+	if text, ok := l.documents[whole.String()]; ok {
+		if whole.Scheme == "file" {
+			return strings.TrimPrefix(whole.Path, "/"), text, ""
+		}
+		return whole.String(), text, ""
+	}
+	if l.files == nil {
+		return "", nil, "leads nowhere"
+	}
+	home := l.resourceOf(l.root).uri
+	if whole.Scheme != home.Scheme || whole.Host != home.Host || whole.RawQuery != "" || reference.IsAbs() {
+		return "", nil, "leads to a URL, and not to a file in the folder of the document"
+	}
+	up := path.Join(path.Dir(strings.TrimPrefix(base.Path, "/")), reference.Path) // unlike whole, keeps surplus elements ..
+	name, inside := strings.CutPrefix(whole.Path, strings.TrimSuffix(path.Dir(home.Path), "/")+"/")
+	if !inside || !fs.ValidPath(name) || path.IsAbs(reference.Path) || up == ".." || strings.HasPrefix(up, "../") {
+		return "", nil, "leaves the folder of the document"
+	}
+	text, err := fs.ReadFile(l.files, name)
+	switch failed := (*fs.PathError)(nil); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil, "leads nowhere"
+	case errors.As(err, &failed):
+		return "", nil, "leads to a file that cannot be read: " + failed.Err.Error()
+	case err != nil:
+		return "", nil, "leads to a file that cannot be read"
+	}
+	return path.Join(path.Dir(l.name), name), text, ""
 }
 
 // resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns

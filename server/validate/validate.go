@@ -93,6 +93,7 @@ package validate
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"iter"
 	"net/http"
 	"slices"
@@ -115,8 +116,12 @@ type Config struct {
 	// Defaults to "openapi.yaml".
 	Name string
 	// Documents are the other documents that references may point to. Each key is the name or URI that a
-	// reference resolves to, relative to Name. Load opens no files and no connections. Empty by default.
+	// reference resolves to, relative to Name. Empty by default.
 	Documents map[string][]byte
+	// Files, if not nil, is the folder of the document. References may also point to the files in it, relative to the
+	// file with the reference. To refuse symbolic links that leave the folder, use [os.Root.FS]. Load opens no other
+	// files and no connections. Defaults to nil.
+	Files fs.FS
 	// MaxBodyBytes limits the size of a request body in bytes. Defaults to 1 MiB.
 	MaxBodyBytes int64
 	// AnonymousBodyBytes limits the request bodies of public operations in bytes. Defaults to MaxBodyBytes.
@@ -167,12 +172,18 @@ func routeOf(method, path string) route {
 // JSON. The error wraps one [*DocumentError] for each location that is invalid or not supported, unless the
 // syntax is invalid or the document has another version of OpenAPI. The servers of the document are ignored.
 func Load(text []byte, cfg Config) (*Validator, error) {
+	v, _, err := load(text, cfg)
+	return v, err
+}
+
+// load returns the validator, and the loader with the documents.
+func load(text []byte, cfg Config) (*Validator, *loader, error) {
 	if min(cfg.MaxBodyBytes, cfg.MaxItemBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
-		return nil, errors.New("validate: a limit is negative")
+		return nil, nil, errors.New("validate: a limit is negative")
 	}
 	l := newLoader(cfg)
-	if !l.load(cmp.Or(cfg.Name, "openapi.yaml"), text) {
-		return nil, l.err()
+	if !l.load(text) {
+		return nil, nil, l.err()
 	}
 	c := &compiler{
 		loader:        l,
@@ -190,13 +201,13 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 		}
 	}
 	if err := c.err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := v.checkLimits(cfg); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.finish()
-	return v, nil
+	return v, l, nil
 }
 
 // validator compiles the operations, webhooks and schemas.

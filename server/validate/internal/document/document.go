@@ -4,7 +4,6 @@ package document
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -178,46 +177,6 @@ func (n *Node) Find(pointer string) *Node {
 		n = n.Elements[i]
 	}
 	return n
-}
-
-// AppendJSON appends the value to dst as JSON, without white space. It returns an error when dst exceeds 1 MiB,
-// because aliases can make the JSON far longer than the document.
-func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
-	const most = 1 << 20
-	if len(dst) > most {
-		return dst, fmt.Errorf("is longer than %d bytes", most)
-	}
-	var err error
-	switch n.Kind {
-	case jsontext.KindString:
-		dst, _ = jsontext.AppendQuote(dst, n.Text) // replaces invalid UTF-8
-		return dst, nil
-	case jsontext.KindBeginArray:
-		dst = append(dst, '[')
-		for i, element := range n.Elements {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if dst, err = element.AppendJSON(dst); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, ']'), nil
-	case jsontext.KindBeginObject:
-		dst = append(dst, '{')
-		for i, m := range n.Members {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst, _ = jsontext.AppendQuote(dst, m.Name)
-			if dst, err = m.Value.AppendJSON(append(dst, ':')); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, '}'), nil
-	default:
-		return append(dst, n.Text...), nil
-	}
 }
 
 // unique removes the members whose name an earlier one has, and returns an error for each of them.

@@ -39,7 +39,7 @@ func embed(from, to string) error {
 	if err != nil {
 		return err
 	}
-	encoded, err := root.AppendJSON(nil)
+	encoded, err := root.AppendJSON(nil, 64<<20)
 	if err != nil {
 		return err
 	}
