@@ -148,7 +148,7 @@ check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check it
 	cd api/lint && npx redocly lint --config rules.redocly.yaml ../openapi.yaml
 	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../openapi.yaml
 	cd api/lint && go tool vacuum lint -d -q -b --no-clip -n warn -r rules.vacuum.yaml ../openapi.yaml
-	cd api/lint && npx openapi-typescript ../openapi.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
+	cd api/lint && npx openapi-typescript ../bundle.gen.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
 
 api/lint/node_modules: api/lint/package-lock.json
 	cd api/lint && npm ci && touch node_modules

@@ -3,4 +3,3 @@
 package avatarstudio
 
 //go:generate go run ./api/generate api/openapi.yaml
-//go:generate go run ./server/validate/internal/document/embed api/openapi.yaml server/document.gen.go

@@ -3,10 +3,10 @@ package api
 
 import "embed"
 
-// Spec is the OpenAPI 3.1 document openapi.yaml, from which the code of this module is generated. Programs
-// must not modify it.
+// Spec is the OpenAPI 3.1 document openapi.yaml, from which the code of this module is generated, together with what it
+// refers to in other files. Programs must not modify it.
 //
-//go:embed openapi.yaml
+//go:embed bundle.gen.yaml
 var Spec []byte
 
 // Samples contains a program for each operation of Spec in four languages. The operation login, for

@@ -27,7 +27,7 @@ func TestCheck_returnsLineNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var warnings strings.Builder
-			err := check(path, &warnings)
+			_, err := newBundle(path, &warnings)
 			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasSuffix(err.Error(), path+test.err)) {
 				t.Errorf("error %v", err)
 			}

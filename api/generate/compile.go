@@ -108,7 +108,7 @@ func (c *compilation) parse(directory string) error {
 	}
 	names := slices.Sorted(maps.Keys(sources))
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
-		if path.Dir(name) == directory {
+		if path.Dir(name) == directory && path.Ext(name) == ".go" {
 			names, sources[name] = append(names, name), c.files[name]
 		}
 	}
@@ -246,7 +246,7 @@ func (n *names) blame(err compileError) {
 	case e.what == "":
 		e = operation
 	case operation.what != "":
-		err.text += fmt.Sprintf("; see also %s in line %d", operation.what, operation.at.Line)
+		err.text += "; see also " + n.see(operation, e)
 	}
 	if blamed := fmt.Sprint(e.what, e.at.Line); !slices.Contains(n.blamed, blamed) {
 		n.blamed = append(n.blamed, blamed)

@@ -1,11 +1,13 @@
 // Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
-// server, and the sample programs in api/_samples. It must run in the root of the module. Its argument is the path of
-// the document. If the document has an error, it changes no file.
+// server, and the sample programs in api/_samples. It also writes the document itself, with what it refers to in the
+// files beside it, to api/bundle.gen.yaml and, in JSON, to server/document.gen.json. It must run in the root of the
+// module. Its argument is the path of the document. If the document has an error, it changes no file.
 package main
 
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,11 +42,15 @@ func main() {
 type files map[string][]byte
 
 func generate(path string, warnings io.Writer) (files, error) {
-	if err := check(path, warnings); err != nil {
+	bundle, err := newBundle(path, warnings)
+	if err != nil {
 		return nil, err
 	}
-	f := files{}
-	document, elements, err := f.types(path)
+	f := files{"api/bundle.gen.yaml": bundle.Text}
+	if f["server/document.gen.json"], err = inLines(bundle.JSON); err != nil {
+		return nil, err
+	}
+	document, elements, err := f.types(path, bundle)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +91,7 @@ func generate(path string, warnings io.Writer) (files, error) {
 			return nil, err
 		}
 	}
-	written, err := load(path)
+	written, err := load(bundle)
 	if err != nil {
 		return nil, err
 	}
@@ -95,17 +101,30 @@ func generate(path string, warnings io.Writer) (files, error) {
 	return f, f.compile(elements)
 }
 
-// check returns an error if the validator of the server rejects the document, and writes a warning for each keyword and
-// format that the validator ignores. Unlike errors of oapi-codegen, both have line numbers.
-func check(path string, warnings io.Writer) error {
-	text, err := os.ReadFile(path) //nolint:gosec // the file is the caller's
+// newBundle reads the document and the files that it refers to, which must be in its folder. It returns an error if the
+// validator of the server rejects the document, and writes a warning for each keyword and format that the validator
+// ignores. Unlike errors of oapi-codegen, both have line numbers.
+func newBundle(path string, warnings io.Writer) (*validate.Bundle, error) {
+	folder, err := os.OpenRoot(filepath.Dir(path)) // unlike os.DirFS, it refuses links that leave the folder
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = validate.Load(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
+	defer func() { _ = folder.Close() }()
+	text, err := folder.ReadFile(filepath.Base(path))
+	if err != nil {
+		return nil, err
+	}
+	return validate.NewBundle(text, validate.Config{Name: path, Files: folder.FS(), Lenient: func(e *validate.DocumentError) {
 		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)
 	}})
-	return err
+}
+
+// inLines returns JSON with many lines, because long lines hide what a search finds in other files.
+func inLines(text []byte) ([]byte, error) {
+	var lines bytes.Buffer
+	err := json.Indent(&lines, text, "", "")
+	lines.WriteByte('\n')
+	return lines.Bytes(), err
 }
 
 //go:embed doc.tmpl
@@ -134,16 +153,16 @@ func loadSettings(path string) (settings, error) {
 }
 
 // types generates the types and the server with oapi-codegen. It returns the adapted document.
-func (f files) types(path string) (*openapi3.T, *names, error) {
+func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names, error) {
 	s, err := loadSettings(filepath.Join("api", "gen.yaml"))
 	if err != nil {
 		return nil, nil, err
 	}
-	document, err := load(path)
+	document, err := load(bundle)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkGivenNames(path, document); err != nil {
+	if err := checkGivenNames(bundle, document); err != nil {
 		return nil, nil, err
 	}
 	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
@@ -158,7 +177,7 @@ func (f files) types(path string) (*openapi3.T, *names, error) {
 	if err := adapt(document); err != nil {
 		return nil, nil, err
 	}
-	elements, err := checkNames(path, document)
+	elements, err := checkNames(bundle, document)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,10 +196,10 @@ func (f files) types(path string) (*openapi3.T, *names, error) {
 	return document, elements, nil
 }
 
-func load(path string) (*openapi3.T, error) {
+func load(bundle *validate.Bundle) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	loader.IncludeOrigin = true // for line numbers
-	document, err := loader.LoadFromFile(path)
+	document, err := loader.LoadFromData(bundle.Text)
 	if err != nil {
 		return nil, err
 	}
