@@ -64,6 +64,25 @@ type Frame struct {
 
 	// Data is the item without its separators.
 	Data []byte
+
+	problem bool // the item is a part with a problem document
+}
+
+// Problem returns the problem document of an item with which the service may have ended the stream, or nil. That is the
+// data of an event with the type "error", the member "error" of an object without other members, or a part with the
+// media type application/problem+json. Other items may have this form as well.
+func (f *Frame) Problem() []byte {
+	if string(f.Event) == "error" || f.problem {
+		return f.Data
+	}
+	if !bytes.HasPrefix(f.Data, []byte(`{"error":{`)) {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(f.Data, &members) != nil || len(members) > 1 {
+		return nil
+	}
+	return members["error"]
 }
 
 // NewReader returns a Reader of a body with a media type, as in the header Content-Type. The data of an item is limited

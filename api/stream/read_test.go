@@ -119,6 +119,11 @@ func TestReader_readsEveryFormat(t *testing.T) {
 		{mixed, "--b\r\n\r\n" + long + "x\r\n--b--", "", stream.ErrTooLarge},
 		{mixed, "--b\r\nsecret\r\n\r\n{}\r\n--b--", "", stream.ErrMalformed},
 		{mixed, "before\r\n--bb\r\n--b \r\nA:\r\n B: c\r\n\r\n{\n}\r\n--b\r\n\r\n--b--\r\nafter", `"{\n}"; ""`, nil},
+		{mixed, "--b\r\nContent-Length: 2\r\n\r\n{}\r\n--b\r\ncontent-length:0\r\n\r\n\r\n--b--", `"{}"; ""`, nil},
+		{mixed, "--b\r\nContent-Length: 2\r\n\r\n{} {}\r\n--b--", `"{}"`, stream.ErrMalformed},
+		{mixed, "--b\r\nContent-Length: 3\r\n\r\n{}", "", stream.ErrTruncated},
+		{mixed, "--b\r\nContent-Length: -1\r\n\r\n{}", "", stream.ErrMalformed},
+		{mixed, "--b\r\nContent-Length: 41\r\n\r\n{}", "", stream.ErrTooLarge},
 		{mixed, "", "", stream.ErrTruncated},
 		{"multipart/mixed", "", "", stream.ErrMalformed},
 		{"application/json", "{}", "", stream.ErrMalformed},
@@ -153,7 +158,7 @@ func TestReader_remembersIDAndRetry(t *testing.T) {
 func TestReader_waitsForNoFurtherByte(t *testing.T) {
 	t.Parallel()
 	for contentType, body := range map[string]string{
-		sse: "data:1\r\r", lines: "1\n", texts: "\x1e1\n", mixed: "--b\r\n\r\n1\r\n--b\r\n",
+		sse: "data:1\r\r", lines: "1\n", texts: "\x1e1\n", mixed: "--b\r\nContent-Length: 1\r\n\r\n1",
 	} {
 		failure := errors.New("more was read")
 		r, err := stream.NewReader(io.MultiReader(strings.NewReader(body), iotest.ErrReader(failure)), contentType, limit)
@@ -165,6 +170,28 @@ func TestReader_waitsForNoFurtherByte(t *testing.T) {
 		}
 		if _, err := r.Next(); err != failure {
 			t.Errorf("%s: the error of the body is %v", contentType, err)
+		}
+	}
+}
+
+func TestFrame_showsProblems(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ contentType, body, want string }{
+		{sse, "event: error\ndata: {}\n\n", "{}"},
+		{sse, "data: {}\n\n", ""},
+		{lines, `{"error":{"a":1}}`, `{"a":1}`},
+		{texts, "\x1e" + `{"error":{},"a":1}`, ""},
+		{lines, `{"error":"a"}`, ""},
+		{lines, `{"a":1}`, ""},
+		{mixed, "--b\r\nContent-Type: application/problem+json\r\n\r\n{}\r\n--b--", "{}"},
+		{mixed, "--b\r\nContent-Type: application/json\r\n\r\n{}\r\n--b--", ""},
+	} {
+		r, err := stream.NewReader(strings.NewReader(c.body), c.contentType, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := r.Next(); err != nil || string(f.Problem()) != c.want {
+			t.Errorf("%q: %q, %v", c.body, f.Problem(), err)
 		}
 	}
 }
