@@ -32,7 +32,7 @@ type attempt struct {
 // timeout then applies only until the response begins.
 func (c *call) attempt(ctx context.Context) *attempt {
 	a := &attempt{call: c}
-	ctx, cancel, begun := bound(ctx, c.timeout, c.operation.body == bodyStream)
+	ctx, cancel, begun := bound(ctx, c.timeout, c.operation.streams())
 	streaming := false
 	defer func() {
 		if !streaming {
@@ -62,8 +62,8 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	response.Request = c.request
 	a.response = response
 	success := c.operation.success(response.StatusCode)
-	if streaming = success && c.operation.body == bodyStream && begun(); streaming {
-		response.Body = &stream{response.Body, cancel}
+	if streaming = success && c.operation.streams() && begun(); streaming {
+		response.Body = &openBody{response.Body, cancel}
 		return a
 	}
 	defer response.Body.Close()
@@ -160,15 +160,15 @@ func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context
 	return ctx, func() { timer.Stop(); stop(nil) }, timer.Stop
 }
 
-// stream is the body of a response that the caller reads.
-type stream struct {
+// openBody is the body of a response that the caller reads.
+type openBody struct {
 	io.ReadCloser
 	cancel func()
 }
 
-func (s *stream) Close() error {
-	defer s.cancel()
-	return s.ReadCloser.Close()
+func (b *openBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
 }
 
 // promises reports whether the document allows a success with this media type and content. If the document

@@ -32,10 +32,12 @@ type call struct {
 	request     *http.Request
 	body        io.ReadCloser // for the next attempt
 	attempts    int
-	renewsToken bool       // the token comes from client.token and may be renewed
-	access      Credential // token of the request
-	unknown     bool       // the service may have processed an attempt
-	inFlight    bool       // the service may still be processing an attempt
+	renewsToken bool          // the token comes from client.token and may be renewed
+	access      Credential    // token of the request
+	unknown     bool          // the service may have processed an attempt
+	inFlight    bool          // the service may still be processing an attempt
+	final       bool          // the request must not be sent again
+	reconnect   time.Duration // the least time before the next attempt
 }
 
 func newCall(client *Client, options []CallOption) *call {
@@ -116,7 +118,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 	c.unknown = c.unknown || running || class.uncertain(a, keyed && !c.ownKey)
 	c.inFlight = c.inFlight || class.uncertain(a, false)
 	hasBody := c.body != nil && c.body != http.NoBody
-	last := c.attempts >= c.retry.Attempts || hasBody && c.request.GetBody == nil
+	last := c.final || c.attempts >= c.retry.Attempts || hasBody && c.request.GetBody == nil
 
 	if c.renewsToken && errors.Is(a.err, ErrUnauthorized) {
 		// The service did not process a request that it rejected with 401, so even a POST can be retried.
@@ -134,7 +136,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 			return a.err
 		}
 	} else {
-		delay := c.retry.delay(c.attempts, a.err)
+		delay := max(c.retry.delay(c.attempts, a.err), min(c.reconnect, c.retry.MaxDelay))
 		inTime := ctx.Err() == nil && c.retry.allows(ctx, delay, a.err)
 		if last || !inTime || !running && !class.retries(a, keyed) {
 			return a.err

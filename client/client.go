@@ -20,6 +20,7 @@
 //   - [ErrUnauthorized] (401, even with a renewed token) and [ErrForbidden] (403): change the credentials.
 //   - [ErrRateLimited] (429) and [ErrServer] (5xx): retry later, after Error.RetryAfter.
 //   - [ErrDecode]: the response is a success that the document does not allow.
+//   - [ErrCut], joined to the cause: a stream broke off.
 //   - [ErrOutcomeUnknown], joined to another class: the call failed, but the write may have succeeded.
 //
 // # Retries
@@ -40,6 +41,21 @@
 // item that cannot be decoded does not fail the call unless it is required: the client omits it and lists
 // it in [Response].LeftOut. The iterators [Client.Avatars], [Client.Videos] and [Client.Lipsyncs] request
 // further pages as needed.
+//
+// # Streams
+//
+// The method of an operation that responds with a stream returns an iterator. A range over it sends the request and
+// gets each item as it arrives; leaving the range closes the connection. The last pair has the error with which the
+// stream ended, if any. Config.Timeout applies until the response begins. A stream that then sends nothing for a minute,
+// or for Config.Timeout if that is longer, counts as broken off.
+//
+// If the document declares ids for server-sent events, the client resumes a stream that breaks off, or that the service
+// ends with a transient error, with the header Last-Event-ID. It makes up to Retry.Attempts attempts without a new
+// event. It drops the first events of the new connection whose ids it has already seen, as far as they are among the
+// last 256, so that the caller gets each event with an id once. Any other stream that breaks off is an [ErrCut]: the
+// client does not send the request again after the response has begun.
+//
+// [Client.Raw] returns the items of any stream as text.
 //
 // # Waiting and files
 //
@@ -72,6 +88,7 @@ type Client struct {
 	timeout          time.Duration
 	poll             Poll
 	maxResponseBytes int64
+	maxItemBytes     int
 	noAutoKey        bool
 	allowHTTP        bool    // whether URLs in responses may be http
 	events           *events // nil without Config.Receiver
@@ -97,6 +114,7 @@ func New(config Config) (*Client, error) {
 		timeout:          cmp.Or(config.Timeout, defaultTimeout),
 		poll:             config.Poll.withDefaults(),
 		maxResponseBytes: min(cmp.Or(config.MaxResponseBytes, defaultMaxResponseBytes), math.MaxInt64-1), // an attempt reads one byte more
+		maxItemBytes:     cmp.Or(config.MaxItemBytes, defaultMaxItemBytes),
 		noAutoKey:        config.NoAutoKey,
 		allowHTTP:        config.AllowHTTP || base.Scheme == "http",
 		logger:           cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),

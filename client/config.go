@@ -76,6 +76,9 @@ type Config struct {
 	// responses are not limited. Defaults to 64 MiB.
 	MaxResponseBytes int64
 
+	// MaxItemBytes limits an item of a stream, in bytes. A larger item is an [ErrDecode]. Defaults to 1 MiB.
+	MaxItemBytes int
+
 	// Receiver receives the notifications of the records that the client creates. If it is set,
 	// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return as soon as the event
 	// arrives. A Client cannot be detached from its Receiver.
@@ -133,7 +136,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: UserAgent: has a character that is not allowed in a header")
 	}
 	return base, cmp.Or(
-		notNegative("Timeout", c.Timeout), notNegative("MaxResponseBytes", c.MaxResponseBytes), c.Retry.validate(), c.Poll.validate(),
+		notNegative("Timeout", c.Timeout), notNegative("MaxResponseBytes", c.MaxResponseBytes),
+		notNegative("MaxItemBytes", c.MaxItemBytes), c.Retry.validate(), c.Poll.validate(),
 	)
 }
 

@@ -49,6 +49,7 @@ func TestNew_validatesConfig(t *testing.T) {
 		"negative attempts":         {client.Config{BaseURL: "https://h", Retry: client.Retry{Attempts: -1}}, "Retry.Attempts"},
 		"negative base delay":       {client.Config{BaseURL: "https://h", Retry: client.Retry{BaseDelay: -1}}, "Retry.BaseDelay"},
 		"negative MaxResponseBytes": {client.Config{BaseURL: "https://h", MaxResponseBytes: -1}, "MaxResponseBytes"},
+		"negative MaxItemBytes":     {client.Config{BaseURL: "https://h", MaxItemBytes: -1}, "MaxItemBytes"},
 		"negative first poll":       {client.Config{BaseURL: "https://h", Poll: client.Poll{BaseInterval: -1}}, "Poll.BaseInterval"},
 		"negative poll":             {client.Config{BaseURL: "https://h", Poll: client.Poll{MaxInterval: -1}}, "Poll.MaxInterval"},
 		"negative event poll":       {client.Config{BaseURL: "https://h", Poll: client.Poll{ReceiverInterval: -1}}, "Poll.ReceiverInterval"},

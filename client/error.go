@@ -43,6 +43,11 @@ var ErrOutcomeUnknown = errors.New("client: the outcome is unknown")
 const (
 	noteNotPromised = "the body is not the documented JSON"
 	noteTooLarge    = "the body is too large"
+
+	noteItem         = "an item is not the documented JSON"
+	noteItemTooLarge = "an item is too large"
+
+	mediaProblem = "application/problem+json"
 )
 
 // Error is a response that is not a success, redirects included, or a success whose body the document does
@@ -157,15 +162,19 @@ func newError(response *http.Response, note string) *Error {
 func newProblemError(response *http.Response, body []byte) *Error {
 	e := newError(response, "")
 	if isJSON(response) {
-		_ = json.Unmarshal(body, &e.Problem) // a member that cannot be decoded stays zero
+		e.setProblem(body)
 	}
+	return e
+}
+
+func (e *Error) setProblem(body []byte) {
+	_ = json.Unmarshal(body, &e.Problem) // a member that cannot be decoded stays zero
 	if e.Problem.Code != nil {
 		e.Code = *e.Problem.Code
 	}
 	if e.RequestID == "" && e.Problem.RequestID != nil {
 		e.RequestID = *e.Problem.RequestID
 	}
-	return e
 }
 
 // notDocumented returns the error for a success with the wrong members.

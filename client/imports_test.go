@@ -14,6 +14,7 @@ func TestImports_areGeneratedCodeOnly(t *testing.T) {
 		"github.com/avatarstudio/avatarstudio/client",
 		"github.com/avatarstudio/avatarstudio/api/standardwebhooks",
 		"github.com/avatarstudio/avatarstudio/api/encode",
+		"github.com/avatarstudio/avatarstudio/api/stream",
 		"github.com/avatarstudio/avatarstudio/api/style",
 		"github.com/avatarstudio/avatarstudio/gen",
 		"github.com/oapi-codegen/runtime",

@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"net/http"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
 // operation describes an operation of the document.
@@ -14,6 +16,10 @@ type operation struct {
 	empty            bool // a success may have no body, or null
 	notModified      bool // 304 is a success
 	accept           []string
+
+	// Of bodyItems.
+	format    stream.Format // any if zero
+	resumable bool          // the events have ids
 }
 
 // bodyKind is the kind of body that a success has.
@@ -24,7 +30,11 @@ const (
 	bodyNone
 	bodyText
 	bodyStream
+	bodyItems
 )
+
+// streams reports whether the caller reads a success while it arrives.
+func (o *operation) streams() bool { return o.body == bodyStream || o.body == bodyItems }
 
 // class returns the retry class of the operation.
 func (o *operation) class() class {

@@ -10,6 +10,7 @@ import (
 const (
 	headerAuthorization  = "Authorization"
 	headerIdempotencyKey = "Idempotency-Key"
+	headerLastEventID    = "Last-Event-ID"
 	headerWorkspace      = "X-Workspace-Id"
 
 	maxKey = 255

@@ -16,23 +16,30 @@ const maxLeftOut = 1000
 // 3339, and then decodes member by member. It returns the JSON pointers of the members it omitted. It
 // returns false if a required member of the top level cannot be decoded or content is not a T at all.
 func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
-	if json.Unmarshal(content, &value) == nil {
-		return value, nil, value != nil
+	value = new(T)
+	leftOut, ok = readInto(content, value)
+	return value, leftOut, ok
+}
+
+// readInto is like read for a value that is zero.
+func readInto[T any](content []byte, value *T) (leftOut []string, ok bool) {
+	if json.Unmarshal(content, value) == nil {
+		return nil, string(bytes.TrimSpace(content)) != "null"
 	}
 	if !json.Valid(content) {
-		return nil, nil, false
+		return nil, false
 	}
-	value = nil // encoding/json may have decoded a part
 	names := map[string]bool{}
 	addTimeNames(reflect.TypeFor[T](), names, map[reflect.Type]bool{})
 	content = rewriteTimes(content, names)
-	if json.Unmarshal(content, &value) == nil {
-		return value, nil, value != nil
+	*value = *new(T) // encoding/json may have decoded a part
+	if json.Unmarshal(content, value) == nil {
+		return nil, true
 	}
-	value = new(T)
+	*value = *new(T)
 	r := &reader{}
 	ok = r.value(content, reflect.ValueOf(value).Elem())
-	return value, r.leftOut, ok
+	return r.leftOut, ok
 }
 
 // reader decodes content that encoding/json cannot decode.

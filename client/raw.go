@@ -1,0 +1,28 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
+)
+
+// Raw requests a path with GET and returns the items of the stream in the response, whether the document describes them
+// or not. The path begins with a slash and may have a query. Data is the text of each item, which may have any of the
+// formats of OpenAPI 3.2: server-sent events, JSON lines, JSON text sequences or multipart/mixed.
+//
+// Each range over the result sends the request. The last pair has the error with which the stream ended, if any. A
+// stream that breaks off is not resumed, but the option [After] sets the event after which it begins.
+func (c *Client) Raw(ctx context.Context, path string, options ...CallOption) iter.Seq2[*stream.Event[string], error] {
+	call := c.call(&operation{
+		id: "raw", method: http.MethodGet, path: path, idempotent: true, body: bodyItems,
+		accept: []string{"text/event-stream, application/jsonl, application/x-ndjson, application/json-seq, multipart/mixed, application/problem+json"},
+	}, options)
+	if !strings.HasPrefix(path, "/") {
+		call.fail(errors.New("Raw: the path must begin with a slash"))
+	}
+	return streamEvents[string](ctx, call)
+}

@@ -1,0 +1,313 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/client"
+)
+
+const sse = "text/event-stream"
+
+// tick is the data of the events in these tests.
+type tick struct {
+	N int `json:"n"`
+}
+
+// connections responds to each request to /stream with the next body, or with a status of three digits. A body that ends
+// with "!" is cut off.
+type connections struct {
+	*service
+
+	contentType string
+	bodies      []string
+
+	mu    sync.Mutex
+	after []string // Last-Event-ID of each request
+}
+
+func newConnections(contentType string, bodies ...string) *connections {
+	c := &connections{service: newService(), contentType: contentType, bodies: bodies}
+	c.before = c.serve
+	return c
+}
+
+func (c *connections) serve(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path != "/stream" {
+		return false
+	}
+	c.mu.Lock()
+	c.after = append(c.after, r.Header.Get("Last-Event-ID"))
+	if len(c.bodies) == 0 {
+		c.mu.Unlock()
+		w.WriteHeader(http.StatusTeapot)
+		return true
+	}
+	body := c.bodies[0]
+	c.bodies = c.bodies[1:]
+	c.mu.Unlock()
+	var status int
+	if _, err := fmt.Sscanf(body, "%3d", &status); err == nil && len(body) == 3 {
+		if status == http.StatusNoContent {
+			w.WriteHeader(status)
+		} else {
+			problem(w, status, "As the test wants it.")
+		}
+		return true
+	}
+	w.Header().Set("Content-Type", c.contentType)
+	w.WriteHeader(http.StatusOK)
+	text, cut := strings.CutSuffix(body, "!")
+	_, _ = io.WriteString(w, text)
+	if flusher, ok := w.(http.Flusher); ok {
+		flusher.Flush()
+	}
+	if cut {
+		panic(http.ErrAbortHandler)
+	}
+	return true
+}
+
+// event returns an event with the same id and data.
+func event(n int) string { return fmt.Sprintf("id: %d\ndata: {\"n\":%d}\n\n", n, n) }
+
+func collect[T any](items iter.Seq2[*T, error], show func(*T) string) (string, error) {
+	var all []string
+	for item, err := range items {
+		if err != nil {
+			return strings.Join(all, " "), err
+		}
+		all = append(all, show(item))
+	}
+	return strings.Join(all, " "), nil
+}
+
+func ticks(items iter.Seq2[*stream.Event[tick], error]) (string, error) {
+	return collect(items, func(e *stream.Event[tick]) string { return fmt.Sprint(e.ID, "=", e.Data.N) })
+}
+
+func TestStreamEvents_givesEachEventOnce(t *testing.T) {
+	t.Parallel()
+	failed := func(status int) string {
+		return fmt.Sprintf("event: error\ndata: {\"title\":\"Failed\",\"status\":%d,\"code\":\"why\"}\n\n", status)
+	}
+	for name, test := range map[string]struct {
+		bodies []string
+		want   string
+		after  []string
+		err    error
+	}{
+		"three cuts":                      {[]string{event(1) + event(2) + "!", "!", event(3) + "id: 4\ndata:!", event(4)}, "1=1 2=2 3=3 4=4", []string{"", "2", "2", "3"}, nil},
+		"the last event again":            {[]string{event(1) + event(2) + "!", event(2) + event(3)}, "1=1 2=2 3=3", []string{"", "2"}, nil},
+		"everything again":                {[]string{event(1) + event(2) + "!", event(1) + event(2) + "data: {\"n\":9}\n\n" + event(3)}, "1=1 2=2 =9 3=3", []string{"", "2"}, nil},
+		"events with the same id":         {[]string{event(1) + event(1) + "!", event(1) + event(1) + event(1)}, "1=1 1=1 1=1", []string{"", "1"}, nil},
+		"an id that returns later":        {[]string{event(1) + "!", event(2) + event(1)}, "1=1 2=2 1=1", []string{"", "1"}, nil},
+		"an id without an event":          {[]string{event(1) + "id: 7\n\n!", event(8)}, "1=1 8=8", []string{"", "7"}, nil},
+		"a half event at the end":         {[]string{event(1) + "id: 2\ndata: {}\n", event(2)}, "1=1 2=2", []string{"", "1"}, nil},
+		"nothing more":                    {[]string{event(1) + "!", "204"}, "1=1", []string{"", "1"}, nil},
+		"nothing at all":                  {[]string{"204"}, "", []string{""}, nil},
+		"the service fails":               {[]string{event(1) + failed(503), "500", event(2)}, "1=1 2=2", []string{"", "1", "1"}, nil},
+		"the service refuses to continue": {[]string{event(1) + failed(403) + event(2)}, "1=1", []string{""}, client.ErrForbidden},
+		"the id is unknown":               {[]string{event(1) + "!", "404"}, "1=1", []string{"", "1"}, client.ErrNotFound},
+		"four cuts without an event":      {[]string{event(1) + "!", "!", "!", "!", event(2)}, "1=1", []string{"", "1", "1", "1"}, client.ErrCut},
+		"an event after each cut":         {[]string{event(1) + "!", "!", event(2) + "!", "!", "!", event(3) + "!", event(4)}, "1=1 2=2 3=3 4=4", []string{"", "1", "1", "2", "2", "2", "3"}, nil},
+		"an event that is no error":       {[]string{"id: 1\nevent: error\ndata: {\"n\":1,\"status\":200}\n\n"}, "1=1", []string{""}, nil},
+		"no id yet":                       {[]string{"!", event(1)}, "1=1", []string{"", ""}, nil},
+		"no id for an event":              {[]string{"data: {\"n\":1}\n\n!", event(2)}, "=1", []string{""}, client.ErrCut},
+		"the id is taken back":            {[]string{event(1) + "id\n\n!", event(1)}, "1=1", []string{""}, client.ErrCut},
+		"an id that no header can have":   {[]string{"id: \x01\ndata: {\"n\":1}\n\n!", event(1)}, "\x01=1", []string{""}, client.ErrCut},
+		"another type":                    {[]string{event(1) + "id: 2\ndata: {\"n\":\"a\"}\n\n" + event(3)}, "1=1", []string{""}, client.ErrDecode},
+		"no JSON":                         {[]string{event(1) + "id: 2\ndata: {\n\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
+		"too long a line":                 {[]string{event(1) + ":" + strings.Repeat("x", 2000) + "\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newConnections(sse, test.bodies...)
+			c := s.start(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
+			got, err := ticks(client.StreamEvents[tick](t.Context(), c, true))
+			if got != test.want || !errors.Is(err, test.err) || !slices.Equal(s.after, test.after) {
+				t.Errorf("events %s after %q, error %v", got, s.after, err)
+			}
+		})
+	}
+}
+
+// Where the events have no ids, the client does not guess what was lost.
+func TestStream_cutIsAnErrorWithoutIDs(t *testing.T) {
+	t.Parallel()
+	const mixed = "multipart/mixed; boundary=b"
+	for name, test := range map[string]struct {
+		contentType, body string
+		want              string
+		err               error
+	}{
+		"cut events":       {sse, event(1) + "!", "1=1", client.ErrCut},
+		"half an event":    {sse, event(1) + "data: {}\n", "1=1", stream.ErrTruncated},
+		"cut lines":        {"application/jsonl", "{\"n\":1}\n{\"n\":2}\n!", "1 2", client.ErrCut},
+		"half a line":      {"application/x-ndjson", "{\"n\":1}\n{\"n\"", "1", client.ErrCut},
+		"the last line":    {"application/jsonl", "{\"n\":1}\n\n{\"n\":2}", "1 2", nil},
+		"a failure":        {"application/jsonl", "{\"n\":1}\n{\"error\":{\"title\":\"Failed\",\"status\":500}}\n", "1", client.ErrServer},
+		"null":             {"application/jsonl", "{\"n\":1}\nnull\n", "1", client.ErrDecode},
+		"too long an item": {"application/jsonl", "{\"n\":1}\n\"" + strings.Repeat("x", 2000) + "\"\n", "1", client.ErrDecode},
+		"cut texts":        {"application/json-seq", "\x1e{\"n\":1}\n\x1e{\"n\":2", "1", client.ErrCut},
+		"no separator":     {"application/json-seq", "{\"n\":1}\n", "", client.ErrDecode},
+		"parts":            {mixed, "--b\r\n\r\n{\"n\":1}\r\n--b--", "1", nil},
+		"cut parts":        {mixed, "--b\r\n\r\n{\"n\":1}\r\n--b\r\n", "1", client.ErrCut},
+		"another format":   {"application/json", "{}", "", client.ErrDecode},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newConnections(test.contentType, test.body)
+			c := s.start(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
+			var got string
+			var err error
+			if test.contentType == sse {
+				got, err = ticks(client.StreamEvents[tick](t.Context(), c, false))
+			} else {
+				got, err = collect(client.StreamItems[tick](t.Context(), c, test.contentType), func(i *tick) string { return fmt.Sprint(i.N) })
+			}
+			if got != test.want || !errors.Is(err, test.err) || len(s.after) != 1 {
+				t.Errorf("items %s, %d requests, error %v", got, len(s.after), err)
+			}
+			if answer, ok := errors.AsType[*client.Error](err); ok && answer.Attempts != 1 {
+				t.Errorf("%d attempts", answer.Attempts)
+			}
+		})
+	}
+}
+
+// The token is renewed after each cut if the service rejects it then, or in an event.
+func TestStreamEvents_renewsToken(t *testing.T) {
+	t.Parallel()
+	s := newConnections(sse, event(1)+"!", "401", event(2)+"!", "401", event(3)+"event: error\ndata: {\"status\":401}\n\n", event(4))
+	got, err := ticks(client.StreamEvents[tick](t.Context(), s.start(t, fast), true))
+	if got != "1=1 2=2 3=3 4=4" || err != nil || s.count("POST /users/login")+s.count("POST /users/refresh") != 4 {
+		t.Errorf("events %s, error %v, %d logins", got, err, s.count("POST /users/login"))
+	}
+	tokens := map[string]bool{}
+	for _, request := range s.requests("GET /stream") {
+		tokens[request.header.Get("Authorization")] = true
+	}
+	if len(tokens) != 4 {
+		t.Errorf("the tokens are %v", tokens)
+	}
+}
+
+// The data of events without a content schema is text, and Raw shows any stream as text.
+func TestRaw_showsAnyStream(t *testing.T) {
+	t.Parallel()
+	for contentType, test := range map[string]struct{ body, want string }{
+		sse:                    {"id: 1\nevent: a\nretry: 5\ndata: x\ndata: y\n\n", "{1 a 5ms x\ny}"},
+		"application/jsonl":    {"{\"a\":1}\n[2]\n", `{  0s {"a":1}} {  0s [2]}`},
+		"application/json-seq": {"\x1e1\n\x1e\"a\"\n", `{  0s 1} {  0s "a"}`},
+	} {
+		s := newConnections(contentType, test.body)
+		got, err := collect(s.start(t, static).Raw(t.Context(), "/stream?a=b", client.After("7")), func(e *stream.Event[string]) string { return fmt.Sprint(*e) })
+		if seen := s.requests("GET /stream"); got != test.want || err != nil || seen[0].query != "a=b" || s.after[0] != "7" {
+			t.Errorf("%s: %s, error %v, %v", contentType, got, err, seen)
+		}
+	}
+	s := newConnections(sse)
+	if _, err := collect(s.start(t, static).Raw(t.Context(), "@example.com/"), func(*stream.Event[string]) string { return "" }); err == nil || len(s.seen) > 0 {
+		t.Errorf("another host: %v", err)
+	}
+}
+
+// Each range sends a request. Leaving the range, or the end of the context, closes the connection.
+func TestStream_endsWithTheRange(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	closed := make(chan struct{})
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Content-Type", sse)
+		_, _ = io.WriteString(w, event(1)+event(2))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		closed <- struct{}{}
+		return true
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var response client.Response
+	events := client.StreamEvents[tick](ctx, s.start(t, static, fast), true, client.WithResponse(&response))
+	for range 2 {
+		for _, err := range events {
+			check(t, err)
+			break
+		}
+		<-closed
+	}
+	if response.StatusCode != http.StatusOK || response.Attempts != 1 || s.count("GET /stream") != 2 {
+		t.Errorf("response %+v, %d requests", response, s.count("GET /stream"))
+	}
+	got, err := collect(events, func(e *stream.Event[tick]) string {
+		if e.Data.N == 2 {
+			cancel()
+		}
+		return e.ID
+	})
+	if got != "1 2" || !errors.Is(err, context.Canceled) || errors.Is(err, client.ErrCut) {
+		t.Errorf("events %s, error %v", got, err)
+	}
+	<-closed
+}
+
+// quiet is a body that is silent for a time before each part, and after the last one until its context ends.
+type quiet struct {
+	ctx   context.Context
+	parts []string
+	pause time.Duration
+}
+
+func (q *quiet) Read(p []byte) (int, error) {
+	if len(q.parts) > 0 {
+		time.Sleep(q.pause)
+		n := copy(p, q.parts[0])
+		q.parts = q.parts[1:]
+		return n, nil
+	}
+	<-q.ctx.Done()
+	return 0, q.ctx.Err()
+}
+
+func (*quiet) Close() error { return nil }
+
+// A stream may take as long as it likes, but a silent one is cut after a minute. The next request waits as long as the
+// service asks.
+func TestStreamEvents_detectsSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		parts := [][]string{{event(1), ":\n", "retry: 7000\n\n", event(2)}, {event(3), "retry: 3600000\n\n"}}
+		var times []time.Time
+		c := newService().direct(t, static, func(config *client.Config) {
+			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				times = append(times, time.Now())
+				if len(times) > len(parts) {
+					return respond(http.StatusNoContent, http.Header{}, ""), nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {sse}}, Body: &quiet{r.Context(), parts[len(times)-1], 50 * time.Second}}, nil
+			})}
+		})
+		got, err := ticks(client.StreamEvents[tick](t.Context(), c, true))
+		if got != "1=1 2=2 3=3" || err != nil || len(times) != 3 {
+			t.Fatalf("events %s, error %v", got, err)
+		}
+		// MaxDelay is 10 seconds.
+		for i, want := range []time.Duration{4*50*time.Second + time.Minute + 7*time.Second, 2*50*time.Second + time.Minute + 10*time.Second} {
+			if took := times[i+1].Sub(times[i]); took != want {
+				t.Errorf("request %d comes after %v, want %v", i+2, took, want)
+			}
+		}
+	})
+}
