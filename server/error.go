@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -78,6 +79,14 @@ func toError(err error) *Error {
 			violations[i] = gen.Violation{Pointer: v.Pointer, Keyword: v.Keyword, Detail: v.Detail}
 		}
 		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations}
+	}
+	switch {
+	case errors.Is(err, stream.ErrShutdown):
+		return &Error{Status: http.StatusServiceUnavailable, Detail: "The service is shutting down."}
+	case errors.Is(err, stream.ErrTooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Detail: "An item of the request is too large."}
+	case errors.Is(err, stream.ErrItem), errors.Is(err, stream.ErrMalformed), errors.Is(err, stream.ErrTruncated):
+		return undecodable()
 	}
 	return internalError(err)
 }

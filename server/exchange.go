@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -277,7 +278,10 @@ func (x *exchange) ReadFrom(body io.Reader) (int64, error) {
 }
 
 // Flush implements [http.Flusher]. It does nothing if the connection does not support flushing.
-func (x *exchange) Flush() { _ = http.NewResponseController(x.ResponseWriter).Flush() }
+func (x *exchange) Flush() { _ = x.FlushError() }
+
+// FlushError supports [http.ResponseController].
+func (x *exchange) FlushError() error { return http.NewResponseController(x.ResponseWriter).Flush() }
 
 // Unwrap supports [http.ResponseController].
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
@@ -289,7 +293,7 @@ func (x *exchange) hasBegun() bool { return x.status != 0 }
 type beginTracker interface{ hasBegun() bool }
 
 func hasBegun(w http.ResponseWriter, r *http.Request) bool {
-	if writer, ok := w.(beginTracker); ok {
+	if writer, ok := stream.As[beginTracker](w); ok {
 		return writer.hasBegun()
 	}
 	x := exchangeFrom(r.Context())
@@ -318,9 +322,12 @@ func (w *trackingWriter) ReadFrom(body io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, body)
 }
 
-func (w *trackingWriter) Flush() {
+func (w *trackingWriter) Flush() { _ = w.FlushError() }
+
+// FlushError supports [http.ResponseController].
+func (w *trackingWriter) FlushError() error {
 	w.begun = true
-	_ = http.NewResponseController(w.ResponseWriter).Flush()
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap supports [http.ResponseController].

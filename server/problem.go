@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -18,7 +19,8 @@ import (
 // WriteProblem responds with err as a problem document (RFC 9457) that contains the request id. Middleware
 // may call it instead of the next handler. It logs err.Err if the status is 5xx, at level Warn if it is 503. If
 // the response has already begun, WriteProblem aborts the connection by panicking with
-// [http.ErrAbortHandler], so that the caller does not mistake a partial response for a complete one.
+// [http.ErrAbortHandler], so that the caller does not mistake a partial response for a complete one. If it is a stream,
+// WriteProblem calls [stream.Fail] instead.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writeProblem(w, r, err) }
 
 // writeProblem is WriteProblem for any error.
@@ -35,15 +37,18 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		x.setFailed()
 	}
 	x.setViolations(problem.Violations)
-	if buffered, ok := w.(*bufferedResponse); ok {
+	if buffered, ok := stream.As[*bufferedResponse](w); ok {
 		_, buffered.rejectsRequest = errors.AsType[*validate.Error](err)
-	}
-	if hasBegun(w, r) {
-		panic(http.ErrAbortHandler)
 	}
 	body, err := problem.encode(x.requestID())
 	if err != nil {
 		x.log().ErrorContext(r.Context(), "extensions of a problem cannot be encoded", "request_id", x.requestID(), "err", err)
+	}
+	if stream.Fail(w, body) {
+		return
+	}
+	if hasBegun(w, r) {
+		panic(http.ErrAbortHandler)
 	}
 	header := w.Header()
 	maps.Copy(header, problem.Header)
@@ -111,5 +116,9 @@ func codeOf(status int) string {
 // writeDecodeError responds to a request that is valid by the document but that the generated code cannot
 // decode. It drops the error of the generated code, which may contain submitted values.
 func writeDecodeError(w http.ResponseWriter, r *http.Request, _ error) {
-	writeProblem(w, r, &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."})
+	writeProblem(w, r, undecodable())
+}
+
+func undecodable() *Error {
+	return &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."}
 }

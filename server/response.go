@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -15,13 +16,15 @@ import (
 type ResponseCheck int
 
 // Both checks buffer a response in memory until it is complete. A response whose media type is not JSON, text
-// or a form is streamed instead, and only its status, headers and content type are checked.
+// or a form is streamed instead, and only its status, headers and content type are checked. If the document has an
+// itemSchema for it, each item is checked before it is sent.
 const (
 	// ResponsesUnchecked sends all responses as they are written. It is the default.
 	ResponsesUnchecked ResponseCheck = iota
 	// ResponsesLogged logs invalid responses and sends them.
 	ResponsesLogged
-	// ResponsesEnforced logs invalid responses and sends 500 instead.
+	// ResponsesEnforced logs invalid responses and sends 500 instead. If an item is invalid, the stream ends with a
+	// problem document, as package stream describes.
 	ResponsesEnforced
 )
 
@@ -30,10 +33,16 @@ func checkResponses(operation *validate.Operation, cfg Config, next http.Handler
 		buffered := &bufferedResponse{ResponseWriter: w, request: r, operation: operation, cfg: &cfg, header: w.Header().Clone()}
 		next.ServeHTTP(buffered, r)
 		if err := buffered.send(); err != nil { //nolint:contextcheck // the response has the request
-			writeProblem(w, r, internalError(fmt.Errorf("the response does not match the document: %w", err)))
+			writeProblem(w, r, invalidResponse(err))
 		}
 	})
 }
+
+func invalidResponse(err error) error {
+	return internalError(fmt.Errorf("the response does not match the document: %w", err))
+}
+
+var _ stream.ItemChecker = (*bufferedResponse)(nil)
 
 // bufferedResponse buffers a response in memory until it has been checked. If the response is streamed,
 // bufferedResponse checks the header and passes the body through.
@@ -46,9 +55,10 @@ type bufferedResponse struct {
 	status         int
 	body           bytes.Buffer
 	stream         bool
-	rejectsRequest bool  // whether the response is a rejection by the validator
-	dropped        bool  // whether a stream is dropped because its header is invalid
-	dropReason     error // why the stream is dropped
+	items          *validate.Items // nil if the items are not checked
+	rejectsRequest bool            // whether the response is a rejection by the validator
+	dropped        bool            // whether a stream is dropped because its header is invalid
+	dropReason     error           // why the stream is dropped
 }
 
 // report counts an invalid response. It returns true if the response must not be sent, and logs the error
@@ -81,7 +91,21 @@ func (w *bufferedResponse) WriteHeader(status int) {
 		w.dropped, w.dropReason = true, err
 		return
 	}
+	if err == nil {
+		w.items, _ = w.operation.ResponseItems(status, w.header)
+	}
 	w.sendHeader()
+}
+
+// CheckItem implements [stream.ItemChecker].
+func (w *bufferedResponse) CheckItem(item []byte) error {
+	if w.items == nil {
+		return nil
+	}
+	if err := w.items.Check(item); err != nil && w.report(err) {
+		return invalidResponse(err)
+	}
+	return nil
 }
 
 func (w *bufferedResponse) Write(body []byte) (int, error) {
@@ -114,14 +138,29 @@ func (w *bufferedResponse) SetReadDeadline(deadline time.Time) error {
 
 // SetWriteDeadline supports [http.ResponseController].
 func (w *bufferedResponse) SetWriteDeadline(deadline time.Time) error {
+	if w.dropped {
+		return nil
+	}
 	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
+// EnableFullDuplex supports [http.ResponseController].
+func (w *bufferedResponse) EnableFullDuplex() error {
+	return http.NewResponseController(w.ResponseWriter).EnableFullDuplex()
+}
+
 // Flush sends the written part of a stream. It does nothing for a buffered response.
-func (w *bufferedResponse) Flush() {
-	if w.stream && !w.dropped {
-		_ = http.NewResponseController(w.ResponseWriter).Flush() // without flush support, the connection sends it later
+func (w *bufferedResponse) Flush() { _ = w.FlushError() } // without flush support, the connection sends it later
+
+// FlushError supports [http.ResponseController].
+func (w *bufferedResponse) FlushError() error {
+	switch {
+	case w.dropped:
+		return w.dropReason // ends a stream
+	case !w.stream:
+		return nil
 	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // send checks and sends a buffered response. It returns an error if the response is invalid and must not be

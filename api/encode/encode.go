@@ -33,6 +33,19 @@ func JSON(value any) ([]byte, error) {
 	return text, err
 }
 
+// Append appends the JSON of a value to text. If the value has no JSON, the result has a part of it.
+func Append[T any](text []byte, value *T) ([]byte, error) {
+	w, _ := writers.Get().(*writer)
+	own := w.text
+	w.text = text
+	kindOf(reflect.TypeFor[T]()).write(w, unsafe.Pointer(value)) //nolint:gosec // the encoder is that of type T
+	text, err := w.text, w.err
+	w.text = own
+	w.reset()
+	writers.Put(w)
+	return text, err
+}
+
 // Send sends a response with the JSON of body, followed by a newline. The function headers adds headers to the response,
 // unless it is nil. If body has no JSON, or headers fails, Send sends nothing.
 func Send[T any](to http.ResponseWriter, status int, mediaType string, body T, headers func(http.Header) error) error {

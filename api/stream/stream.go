@@ -1,4 +1,21 @@
-// Package stream writes and reads bodies that are sequences of items.
+// Package stream writes and reads bodies that are sequences of items: the media types of OpenAPI 3.2 that have an
+// itemSchema. The generated server sends responses with [Send] and [SendEvents], and reads requests with [Receive] and
+// [ReceiveEvents].
+//
+// # Responses
+//
+// The header of a response is sent at once, and each item when the iterator yields it. A proxy may close a connection
+// that is silent, so after each [Heartbeat] without an item, the server sends what readers ignore: a comment in
+// server-sent events, an empty line in JSON lines, and a record separator in a JSON text sequence. Parts of
+// multipart/mixed have nothing between them that could be sent.
+//
+// The context that the operation got ends when the client disconnects, when a write takes longer than
+// [WriteTimeout], and when [http.Server.Shutdown] is called. The iterator must then return.
+//
+// An error of the iterator ends the response with a problem document (RFC 9457), because the status has been
+// sent. Server-sent events have it as the data of a last event of the type error; JSON lines and JSON text sequences as the
+// only member, error, of a last object; multipart/mixed as a last part of type application/problem+json. A stream that
+// ends for another reason ends like a connection that breaks: no client takes it for complete.
 package stream
 
 import (

@@ -1,0 +1,58 @@
+package stream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// MaxItem is the size in bytes above which an item of a request is refused.
+const MaxItem = 1 << 20
+
+// ErrItem is the error of an item that has no value of its Go type.
+var ErrItem = errors.New("stream: the item cannot be decoded")
+
+// Receive returns the items of a request body. They are read while the caller ranges over them, and can be read once. The
+// last pair has the error with which reading ended, if any: that of a [Reader] or of the body, or [ErrItem].
+func Receive[T any](body io.Reader, contentType string) iter.Seq2[T, error] {
+	return receive(body, contentType, func(frame Frame) (item T, err error) {
+		return item, json.Unmarshal(frame.Data, &item)
+	})
+}
+
+// ReceiveEvents returns the server-sent events of a request body like [Receive].
+func ReceiveEvents[T any](body io.Reader, contentType string) iter.Seq2[Event[T], error] {
+	return receive(body, contentType, func(frame Frame) (Event[T], error) {
+		event := Event[T]{ID: string(frame.ID), Event: string(frame.Event), Retry: frame.Retry}
+		if text, ok := any(&event.Data).(*string); ok {
+			*text = string(frame.Data)
+			return event, nil
+		}
+		return event, json.Unmarshal(frame.Data, &event.Data)
+	})
+}
+
+func receive[T any](body io.Reader, contentType string, decode func(Frame) (T, error)) iter.Seq2[T, error] {
+	reader, err := NewReader(body, contentType, MaxItem)
+	return func(yield func(T, error) bool) {
+		for err == nil {
+			var frame Frame
+			if frame, err = reader.Next(); err != nil {
+				break
+			}
+			item, wrong := decode(frame)
+			if wrong != nil {
+				err = fmt.Errorf("%w: %w", ErrItem, wrong)
+				break
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			yield(*new(T), err)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/encode"
+)
+
+const (
+	// Heartbeat is how long a response may be silent. Many proxies and load balancers close connections after 30 or 60
+	// seconds of silence, so two heartbeats fit into the shorter time.
+	Heartbeat = 15 * time.Second
+	// WriteTimeout is how long a client may refuse the data of an item.
+	WriteTimeout = 30 * time.Second
+	// renewal is the age at which a write deadline is renewed. Setting it for each item would cost more than encoding it.
+	renewal = WriteTimeout / 6
+	// maxKeptBuffer is the capacity in bytes above which the buffer for an item is not used for the next one.
+	maxKeptBuffer = 64 << 10
+)
+
+// ErrShutdown is the error of a stream that ended because the server shuts down.
+var ErrShutdown = errors.New("stream: the server is shutting down")
+
+// ItemChecker is a ResponseWriter that checks items before they are sent. [Send] uses the first that it finds with [As].
+type ItemChecker interface {
+	// CheckItem checks an item in JSON. A server-sent event is an object with the members data, event, id and retry.
+	// If CheckItem returns an error, the item is not sent, and the stream ends with this error.
+	CheckItem(item []byte) error
+}
+
+// Send sends a response whose items are JSON. The function headers adds headers to the response, unless it is nil. If it
+// fails, Send sends nothing and returns the error. Send also returns an error with which the iterator ended, and after
+// which [Fail] must be called.
+func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
+	s, err := begin(w, status, mediaType, headers)
+	if err != nil || s.silent || items == nil {
+		return err
+	}
+	defer s.end()
+	var item T // of the loop, so that not each item is allocated
+	for next, err := range items {
+		if err != nil {
+			return s.fail(err)
+		}
+		item = next
+		s.item, err = encode.Append(s.item[:0], &item)
+		if err == nil {
+			err = s.checkItem(s.item)
+		}
+		if err != nil {
+			return s.fail(err)
+		}
+		if !s.sendItem() {
+			break
+		}
+	}
+	return s.finish()
+}
+
+// response is the ResponseWriter of an operation that may respond with a stream.
+type response struct {
+	http.ResponseWriter
+	request context.Context //nolint:containedctx // that of the request
+	ctx     context.Context //nolint:containedctx // that of the operation
+	cancel  context.CancelCauseFunc
+	head    bool
+	server  *http.Server
+	sender  *sender // nil before a stream has begun
+}
+
+// Open returns the ResponseWriter and the request for an operation that may respond with a stream. The context of the
+// request ends with the stream. The function that Open returns must be called after the response has been written.
+func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
+	opened := &response{
+		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
+	}
+	return opened, r.WithContext(ctx), func() { cancel(nil) }
+}
+
+// WriteHeader aborts the connection if a stream has ended: only [Fail] can tell the client about an error.
+func (w *response) WriteHeader(status int) {
+	w.checkEnded()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write aborts the connection like WriteHeader.
+func (w *response) Write(body []byte) (int, error) {
+	w.checkEnded()
+	return w.ResponseWriter.Write(body)
+}
+
+func (w *response) checkEnded() {
+	if w.sender != nil && w.sender.ended {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Unwrap supports [http.ResponseController].
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// As finds the first ResponseWriter of type T among w and those that it wraps.
+func As[T any](w http.ResponseWriter) (found T, ok bool) {
+	for w != nil {
+		if found, ok := w.(T); ok {
+			return found, true
+		}
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			break
+		}
+		w = wrapper.Unwrap()
+	}
+	return found, false
+}
+
+// Fail ends the stream that has begun on w with a problem document. It returns false if no stream has begun, and another
+// response can be sent.
+func Fail(w http.ResponseWriter, problem []byte) bool {
+	opened, ok := As[*response](w)
+	if !ok || opened.sender == nil {
+		return false
+	}
+	opened.sender.sendProblem(problem)
+	return true
+}
+
+// sender sends the items of a response.
+type sender struct {
+	framing framing
+
+	response *response // nil if Open was not called
+	to       http.ResponseWriter
+	control  *http.ResponseController
+	checker  ItemChecker // may be nil
+	silent   bool        // the response has no body
+	item     []byte      // in JSON
+	text     []byte      // as it is sent
+	unhook   func() bool // from the shutdown of the server
+
+	mu       sync.Mutex // held while writing: heartbeats come from another goroutine
+	timer    *time.Timer
+	written  time.Time
+	deadline time.Time // when the write deadline was set
+	err      error     // of a write
+	ended    bool
+}
+
+// begin sends the header of a response.
+func begin(w http.ResponseWriter, status int, mediaType string, headers func(http.Header) error) (*sender, error) {
+	s := &sender{to: w, control: http.NewResponseController(w)}
+	s.checker, _ = As[ItemChecker](w)
+	s.response, _ = As[*response](w)
+	s.silent = s.response != nil && s.response.head
+	s.framing.format, _ = FormatOf(mediaType)
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // otherwise nginx would hold items back
+	if headers != nil {
+		if err := headers(header); err != nil {
+			return nil, err
+		}
+	}
+	if s.framing.format == Mixed {
+		s.framing.boundary = multipart.NewWriter(io.Discard).Boundary()
+		mediaType = mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": s.framing.boundary})
+	}
+	header.Set("Content-Type", mediaType)
+	if s.response != nil {
+		s.response.sender = s
+	}
+	w.WriteHeader(status)
+	if s.silent {
+		return s, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write(nil)
+	if s.err != nil {
+		s.silent = true
+		return s, nil
+	}
+	s.timer = time.AfterFunc(Heartbeat, s.beat)
+	if s.response != nil {
+		s.unhook = onShutdown(s.response.server, func() { s.response.cancel(ErrShutdown) })
+	}
+	return s, nil
+}
+
+// checkItem calls the checker.
+func (s *sender) checkItem(item []byte) error {
+	if s.checker == nil {
+		return nil
+	}
+	return s.checker.CheckItem(item)
+}
+
+// sendItem sends the item. It returns false if the stream must end.
+func (s *sender) sendItem() bool {
+	s.text = s.framing.append(s.text[:0], s.item)
+	return s.sendText()
+}
+
+func (s *sender) sendText() bool {
+	s.mu.Lock()
+	s.write(s.text)
+	err := s.err
+	s.mu.Unlock()
+	if cap(s.text) > maxKeptBuffer || cap(s.item) > maxKeptBuffer {
+		s.text, s.item = nil, nil
+	}
+	return err == nil
+}
+
+// write writes and flushes text. The caller must hold mu.
+func (s *sender) write(text []byte) {
+	if s.err != nil {
+		return
+	}
+	now := time.Now()
+	if s.written = now; now.Sub(s.deadline) >= renewal {
+		s.deadline = now
+		_ = s.control.SetWriteDeadline(now.Add(WriteTimeout)) // not every connection supports it
+	}
+	if len(text) > 0 {
+		_, s.err = s.to.Write(text)
+	}
+	if s.err == nil {
+		if s.err = s.control.Flush(); errors.Is(s.err, http.ErrNotSupported) {
+			s.err = nil
+		}
+	}
+	if s.err != nil && s.response != nil {
+		s.response.cancel(s.err)
+	}
+}
+
+// beat sends a heartbeat if the stream was silent.
+func (s *sender) beat() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || s.err != nil {
+		return
+	}
+	wait := Heartbeat - time.Since(s.written)
+	if wait <= 0 {
+		s.write(s.framing.heartbeat())
+		wait = Heartbeat
+	}
+	s.timer.Reset(wait)
+}
+
+// fail returns the error that ends the stream, or nil if there is nobody to tell.
+func (s *sender) fail(err error) error {
+	if s.isCut() {
+		return s.finish()
+	}
+	if s.response != nil && errors.Is(context.Cause(s.response.ctx), ErrShutdown) {
+		return ErrShutdown
+	}
+	return err
+}
+
+// isCut reports whether the connection broke.
+func (s *sender) isCut() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil || s.response != nil && errors.Is(s.response.request.Err(), context.Canceled)
+}
+
+// finish ends a stream whose iterator returned without an error.
+func (s *sender) finish() error {
+	switch {
+	case s.isCut():
+		// The stream is not complete. Without this deadline, net/http would write that it is.
+		_ = s.control.SetWriteDeadline(time.Unix(1, 0))
+	case s.response != nil && s.response.ctx.Err() != nil:
+		return s.fail(s.response.ctx.Err())
+	default:
+		if s.text = s.framing.closing(s.text[:0]); len(s.text) > 0 {
+			s.sendText()
+		}
+	}
+	return nil
+}
+
+func (s *sender) sendProblem(problem []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = false
+	s.write(s.framing.problem(problem))
+	s.ended = true
+}
+
+// end stops the heartbeats.
+func (s *sender) end() {
+	s.timer.Stop()
+	if s.unhook != nil {
+		s.unhook()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+}
