@@ -11,6 +11,9 @@ import (
 
 // adapt changes the document in memory where oapi-codegen would generate unsuitable code.
 func adapt(document *openapi3.T) error {
+	if err := nameStreams(document); err != nil {
+		return err
+	}
 	withoutRequestID(document)
 	shortNames(document)
 	mergeMediaRanges(document)
@@ -96,7 +99,7 @@ func nameUnions(document *openapi3.T) {
 // renameVariables renames path parameters that would be variables with a name that the handlers use.
 func renameVariables(document *openapi3.T) {
 	const taken = "body bytes context encoding err errors fmt found h handler http io json mime missing multipart params parts read" +
-		" reflect request runtime siw slices strings sync text time url value w r"
+		" reflect request runtime siw slices stop stream strings sync text time url value w r"
 	eachParameter(document, func(p *openapi3.Parameter) {
 		name := codegen.ParameterDefinition{ParamName: p.Name, Spec: p}.GoName()
 		if p.In == openapi3.ParameterInPath && isTaken(codegen.LowercaseFirstCharacters(name), taken) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,7 +79,7 @@ func generate(path string, warnings io.Writer) (files, error) {
 		path, source string
 		data         any
 	}{
-		{"client/operations.gen.go", clientSource, all},
+		{"client/operations.gen.go", clientSource, clientMethods(all)},
 		{"server/unimplemented.gen.go", unimplementedSource, all},
 		{"client/webhook/handlers.gen.go", handlersSource, notifications},
 		{"gen/constructors.gen.go", constructorsSource, schemas},
@@ -165,6 +166,7 @@ func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names,
 	if err := checkGivenNames(bundle, document); err != nil {
 		return nil, nil, err
 	}
+	maps.Copy(codegen.TemplateFunctions, streamFunctions())
 	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
 	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
 	// look up the names of types.

@@ -15,7 +15,7 @@ import (
 //go:embed nullable.tmpl
 var nullableSource string
 
-// nullableMembers gives nullable members of JSON requests the type Nullable, which distinguishes null from
+// nullableMembers gives nullable members of JSON requests, and of the items of streams in requests, the type Nullable, which distinguishes null from
 // absent. Responses keep pointers.
 func nullableMembers(document *openapi3.T) error {
 	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
@@ -25,8 +25,13 @@ func nullableMembers(document *openapi3.T) error {
 			if operation.RequestBody == nil {
 				continue
 			}
-			for _, media := range jsonTypes(operation.RequestBody.Value.Content) {
-				errs = append(errs, a.visit(operation.RequestBody.Value.Content[media].Schema, []string{operation.OperationID, "body"}))
+			content := operation.RequestBody.Value.Content
+			for _, media := range slices.Sorted(maps.Keys(content)) {
+				schema := content[media].ItemSchema
+				if isJSON(media) {
+					schema = content[media].Schema
+				}
+				errs = append(errs, a.visit(schema, []string{operation.OperationID, "body"}))
 			}
 		}
 	}

@@ -43,17 +43,18 @@ type parameter struct {
 
 // body describes the request body of an operation.
 type body struct {
-	Kind        string // JSON, Text, Form or Reader, or empty without a body
+	Kind        string // JSON, Text, Form, Items or Reader, or empty without a body
 	Type        string // Go type
 	Optional    bool
 	Pointer     bool   // the argument is a pointer, which is nil for null or without a body
 	ContentType string // empty if the caller gives the one of a reader
 	Fields      string // Go expression for the styles of the fields of a form
+	Stream      *itemStream
 }
 
 // result describes the result of a client method.
 type result struct {
-	Kind        string // bodyNone, bodyJSON, bodyText or bodyStream
+	Kind        string // bodyNone, bodyJSON, bodyText, bodyStream or bodyItems
 	Type        string // Go type of the JSON
 	Slice       bool   // Type is a slice or map, returned without a pointer
 	Whole       bool   // successes have different types, so the method returns a struct with those in Each
@@ -61,6 +62,7 @@ type result struct {
 	Empty       bool // some success has no body, or may be null
 	NotModified bool
 	Accept      string
+	Streams     []*itemStream // of all successes; the client reads the first
 }
 
 // success is the type of the JSON of one success.
@@ -94,6 +96,9 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 	}
 	o.Comment = append([]string{fmt.Sprintf("%s sends %s %s%s.", o.Name, d.Method, d.Path, afterColon(d.Summary))}, o.Comment...)
 	var err error
+	if o.Success, err = resultOf(d); err != nil {
+		return o, err
+	}
 	for _, p := range d.PathParams {
 		t, err := qualify(p.TypeDef())
 		if err != nil {
@@ -114,10 +119,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 			}
 		}
 	}
-	if o.Body, err = bodyOf(d); err != nil {
-		return o, err
-	}
-	o.Success, err = resultOf(d)
+	o.Body, err = bodyOf(d)
 	return o, err
 }
 
@@ -139,6 +141,7 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 	case name == "idempotency-key":
 		o.Keyed = true
 	case name == "x-request-id":
+	case name == "last-event-id" && len(o.Success.Streams) > 0 && o.Success.Streams[0].Resumable: // the option After sets it
 	case p.Required:
 		o.Required = append(o.Required, described)
 	default:
@@ -168,6 +171,20 @@ func styleOf(p codegen.ParameterDefinition) string {
 	return fmt.Sprintf("style.Param{Name: %q, Style: %q%s}", p.ParamName, style, explode)
 }
 
+// clientMethods returns the operations for the methods of the client. An operation that responds with JSON or with a
+// stream has two methods. The name of the one that returns the stream ends with Stream.
+func clientMethods(all []operation) (methods []operation) {
+	for _, o := range all {
+		methods = append(methods, o)
+		if len(o.Success.Streams) > 0 && o.Success.Kind != "bodyItems" {
+			o.Comment = append([]string{strings.Replace(o.Comment[0], o.Name, o.Name+"Stream", 1)}, o.Comment[1:]...)
+			o.Name, o.Success = o.Name+"Stream", o.Success.ofStream()
+			methods = append(methods, o)
+		}
+	}
+	return methods
+}
+
 // bodyOf describes the request body. It prefers a media type with a Go type to a media type that is read from an
 // io.Reader.
 func bodyOf(d codegen.OperationDefinition) (body, error) {
@@ -194,12 +211,27 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 			return described, err
 		}
 	}
+	for _, media := range slices.Sorted(maps.Keys(content)) {
+		if s, err := streamOf(content, media); err != nil || s != nil {
+			return streamBodyOf(s, d.BodyRequired, err)
+		}
+	}
 	b := body{Kind: "Reader", Type: "io.Reader", Optional: !d.BodyRequired}
 	media := slices.Collect(maps.Keys(content))
 	if len(media) == 1 && !strings.Contains(media[0], "*") && !strings.HasPrefix(media[0], "multipart/") {
 		b.ContentType = media[0]
 	}
 	return b, nil
+}
+
+func streamBodyOf(s *itemStream, required bool, err error) (body, error) {
+	if err != nil {
+		return body{}, err
+	}
+	if s.Item, err = qualify(s.Item); err != nil {
+		return body{}, err
+	}
+	return body{Kind: "Items", Type: "iter.Seq2[" + s.Type() + ", error]", Optional: !required, ContentType: s.Media, Stream: s}, nil
 }
 
 // fieldStyles returns the Go expression for the fields of a form that have a style of their own.

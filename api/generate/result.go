@@ -10,9 +10,14 @@ import (
 )
 
 // resultOf describes the result of the client method of an operation. If responses have several media types, JSON is
-// preferred to text, and text to all others. If one response has JSON of several Go types, application/json is preferred.
+// preferred to streams, streams to text, and text to all others. If one response has JSON of several Go types, application/json is preferred.
 func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
+	for _, response := range successes(d.Responses) {
+		if err := a.addStreams(d, response); err != nil {
+			return a, err
+		}
+	}
 	types := map[string]bool{}
 	var media []string
 	var each []success
@@ -29,7 +34,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			}
 		}
 		for _, content := range response.Contents {
-			if content.IsJSON() && content.Schema.TypeDecl() != chosen {
+			if content.IsJSON() && content.Schema.TypeDecl() != chosen || strings.HasPrefix(content.ContentType, streamed) {
 				continue
 			}
 			media = append(media, withoutSuffix(content.ContentType))
@@ -45,6 +50,8 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	case len(types) > 0:
 		a.Kind = "bodyJSON"
 		media = slices.DeleteFunc(media, func(m string) bool { return !isJSON(m) })
+	case len(a.Streams) > 0:
+		return a.ofStream(), nil
 	case len(media) > 0 && slices.ContainsFunc(media, isText):
 		a.Kind = "bodyText"
 		media = slices.DeleteFunc(media, func(m string) bool { return !isText(m) })
@@ -71,6 +78,33 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	var err error
 	a.Type, err = qualify(declared)
 	return a, err
+}
+
+// addStreams adds the streams of a response. Those that can be resumed are first.
+func (a *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) error {
+	for _, content := range response.Contents {
+		s, err := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			continue
+		}
+		if s.Item, err = qualify(s.Item); err != nil {
+			return err
+		}
+		a.Streams = append(a.Streams, s)
+	}
+	formats := []string{"stream.Events", "stream.Lines", "stream.Sequence", "stream.Mixed"}
+	slices.SortStableFunc(a.Streams, func(a, b *itemStream) int {
+		return slices.Index(formats, a.Format) - slices.Index(formats, b.Format)
+	})
+	return nil
+}
+
+// ofStream returns the result of a method that returns the items of the first stream.
+func (a *result) ofStream() result {
+	return result{Kind: "bodyItems", Streams: a.Streams, Accept: a.Streams[0].Media + ", application/problem+json"}
 }
 
 // isNull reports whether null is a value of a schema.

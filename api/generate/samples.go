@@ -213,6 +213,10 @@ func (s *sample) call(models *literals) error {
 		s.Arguments = append(s.Arguments, literal)
 	}
 	switch {
+	case s.Body.Stream != nil:
+		t := s.Body.Stream.Type()
+		s.Prepare += "body := func(yield func(" + t + ", error) bool) {\nvar item " + t + "\nyield(item, nil)\n}\n"
+		s.Arguments = append(s.Arguments, "body")
 	case s.Body.Kind == "Reader":
 		s.Prepare += fmt.Sprintf("body, err := os.Open(%q)\nif err != nil {\nlog.Fatal(err)\n}\ndefer body.Close()\n", s.File)
 		if s.Body.ContentType == "" {

@@ -54,7 +54,7 @@ func argument(field string) string {
 	for i := range upper {
 		name[i] = unicode.ToLower(name[i])
 	}
-	if isTaken(string(name), "body c call client contentType context ctx decode err fmt gen http io json log operations optional options os params request response result studio style time") {
+	if isTaken(string(name), "body c call client contentType context ctx decode err fmt gen http io json log operations optional options os params request response result stream studio style time") {
 		return string(name) + "Value"
 	}
 	return string(name)

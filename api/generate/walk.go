@@ -87,6 +87,7 @@ type walker struct {
 func (w *walker) content(content openapi3.Content) {
 	for _, media := range slices.Sorted(maps.Keys(content)) {
 		w.schema(content[media].Schema)
+		w.schema(content[media].ItemSchema)
 	}
 }
 

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
+)
+
+// streamed begins the names of media types with typed items in the adapted document. oapi-codegen does not know these
+// media types and declares nothing for them.
+const streamed = "stream."
+
+// declaresIDs is the extension of a media type whose events have ids.
+const declaresIDs = "x-event-ids"
+
+// itemStream describes a body with an item schema for the templates.
+type itemStream struct {
+	Media     string
+	Tag       string // in the names of Go types
+	Format    string // Go expression of type stream.Format
+	Events    bool   // the items are server-sent events
+	Item      string // Go type of an item, or of the data of an event
+	Resumable bool   // the events have ids
+}
+
+// Type returns the Go type of the items.
+func (s *itemStream) Type() string {
+	if s.Events {
+		return "stream.Event[" + s.Item + "]"
+	}
+	return s.Item
+}
+
+// streamOf returns the stream that a media type of the adapted document describes, or nil.
+func streamOf(content openapi3.Content, media string) (*itemStream, error) {
+	name, ok := strings.CutPrefix(media, streamed)
+	if !ok || content[media] == nil {
+		return nil, nil //nolint:nilnil // templates test for nil
+	}
+	format, _ := stream.FormatOf(name)
+	schema, err := codegen.GenerateGoSchema(content[media].ItemSchema, nil)
+	s := &itemStream{Media: name, Tag: streamTag(name), Events: format == stream.Events, Item: schema.TypeDecl()}
+	s.Format = map[stream.Format]string{
+		stream.Events: "stream.Events", stream.Lines: "stream.Lines", stream.Sequence: "stream.Sequence", stream.Mixed: "stream.Mixed",
+	}[format]
+	_, s.Resumable = content[media].Extensions[declaresIDs]
+	return s, err
+}
+
+func streamTag(media string) string {
+	switch media {
+	case "text/event-stream":
+		return "EventStream"
+	case "application/jsonl":
+		return "JSONL"
+	case "application/x-ndjson":
+		return "NDJSON"
+	case "application/json-seq":
+		return "JSONSeq"
+	case "multipart/mixed":
+		return "Mixed"
+	}
+	return codegen.SchemaNameToTypeName(media)
+}
+
+// streamFunctions are the functions of the templates in api/templates.
+func streamFunctions() map[string]any {
+	return map[string]any{
+		"responseStream": func(operation *openapi3.Operation, status, media string) (*itemStream, error) {
+			return streamOf(operation.Responses.Value(status).Value.Content, media)
+		},
+		"requestStream": func(operation *openapi3.Operation, media string) (*itemStream, error) {
+			return streamOf(operation.RequestBody.Value.Content, media)
+		},
+		"streams": respondsWithStream,
+		"anyStreams": func(all []codegen.OperationDefinition) bool {
+			return slices.ContainsFunc(all, func(d codegen.OperationDefinition) bool { return respondsWithStream(d.Spec) })
+		},
+	}
+}
+
+// respondsWithStream reports whether some response of an operation is a stream.
+func respondsWithStream(operation *openapi3.Operation) bool {
+	for _, response := range operation.Responses.Map() {
+		if hasStream(response.Value.Content) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasStream(content openapi3.Content) bool {
+	for media := range content {
+		if strings.HasPrefix(media, streamed) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component for this
+// type: that of the items, or of the data of server-sent events. Responses and request bodies with streams are
+// moved from the components to their operations, where the templates find them.
+func nameStreams(document *openapi3.T) error {
+	a := streamAdapter{schemas: document.Components.Schemas}
+	for _, name := range slices.Sorted(maps.Keys(document.Components.Responses)) {
+		a.content(document.Components.Responses[name].Value.Content, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(document.Components.RequestBodies)) {
+		a.content(document.Components.RequestBodies[name].Value.Content, name)
+	}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
+		if body := operation.RequestBody; body != nil {
+			a.content(body.Value.Content, operation.OperationID+" request")
+			if hasStream(body.Value.Content) {
+				body.Ref = ""
+			}
+		}
+		for _, status := range operation.Responses.Keys() {
+			response := operation.Responses.Value(status)
+			a.content(response.Value.Content, operation.OperationID)
+			if hasStream(response.Value.Content) {
+				response.Ref = ""
+			}
+		}
+	})
+	maps.DeleteFunc(document.Components.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
+	maps.DeleteFunc(document.Components.RequestBodies, func(_ string, b *openapi3.RequestBodyRef) bool { return hasStream(b.Value.Content) })
+	return a.err
+}
+
+type streamAdapter struct {
+	schemas openapi3.Schemas
+	err     error // the first
+}
+
+// content adapts the media types of a body. The name of the body begins the names of the types that are declared in it.
+func (a *streamAdapter) content(content openapi3.Content, name string) {
+	for _, media := range slices.Sorted(maps.Keys(content)) {
+		described := content[media]
+		format, ok := stream.FormatOf(media)
+		if !ok || described.ItemSchema == nil || format == stream.Mixed && !hasJSONItems(described) {
+			continue
+		}
+		item := described.ItemSchema
+		if format == stream.Events {
+			if a.declares(item.Value, "id") {
+				described.Extensions = extended(map[string]any{declaresIDs: true}, described.Extensions)
+			}
+			item = a.data(item.Value, name+" data", media)
+		} else {
+			item = a.named(item, name+" item", media)
+		}
+		described.Schema, described.ItemSchema = nil, item
+		content[streamed+media] = described
+		delete(content, media)
+	}
+}
+
+// hasJSONItems reports whether all parts of a multipart body are JSON.
+func hasJSONItems(media *openapi3.MediaType) bool {
+	encoding, _ := media.Extensions["itemEncoding"].(map[string]any)
+	contentType, given := encoding["contentType"].(string)
+	return media.Extensions["prefixEncoding"] == nil && (!given || isJSON(contentType))
+}
+
+// named returns a reference to a component with a schema. If the schema is not a component, named makes it one.
+func (a *streamAdapter) named(schema *openapi3.SchemaRef, name, media string) *openapi3.SchemaRef {
+	if schema.Ref != "" {
+		return schema
+	}
+	for _, name := range []string{name, name + " " + streamTag(media)} {
+		name = codegen.SchemaNameToTypeName(name)
+		if other := a.schemas[name]; other == nil || reflect.DeepEqual(other.Value, schema.Value) {
+			a.schemas[name] = schema
+			return openapi3.NewSchemaRef("#/components/schemas/"+name, schema.Value)
+		}
+	}
+	if a.err == nil {
+		a.err = fmt.Errorf("the schema %s has another content: name the items of %s in components/schemas", codegen.SchemaNameToTypeName(name), media)
+	}
+	return schema
+}
+
+// data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not
+// JSON. If the events have data of several schemas, it is their union.
+func (a *streamAdapter) data(item *openapi3.Schema, name, media string) *openapi3.SchemaRef {
+	var all openapi3.SchemaRefs
+	for _, variant := range variantsOf(item) {
+		data := variant.data
+		if data == nil {
+			return openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		}
+		if slices.ContainsFunc(all, func(other *openapi3.SchemaRef) bool { return other.Value == data.Value }) {
+			continue
+		}
+		all = append(all, data)
+		if variant.event != "" && data.Ref == "" && len(variantsOf(item)) > 1 {
+			all[len(all)-1] = a.named(data, strings.TrimSuffix(name, "data")+variant.event, media)
+		}
+	}
+	switch {
+	case len(all) > 1:
+		return a.named(openapi3.NewSchemaRef("", &openapi3.Schema{OneOf: all, Origin: item.Origin}), name, media)
+	case all[0].Value.Type.Is("string") && len(all[0].Value.Enum) == 0: // Data of type string is text
+		return anyValue()
+	}
+	return a.named(all[0], name, media)
+}
+
+// variant is a kind of server-sent event.
+type variant struct {
+	event string              // empty if it is not constant
+	data  *openapi3.SchemaRef // of the JSON, or nil if the data is text
+}
+
+// variantsOf returns the kinds of events that the schema of an event describes.
+func variantsOf(schema *openapi3.Schema) []variant {
+	var base variant
+	var all []variant
+	for _, part := range schema.AllOf {
+		if inner := variantsOf(part.Value); len(inner) > 1 {
+			all = append(all, inner...)
+		} else if inner[0].data != nil {
+			base.data = inner[0].data
+		}
+	}
+	if data := schema.Properties["data"]; data != nil && data.Value.ContentSchema != nil && isJSON(data.Value.ContentMediaType) {
+		base.data = data.Value.ContentSchema
+	}
+	if event := schema.Properties["event"]; event != nil {
+		base.event, _ = event.Value.Const.(string)
+	}
+	for _, one := range slices.Concat(schema.OneOf, schema.AnyOf) {
+		all = append(all, variantsOf(one.Value)...)
+	}
+	for i := range all {
+		if all[i].data == nil {
+			all[i].data = base.data
+		}
+	}
+	if len(all) == 0 {
+		return []variant{base}
+	}
+	return all
+}
+
+// declares reports whether all values of a schema may have a property that the schema describes.
+func (a *streamAdapter) declares(schema *openapi3.Schema, name string) bool {
+	declared := func(part *openapi3.SchemaRef) bool { return a.declares(part.Value, name) }
+	variants := slices.Concat(schema.OneOf, schema.AnyOf)
+	return schema.Properties[name] != nil || slices.ContainsFunc(schema.AllOf, declared) ||
+		len(variants) > 0 && !slices.ContainsFunc(variants, func(part *openapi3.SchemaRef) bool { return !declared(part) })
+}
