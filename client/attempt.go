@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -23,9 +23,12 @@ type attempt struct {
 	content  []byte         // body of the response, unless it is streamed
 	err      error
 
-	// unsent reports that the service cannot have processed the request: the transport has read no byte of
-	// the body and will read none.
-	unsent bool
+	// Parts of the attempt, here because that is one allocation.
+	sending sending
+	trace   httptrace.ClientTrace
+	limited io.LimitedReader
+
+	unsent bool // the service cannot have processed the request, because no byte of its body was sent
 }
 
 // attempt makes one attempt. It reads the whole response, unless the operation streams its success. The
@@ -39,24 +42,10 @@ func (c *call) attempt(ctx context.Context) *attempt {
 			cancel()
 		}
 	}()
-	sent := c.request.WithContext(ctx)
-	// Without GetBody, net/http never resends the body by itself.
-	sent.GetBody = nil
-	if c.client.http.Jar != nil {
-		sent.Header = sent.Header.Clone() // net/http adds cookies to the header
-	}
-	switch {
-	case c.body != nil && c.body != http.NoBody:
-		tracked := &trackedBody{ReadCloser: c.body}
-		defer func() { a.unsent = a.response == nil && tracked.seal() }()
-		sent.Body = tracked
-	case c.operation.class() == idempotent:
-		sent.Body, sent.TransferEncoding = emptyBody{}, identity
-	}
-
-	response, err := c.client.http.Do(sent)
+	response, err := c.client.do(a.request(ctx))
 	if err != nil {
 		a.err = transportError(c.request, err)
+		a.unsent = a.sending.seal()
 		return a
 	}
 	response.Request = c.request
@@ -71,7 +60,8 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	if !success {
 		limit = maxProblem
 	}
-	a.content, err = io.ReadAll(io.LimitReader(response.Body, limit+1))
+	a.limited = io.LimitedReader{R: response.Body, N: limit + 1}
+	a.content, err = io.ReadAll(&a.limited)
 	long := int64(len(a.content)) > limit
 	a.content = a.content[:min(int64(len(a.content)), limit)]
 	switch {
@@ -97,40 +87,6 @@ func (a *attempt) record(into *Response) {
 		into.StatusCode, into.Header, into.Body = a.response.StatusCode, a.response.Header, a.content
 	}
 }
-
-// trackedBody is the request body of one attempt. It records whether the transport has read from it. The
-// service cannot process a request whose body was never read.
-type trackedBody struct {
-	io.ReadCloser
-	state atomic.Int32
-}
-
-const (
-	bodyFresh = iota
-	bodyRead
-	bodySealed
-)
-
-var errSealed = errors.New("client: the attempt has ended")
-
-func (b *trackedBody) Read(p []byte) (int, error) {
-	if !b.state.CompareAndSwap(bodyFresh, bodyRead) && b.state.Load() == bodySealed {
-		return 0, errSealed
-	}
-	return b.ReadCloser.Read(p)
-}
-
-// seal reports whether the body is unread, and makes later reads fail.
-func (b *trackedBody) seal() bool { return b.state.CompareAndSwap(bodyFresh, bodySealed) }
-
-// emptyBody is an empty body for requests that net/http must not resend by itself: net/http cannot rewind
-// it, and the transfer encoding identity keeps net/http from probing whether it is empty.
-type emptyBody struct{}
-
-func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
-func (emptyBody) Close() error             { return nil }
-
-var identity = []string{"identity"} //nolint:gochecknoglobals // never changed
 
 // redirectFilter removes a Location header that cannot be parsed. net/http would otherwise replace the
 // response with an error that shows the header.

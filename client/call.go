@@ -27,10 +27,11 @@ type call struct {
 	// Parts of the request.
 	target      string // path of the operation, and its query
 	contentType string
-	content     io.Reader
+	content     []byte    // body in memory, or
+	stream      io.Reader // body
 
 	request     *http.Request
-	body        io.ReadCloser // for the next attempt
+	body        io.ReadCloser // stream for the next attempt
 	attempts    int
 	renewsToken bool          // the token comes from client.token and may be renewed
 	access      Credential    // token of the request
@@ -93,7 +94,10 @@ func (c *call) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.request, c.body = request, request.Body
+	c.request = request
+	if request.Body != http.NoBody {
+		c.body = request.Body
+	}
 	class := c.operation.class()
 	c.renewsToken = c.client.token != nil && class != login && class != refresh && c.header.Get(headerAuthorization) == ""
 	if c.renewsToken {
@@ -117,8 +121,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 	running := c.inFlight && keyed && errors.Is(a.err, ErrConflict)
 	c.unknown = c.unknown || running || class.uncertain(a, keyed && !c.ownKey)
 	c.inFlight = c.inFlight || class.uncertain(a, false)
-	hasBody := c.body != nil && c.body != http.NoBody
-	last := c.final || c.attempts >= c.retry.Attempts || hasBody && c.request.GetBody == nil
+	last := c.final || c.attempts >= c.retry.Attempts || c.body != nil && c.request.GetBody == nil
 
 	if c.renewsToken && errors.Is(a.err, ErrUnauthorized) {
 		// The service did not process a request that it rejected with 401, so even a POST can be retried.
@@ -147,7 +150,7 @@ func (c *call) prepareRetry(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
-	if !hasBody {
+	if c.body == nil {
 		return nil
 	}
 	var err error

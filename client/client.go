@@ -80,7 +80,8 @@ import (
 // per user and share it, because it holds the tokens. A Client must not be copied.
 type Client struct {
 	http             http.Client
-	base             string // the URL before the path of an operation
+	transport        *http.Transport // of http, if http adds nothing to it
+	base             string          // the URL before the path of an operation
 	userAgent        []string
 	workspace        string
 	token            tokenFunc // nil without credentials
@@ -137,10 +138,21 @@ func New(config Config) (*Client, error) {
 	if c.http.Transport == nil {
 		c.http.Transport = http.DefaultTransport
 	}
+	if c.http.Jar == nil && c.http.Timeout == 0 {
+		c.transport, _ = c.http.Transport.(*http.Transport)
+	}
 	c.http.Transport = &redirectFilter{c.http.Transport}
 	if config.Receiver != nil {
 		c.events = newEvents()
 		config.Receiver.Observe(c.events.observe)
 	}
 	return c, nil
+}
+
+// do sends a request. http.Client would copy its header for redirects, which the client does not follow.
+func (c *Client) do(request *http.Request) (*http.Response, error) {
+	if c.transport != nil {
+		return c.transport.RoundTrip(request)
+	}
+	return c.http.Do(request)
 }

@@ -20,16 +20,26 @@ type faulty struct {
 }
 
 func answering(handler http.HandlerFunc) func(*testing.T) faulty {
+	return answeringOver((*httptest.Server).Start, handler)
+}
+
+func startHTTP2(server *httptest.Server) {
+	server.EnableHTTP2 = true
+	server.StartTLS()
+}
+
+func answeringOver(start func(*httptest.Server), handler http.HandlerFunc) func(*testing.T) faulty {
 	return func(t *testing.T) faulty {
 		t.Helper()
 		var seen atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			seen.Add(1)
 			_, _ = io.ReadAll(r.Body)
 			handler(w, r)
 		}))
+		start(server)
 		t.Cleanup(server.Close)
-		return faulty{server.URL, &http.Client{Transport: &http.Transport{}}, &seen}
+		return faulty{server.URL, server.Client(), &seen}
 	}
 }
 
@@ -87,21 +97,19 @@ func closing(t *testing.T, itself bool) string {
 	return listener.Addr().String()
 }
 
-// talker is a connection that reports an error only after the whole request was written: a GET takes one
-// write and a POST two.
+// talker is a connection that reports an error only after the whole request was written: a GET, or a POST with an object.
 type talker struct {
 	net.Conn
 
-	writes atomic.Int64
-	said   chan struct{}
-	once   sync.Once
+	said chan struct{}
+	once sync.Once
 }
 
 func newTalker(conn net.Conn) net.Conn { return &talker{Conn: conn, said: make(chan struct{})} }
 
 func (c *talker) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if c.writes.Add(1) == 2 || bytes.HasPrefix(p, []byte("GET")) || err != nil {
+	if bytes.HasPrefix(p, []byte("GET")) || bytes.HasSuffix(p, []byte("}")) || err != nil {
 		c.once.Do(func() { close(c.said) })
 	}
 	return n, err

@@ -36,25 +36,11 @@ func (c *call) reportProgress(percent *float64, last int64) int64 {
 	return int64(*percent)
 }
 
-// reportBody reports how much of the request body was read. It also sets the Content-Length of a file.
-func (c *call) reportBody(request *http.Request) {
+// setLength sets the Content-Length of a file.
+func setLength(request *http.Request) {
 	if file, ok := request.Body.(*os.File); ok && request.ContentLength == 0 {
 		if rest, known := restOf(file); known {
 			request.ContentLength = rest
-		}
-	}
-	if c.progress == nil || request.Body == nil || request.Body == http.NoBody {
-		return
-	}
-	total := request.ContentLength
-	if total == 0 {
-		total = -1
-	}
-	request.Body = &reportingBody{ReadCloser: request.Body, call: c, total: total}
-	if again := request.GetBody; again != nil {
-		request.GetBody = func() (io.ReadCloser, error) {
-			body, err := again()
-			return &reportingBody{ReadCloser: body, call: c, total: total}, err
 		}
 	}
 }
@@ -69,6 +55,7 @@ func restOf(file *os.File) (int64, bool) {
 	return info.Size() - at, err == nil && info.Size() > at
 }
 
+// reportingBody reports how much of a request body was read.
 type reportingBody struct {
 	io.ReadCloser
 	call        *call

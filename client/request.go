@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,31 +82,31 @@ func isNil(value any) bool {
 func (c *call) JSON(contentType string, value any) {
 	encoded, err := json.Marshal(value)
 	c.fail(err)
-	c.Reader(contentType, bytes.NewReader(encoded))
+	c.contentType, c.content = contentType, encoded
 }
 
 // Text sets the body.
 func (c *call) Text(contentType string, value any) {
 	text, err := style.Text(value)
 	c.fail(err)
-	c.Reader(contentType, strings.NewReader(text))
+	c.contentType, c.content = contentType, []byte(text)
 }
 
 // Form sets the body. Fields lists the fields with a style of their own.
 func (c *call) Form(contentType string, value any, fields map[string]style.Param) {
 	text, err := style.Form(value, fields)
 	c.fail(err)
-	c.Reader(contentType, strings.NewReader(text))
+	c.contentType, c.content = contentType, []byte(text)
 }
 
 // Reader sets the body.
 func (c *call) Reader(contentType string, body io.Reader) {
-	c.contentType, c.content = contentType, body
+	c.contentType, c.stream = contentType, body
 }
 
 // newRequest returns the request without an access token.
 func (c *call) newRequest(ctx context.Context) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, c.operation.method, c.client.base+c.target, c.content)
+	request, err := http.NewRequestWithContext(ctx, c.operation.method, c.client.base+c.target, c.stream)
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +115,9 @@ func (c *call) newRequest(ctx context.Context) (*http.Request, error) {
 	}
 	request.Header = c.header
 	request.Header["User-Agent"], request.Header["Accept"] = c.client.userAgent, c.operation.accept
-	if request.Body != nil {
+	if c.content != nil || c.stream != nil {
 		request.Header["Content-Type"] = []string{c.contentType}
 	}
-	c.reportBody(request)
+	setLength(request)
 	return request, nil
 }

@@ -86,7 +86,7 @@ const (
 // retries reports whether a request may be retried after attempt a failed. keyed reports whether the
 // request has an idempotency key.
 func (c class) retries(a *attempt, keyed bool) bool {
-	repeatable := c == idempotent || c == login || keyed
+	repeatable := c.repeatable(keyed)
 	errorResponse, responded := errors.AsType[*Error](a.err)
 	if !responded {
 		return repeatable || a.unsent
@@ -103,6 +103,9 @@ func (c class) retries(a *attempt, keyed bool) bool {
 	}
 	return repeatable && errors.Is(errorResponse, ErrServer)
 }
+
+// repeatable reports whether a request may be retried even if the service has processed it.
+func (c class) repeatable(keyed bool) bool { return c == idempotent || c == login || keyed }
 
 // uncertain reports whether the service may have processed attempt a, which failed. named reports whether
 // the caller chose the idempotency key and so can repeat the call after 408 and 5xx.

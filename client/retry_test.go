@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -48,6 +49,7 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		"dropped in the TLS handshake": {dialled("https", false, asItIs), always, certain},
 		"dropped before reading":       {dialled("http", false, newTalker), harmless, lost},
 		"dropped after reading":        {answering(drop), harmless, lost},
+		"dropped over HTTP/2":          {answeringOver(startHTTP2, drop), harmless, lost},
 		"dropped in the body":          {answering(dropInBody), harmless, lost},
 		"200 in HTML": {answering(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -167,6 +169,33 @@ func TestRetry_netHTTPDoesNotResend(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A small creation is one write, so that it takes one packet.
+func TestSending_writesACreationOnce(t *testing.T) {
+	t.Parallel()
+	var writes atomic.Int64
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		return writeCounter{conn, &writes}, err
+	}}
+	defer transport.CloseIdleConnections()
+	c := newService().start(t, static, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: transport} })
+	_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})
+	check(t, err)
+	if got := writes.Load(); got != 1 {
+		t.Errorf("%d writes", got)
+	}
+}
+
+type writeCounter struct {
+	net.Conn
+	writes *atomic.Int64
+}
+
+func (c writeCounter) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
 }
 
 // A request without a body has no body on the wire, in both versions of HTTP.
