@@ -30,6 +30,7 @@ func TestLoad_acceptsUnusualDocuments(t *testing.T) {
 		"annotations":                   "components: {schemas: {A: {title: t, description: d, $comment: c, default: 1, example: 1, examples: [1], deprecated: true, readOnly: false, writeOnly: false, externalDocs: {url: u}, x-y: z}, B: {$ref: '#/components/schemas/A', description: d}}}",
 		"servers at all levels":         "servers: [{url: '{a}', variables: {a: {default: b}}}]\npaths: {/a: {servers: [{url: /x}], get: {servers: [{url: /y}], " + okResponses + "}}}",
 		"definitions":                   "components: {schemas: {A: {$ref: '#/components/schemas/B/definitions/C'}, B: {definitions: {C: {type: string}}}}}",
+		"events in 3.1":                 "paths: {/a: {get: {responses: {200: {description: d, content: {text/event-stream: {schema: {type: string, contentMediaType: application/json, contentSchema: {type: object}}}}}}}}}",
 		"a callback that has itself":    "paths: {/a: {$ref: '#/x-i'}}\nx-i: {get: {callbacks: {c: {u: {$ref: '#/x-i'}}}}}",
 	} {
 		if _, err := validate.Load([]byte(head+text), validate.Config{}); err != nil {

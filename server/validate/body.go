@@ -113,13 +113,15 @@ func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary st
 	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil
 }
 
-// checkBuffered checks a body that is in memory. For text and forms, it returns the JSON value that the body
-// was converted to.
+// checkBuffered checks a body that is in memory. For text, forms and sequences, it returns the JSON value
+// that the body was converted to.
 func (w *walker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	switch {
 	case c.json:
 		w.walkBody(body, c.node)
 		return nil
+	case c.format != 0:
+		asJSON = w.sequenceJSON(c, body)
 	case c.form != nil:
 		asJSON = w.formJSON(c.form, string(body))
 	case !utf8.Valid(body):

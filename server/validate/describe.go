@@ -220,6 +220,8 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		headers := c.encodingHeaders(at)
 		c.whenCompiled(func() { c.positions(at, result, shapeOf(result.node), headers) })
 	case result.isStream:
+	case c.is32 && formatOf(media) != 0 && at.Get("schema") != nil:
+		result.format = formatOf(media)
 	case isJSON(media):
 		result.json = true
 	case media == mediaText:
@@ -268,7 +270,7 @@ func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *
 			c.unsupported(encoding, "is for multipart")
 		}
 	}
-	return c.schema(at.Get("schema"))
+	return c.schemaIn(c.scopeOf(formatOf(media)), at.Get("schema"))
 }
 
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema

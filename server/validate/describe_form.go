@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -142,11 +141,7 @@ func (c *compiler) items(result *content, at, schema *document.Node, byPosition 
 	if whole := at.Get("schema"); whole != nil {
 		c.unsupported(whole, "is beside itemSchema")
 	}
-	var s *scope
-	if result.format == stream.Events {
-		s = &scope{text: "events ", events: true}
-	}
-	result.node, result.isStream = c.schemaIn(s, schema), true
+	result.node, result.isStream = c.schemaIn(c.scopeOf(result.format), schema), true
 }
 
 // setMedia sets the media types of a part. The default is JSON for objects, text for scalars, and any type

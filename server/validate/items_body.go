@@ -66,23 +66,53 @@ func (b *itemsBody) check(item stream.Frame) error {
 	if !utf8.Valid(item.Event) || !utf8.Valid(item.ID) {
 		return stream.ErrMalformed
 	}
-	b.event = appendMember(append(b.event[:0], '{'), "data", item.Data)
-	if item.Event != nil {
-		b.event = appendMember(append(b.event, ','), "event", item.Event)
-	}
-	if item.ID != nil {
-		b.event = appendMember(append(b.event, ','), "id", item.ID)
-	}
-	if item.Retry > 0 {
-		b.event = strconv.AppendInt(append(b.event, `,"retry":`...), item.Retry.Milliseconds(), 10)
-	}
-	return b.items.Check(append(b.event, '}'))
+	b.event = appendEvent(b.event[:0], item)
+	return b.items.Check(b.event)
 }
 
-func appendMember(dst []byte, name string, value []byte) []byte {
-	dst = append(append(append(dst, '"'), name...), `":`...)
-	dst, _ = jsontext.AppendQuote(dst, value) // value is valid UTF-8
-	return dst
+// appendEvent appends the JSON of a server-sent event.
+func appendEvent(dst []byte, event stream.Frame) []byte {
+	dst = append(dst, `{"data":`...)
+	dst, _ = jsontext.AppendQuote(dst, event.Data) // the texts are valid UTF-8
+	if event.Event != nil {
+		dst, _ = jsontext.AppendQuote(append(dst, `,"event":`...), event.Event)
+	}
+	if event.ID != nil {
+		dst, _ = jsontext.AppendQuote(append(dst, `,"id":`...), event.ID)
+	}
+	if event.Retry > 0 {
+		dst = strconv.AppendInt(append(dst, `,"retry":`...), event.Retry.Milliseconds(), 10)
+	}
+	return append(dst, '}')
+}
+
+// sequenceJSON converts a sequence in memory to a JSON array. If it is malformed, it returns nil.
+func (w *walker) sequenceJSON(c *content, body []byte) []byte {
+	reader, err := stream.NewReader(bytes.NewReader(body), c.media, len(body))
+	array := []byte{'['}
+	for err == nil {
+		var item stream.Frame
+		if item, err = reader.Next(); err != nil {
+			break
+		}
+		if len(array) > 1 {
+			array = append(array, ',')
+		}
+		start := len(array)
+		if c.format == stream.Events {
+			array = appendEvent(array, item)
+		} else {
+			array = append(array, item.Data...)
+		}
+		if !w.isJSON(array[start:]) {
+			err = stream.ErrMalformed
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		w.malformed = "The body is not valid " + c.media + "."
+		return nil
+	}
+	return append(array, ']')
 }
 
 func (b *itemsBody) Read(p []byte) (int, error) {

@@ -140,6 +140,7 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 			"prefixEncoding": [{}, {"contentType": "image/*", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}}]}`
 		eachPhoto = `{"itemSchema": {"maxLength": 3}, "itemEncoding": {"contentType": "image/png", "headers": {"X-Width": {"schema": {"type": "integer"}}}}}`
 		listOfS   = `{"schema": {"prefixItems": [{"$ref": "#/components/schemas/S"}], "items": {"type": "string", "minLength": 2}}, "prefixEncoding": [{}], "itemEncoding": {"contentType": "text/plain"}}`
+		listed    = `{"schema": {"type": "array", "items": {"$ref": "#/components/schemas/S"}, "maxItems": 2}}`
 		entry     = "--b\r\nContent-Type: application/json\r\n\r\n{\"level\": 1}\r\n"
 	)
 	cfg := validate.Config{MaxItemBytes: 60, MaxBodyBytes: 200, MaxPartBytes: 50, MaxParts: 3}
@@ -151,6 +152,10 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		{"application/jsonl", eachS, logEntry, strings.Repeat("{\"level\": 1}\n", 20), strings.Repeat("{\"level\": 1}\n", 15), "The body is larger than 200 bytes."},
 		{"application/json-seq", eachS, logEntry, "\x1e{\n\"level\": 1}\n\x1e{\"level\": 2}", "\x1e{\n\"level\": 1}\n\x1e{\"level\": 2}\n", "ok"},
 		{"application/geo+json-seq", eachS, logEntry, "\x1e{}\n", "", "/0/level required"},
+		{"application/jsonl", listed, logEntry, "{\"level\": 1}\n{\"level\": 2}\n", "{\"level\": 1}\n{\"level\": 2}\n", "ok"},
+		{"application/json-seq", listed, logEntry, "\x1e{\"level\": 1}\n\x1e{\"level\": 2}\n\x1e{}\n", "", "/2/level required,  maxItems"},
+		{"application/x-ndjson", listed, logEntry, "{\"level\": 1},{\"level\": 1}\n", "", "The body is not valid application/x-ndjson."},
+		{"text/event-stream", listed, eventsSchema, "event: render\ndata: {}\n\nevent: count\ndata: a\n\n", "", "/0/data/frame required, /1/data pattern"},
 		{"text/event-stream", eachS, eventsSchema, ": hello\nevent: note\ndata: two\ndata: lines\nretry: 5\nunknown: x\n\nevent:count\nid: 7\ndata:12\n\n", "event: note\nretry: 5\ndata: two\ndata: lines\n\nid: 7\nevent: count\ndata: 12\n\n", "ok"},
 		{"text/event-stream", eachS, eventsSchema, "event: render\ndata: {\"frame\":\ndata: 1.5}\n\n", "", "/0/data/frame type"},
 		{"text/event-stream", eachS, eventsSchema, "event: note\ndata: \"\\\n\ndata: x\n\n", "event: note\ndata: \"\\\n\n", "/1/event required"},

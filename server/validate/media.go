@@ -42,7 +42,9 @@ type content struct {
 }
 
 // streamed reports whether a body is passed on without being buffered.
-func (c *content) streamed() bool { return !c.json && c.text == nil && c.form == nil }
+func (c *content) streamed() bool {
+	return !c.json && c.text == nil && c.form == nil && (c.format == 0 || c.isStream)
+}
 
 // contents lists the media types of a body, the more specific ones first.
 type contents []*content

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -16,6 +17,14 @@ type scope struct {
 	dynamic map[string]*document.Node
 	text    string
 	events  bool // whether the schema describes server-sent events, whose data has a contentSchema that is enforced
+}
+
+// scopeOf returns the scope of the schema of a body.
+func (c *compiler) scopeOf(f stream.Format) *scope {
+	if f == stream.Events && c.is32 {
+		return &scope{text: "events ", events: true}
+	}
+	return nil
 }
 
 func (s *scope) key() string {

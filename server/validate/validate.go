@@ -69,7 +69,8 @@
 //
 // The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
 // application/x-ndjson, the texts of application/json-seq, server-sent events, and the parts of multipart bodies.
-// A multipart body other than multipart/form-data is an array of its parts if it has a schema.
+// A schema beside such a media type applies to the array of all items, and so does that of a multipart body other
+// than multipart/form-data.
 //
 // The strict server that oapi-codegen generates with the templates of this module supports all of this. The
 // client that oapi-codegen 2.8.2 generates has these limitations:
