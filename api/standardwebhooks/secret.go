@@ -1,9 +1,12 @@
 package standardwebhooks
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"hash"
 	"log/slog"
 	"strings"
 )
@@ -21,7 +24,9 @@ var ErrSecret = errors.New("standardwebhooks: a secret is whsec_ and 24 to 64 by
 // of the bytes. A Secret that is printed, logged or marshalled shows a placeholder. Only [Secret.Reveal]
 // returns the key. The zero Secret has no key: [Sign] refuses it and [Verify] ignores it.
 type Secret struct {
-	key func() []byte // a function, because fmt prints only its address, even inside other structs
+	// Functions, because fmt prints only their addresses, even inside other structs.
+	key  func() []byte
+	hmac func() hash.Hash
 }
 
 // NewSecret returns a Secret of 32 random bytes.
@@ -58,7 +63,20 @@ func (s Secret) Reveal() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(s.bytes())
 }
 
-func hide(key []byte) Secret { return Secret{key: func() []byte { return key }} }
+func hide(key []byte) Secret {
+	keyed := hmac.New(sha256.New, key)
+	keyed.Reset() // makes it store its state after the key, which clones then share
+	return Secret{
+		key: func() []byte { return key },
+		hmac: func() hash.Hash {
+			clone, err := keyed.(hash.Cloner).Clone()
+			if err != nil {
+				panic(err) // SHA-256 can be cloned
+			}
+			return clone
+		},
+	}
+}
 
 // bytes returns the key, or nil for the zero Secret.
 func (s Secret) bytes() []byte {

@@ -10,7 +10,6 @@ package standardwebhooks
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -63,7 +62,7 @@ func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...S
 		if secret.key == nil {
 			return ErrUnsignable
 		}
-		signatures[i] = string(secret.sign(id, timestamp, body))
+		signatures[i] = string(secret.sign(nil, id, timestamp, body))
 	}
 	header.Set(HeaderID, id)
 	header.Set(HeaderTimestamp, timestamp)
@@ -76,10 +75,9 @@ func Sign(header http.Header, id string, at time.Time, body []byte, secrets ...S
 // first 16 signatures of the header and ignores the rest, and it ignores zero secrets. The error is
 // [ErrUnsigned], [ErrTimestamp] or [ErrSignature].
 func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) error {
-	id, timestamp := header.Get(HeaderID), header.Get(HeaderTimestamp)
-	signatures := strings.SplitN(header.Get(HeaderSignature), " ", maxSignatures+1)
+	id, timestamp, signatures := header.Get(HeaderID), header.Get(HeaderTimestamp), header.Get(HeaderSignature)
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil || !validID(id) || signatures[0] == "" {
+	if err != nil || !validID(id) || signatures == "" || signatures[0] == ' ' {
 		return ErrUnsigned
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
@@ -89,8 +87,13 @@ func Verify(header http.Header, body []byte, now time.Time, secrets ...Secret) e
 		if secret.key == nil {
 			continue
 		}
-		expected := secret.sign(id, timestamp, body)
-		for _, signature := range signatures[:min(len(signatures), maxSignatures)] {
+		var room [64]byte
+		expected := secret.sign(room[:0], id, timestamp, body)
+		n := 0
+		for signature := range strings.SplitSeq(signatures, " ") {
+			if n++; n > maxSignatures {
+				break
+			}
 			if hmac.Equal([]byte(signature), expected) {
 				return nil
 			}
@@ -105,9 +108,10 @@ func validID(id string) bool {
 	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '.' || r == 0x7f })
 }
 
-func (s Secret) sign(id, timestamp string, body []byte) []byte {
-	hash := hmac.New(sha256.New, s.bytes())
+// sign appends the signature to b.
+func (s Secret) sign(b []byte, id, timestamp string, body []byte) []byte {
+	hash := s.hmac()
 	hash.Write([]byte(id + "." + timestamp + "."))
 	hash.Write(body)
-	return base64.StdEncoding.AppendEncode([]byte(signatureVersion), hash.Sum(nil))
+	return base64.StdEncoding.AppendEncode(append(b, signatureVersion...), hash.Sum(nil))
 }

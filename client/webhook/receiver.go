@@ -200,8 +200,12 @@ func (r *Receiver) call(ctx context.Context, e event, delivery Delivery) error {
 
 // endClaim commits or releases a claim. It ignores errors, as [Receiver.Claims] documents.
 func (r *Receiver) endClaim(ctx context.Context, id string, handled bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
+	if _, inMemory := r.Claims.(*memoryClaims); !inMemory { // which never waits, and a timer costs more than it does
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, claimTimeout)
+		defer cancel()
+	}
 	if handled {
 		_ = r.Claims.Commit(ctx, id)
 	} else {
