@@ -34,7 +34,7 @@ const (
 	// noWorkers means that other processes render.
 	noWorkers = -1
 	// simulations is the number of concurrent simulated renderings, which only wait.
-	simulations = 64
+	simulations = 256
 	// simulatedTime is long enough to see a creation in progress.
 	simulatedTime    = 2 * time.Second
 	maxSimulatedTime = 10 * time.Minute
@@ -62,7 +62,7 @@ func renderFlags() []cli.Flag {
 		},
 		&cli.IntFlag{
 			Name: "render-workers", Usage: "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders (0 to 1024)",
-			DefaultText: "half of the CPUs, or 64 for simulate", Sources: cli.EnvVars("STUDIO_RENDER_WORKERS"), Validator: between(0, 1024),
+			DefaultText: "half of the CPUs, or 256 for simulate", Sources: cli.EnvVars("STUDIO_RENDER_WORKERS"), Validator: between(0, 1024),
 		},
 		&cli.StringSliceFlag{
 			Name: "render-paths", Usage: "file, directory or device that the renderer may use in its sandbox, in addition to /usr, PATH and the paths in --renderer; can be repeated",

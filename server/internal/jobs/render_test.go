@@ -58,6 +58,46 @@ func TestSQLite_retriesARenderingBeforeTheSubjectFails(t *testing.T) {
 	}
 }
 
+// slowStore takes a while to write a result.
+type slowStore struct{ studio.Store }
+
+const slowWrite = 10 * time.Second
+
+func (s slowStore) UpdateSubject(ctx context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
+	time.Sleep(slowWrite)
+	return s.Store.UpdateSubject(ctx, id, change)
+}
+
+// The worker of a short rendering does not wait until the result is written. The worker of a longer one does, so that the
+// next claim counts the rendering right.
+func TestSQLite_shortRenderingFreesItsWorkerBeforeTheResultIsWritten(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ takes, second time.Duration }{
+		"short": {0, 0},
+		"long":  {time.Second, time.Second + slowWrite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSQLite(t, func(s *fixture) {
+				s.config.RenderWorkers = 1
+				s.studio.Store = slowStore{s.db}
+				began := time.Now()
+				var starts []time.Duration
+				s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
+					starts = append(starts, time.Since(began))
+					time.Sleep(test.takes)
+					return studio.Rendering{}, nil
+				}
+				s.create()
+				s.create()
+				s.work(time.Minute)
+				if want := []time.Duration{0, test.second}; !slices.Equal(starts, want) {
+					s.t.Errorf("the renderings began after %v, want %v", starts, want)
+				}
+			})
+		})
+	}
+}
+
 // A rendering is canceled when its subject is deleted, and no event is sent.
 func TestSQLite_cancelsTheRenderingOfADeletedSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
 	onSQLite(t, func(s *fixture) {

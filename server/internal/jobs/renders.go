@@ -26,15 +26,22 @@ const (
 	announceInterval = 20 * time.Millisecond
 	// releaseTimeout bounds the release of a rendering after its context has ended.
 	releaseTimeout = 2 * time.Second
+	// shortRendering is the longest time of a rendering that frees its worker before its result is written. That commit
+	// would take longer than the rendering. Until then, the rendering counts as a running one of its user, so that after
+	// longer ones the next worker would go to another user.
+	shortRendering = 5 * time.Millisecond
+	// maxUnwritten bounds the results of short renderings that are not written yet.
+	maxUnwritten = 256
 )
 
 // errTakenOver cancels a rendering that another process has taken over.
 var errTakenOver = errors.New("another process renders the subject")
 
-// render renders a subject that this process has claimed. After an error, or if ctx ends first, it releases
-// the subject so that any process may claim it, and reports that it did.
-func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) (released bool) {
-	err := j.renderOnce(ctx, subject)
+// render renders a subject that this process has claimed. It calls rendered when the renderer has ended, before the result
+// is written. After an error, or if ctx ends first, it releases the subject so that any process may claim it, and
+// reports that it did.
+func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject, rendered func(took time.Duration)) (released bool) {
+	err := j.renderOnce(ctx, subject, rendered)
 	if err == nil {
 		return false
 	}
@@ -58,7 +65,7 @@ func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done boo
 }
 
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.
-func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject) error {
+func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered func(took time.Duration)) error {
 	subjectID := subject.ID
 	kind, outcome, began := subject.Kind, RenderingDiscarded, j.Now()
 	spanContext, span := j.traceRendering(ctx, subject)
@@ -74,6 +81,7 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject) error {
 		return ctx.Err()
 	}
 	took := j.Now().Sub(began)
+	rendered(took)
 	defer func() { j.OnRendering(kind, outcome, took) }()
 	if takenOver {
 		j.Logger.WarnContext(ctx, "rendering result discarded", "id", subjectID, "err", errTakenOver)
@@ -140,6 +148,7 @@ func (j *Jobs) renewRendering(ctx context.Context, cancel context.CancelCauseFun
 type renderPool struct {
 	jobs         *Jobs
 	slots        chan struct{} // holds one value for each busy worker
+	unwritten    chan struct{} // holds one value for each result without a worker
 	wakeup       chan struct{}
 	leftOver     atomic.Bool   // renderings may be due that were not in the last claim
 	announce     chan struct{} // tells other processes to claim due renderings; nil without other processes
@@ -150,7 +159,8 @@ type renderPool struct {
 
 func newRenderPool(jobs *Jobs) *renderPool {
 	p := &renderPool{
-		jobs: jobs, slots: make(chan struct{}, max(0, jobs.RenderWorkers)), wakeup: make(chan struct{}, 1),
+		jobs: jobs, slots: make(chan struct{}, max(0, jobs.RenderWorkers)), unwritten: make(chan struct{}, maxUnwritten),
+		wakeup:       make(chan struct{}, 1),
 		pollInterval: defaultRescanInterval,
 	}
 	if jobs.Store.Shared() {
@@ -260,14 +270,26 @@ func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, f
 	}
 	for _, subject := range subjects {
 		workers.Go(func() {
-			released := p.jobs.render(ctx, stop, subject)
-			<-p.slots
-			if released || p.leftOver.Load() {
-				p.wake()
-			}
+			slot := p.slots
+			released := p.jobs.render(ctx, stop, subject, func(took time.Duration) {
+				if took <= shortRendering {
+					p.unwritten <- struct{}{}
+					slot = p.unwritten
+					p.free(p.slots, false)
+				}
+			})
+			p.free(slot, released)
 		})
 	}
 	return len(subjects), err
+}
+
+// free frees a slot and starts the next renderings if there are any.
+func (p *renderPool) free(slot chan struct{}, due bool) {
+	<-slot
+	if due || p.leftOver.Load() {
+		p.wake()
+	}
 }
 
 // acquire reserves all free workers and returns their number.
