@@ -12,12 +12,12 @@ func TestCheck_returnsLineNumbers(t *testing.T) {
 	for name, test := range map[string]struct{ paths, err, warning string }{
 		"valid":      {"{}", "", ""},
 		"wrong type": {"{/a: {get: {operationId: a, responses: 5}}}", ":3:47: /paths/~1a/get/responses: must be an object", ""},
-		"null":       {"{/a: {get: {operationId: a, responses: {}, security: null}}}", ":3:61: /paths/~1a/get/security: must be an array", ""},
+		"null":       {"{/a: {get: {operationId: a, responses: {200: {description: d}}, security: null}}}", ":3:82: /paths/~1a/get/security: must be an array", ""},
 		"no parameter": {
-			"{'/a/{b}': {get: {operationId: a, responses: {}}}}",
+			"{'/a/{b}': {get: {operationId: a, responses: {200: {description: d}}}}}",
 			":3:25: /paths/~1a~1{b}/get: must declare the path parameter b", "",
 		},
-		"unknown member": {"{/a: {get: {operationId: a, responses: {}, colour: a}}}", "", ":3:51: /paths/~1a/get/colour: is not known"},
+		"unknown member": {"{/a: {get: {operationId: a, responses: {200: {description: d}}, colour: a}}}", "", ":3:72: /paths/~1a/get/colour: is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

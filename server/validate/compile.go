@@ -345,6 +345,14 @@ func (c *compiler) inPlace(s *scope, n *node, source *document.Node) {
 			n.unions = append(n.unions, c.union(s, keyword, alternatives, source.Get("discriminator")))
 		}
 	}
+	discriminator := source.Get("discriminator")
+	if name := discriminator.Get("propertyName"); c.is32 && name != nil && len(n.unions) > 0 && discriminator.Get("defaultMapping") == nil {
+		c.whenCompiled(func() {
+			if !n.requires(name.Text) {
+				c.fail(discriminator, "must have the member defaultMapping, because "+name.Text+" is optional")
+			}
+		})
+	}
 }
 
 // least returns a lower limit. 0 is the same as no limit.

@@ -17,6 +17,7 @@ import (
 // parameters compiles the parameters of an operation. Its own parameters override those of the path item.
 func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 	var parameters []*parameter
+	var wholeQuery *document.Node
 	for _, list := range []*document.Node{own, shared} {
 		if list == nil {
 			continue
@@ -34,6 +35,9 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 			}); {
 			case i < 0:
 				parameters = append(parameters, p)
+				if p.in == inQueryString {
+					wholeQuery = element
+				}
 			case i >= overriding:
 				c.fail(element, "occurs more than once in its list: "+name.Text)
 			}
@@ -43,6 +47,9 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 		for _, q := range parameters {
 			if q != p && q.in == p.in {
 				p.siblings = append(p.siblings, q.name)
+			}
+			if q != p && p.in == inQueryString && (q.in == inQuery || q.in == inQueryString) {
+				c.fail(wholeQuery, "is the whole query, beside which no other parameter may be in the query")
 			}
 		}
 	}
@@ -74,18 +81,39 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
 	case inQuery:
 		p.unescape = url.QueryUnescape
+	case inQueryString:
+		p.unescape = url.PathUnescape // a plus is no space, except in a form
+		c.since32(in)
+		for _, name := range []string{"schema", "allowReserved"} {
+			if member := source.Get(name); member != nil {
+				c.fail(member, "is not for querystring parameters, which have content")
+			}
+		}
 	case inCookie:
 	default:
-		c.fail(in, "is not path, query, header or cookie: "+in.Text)
-	}
-	for _, name := range []string{"allowEmptyValue", "allowReserved"} {
-		if member := source.Get(name); isTrue(member) && p.in != inQuery {
-			c.fail(member, "is for query parameters")
-		}
+		c.fail(in, "is not path, query, querystring, header or cookie: "+in.Text)
 	}
 	c.serialization(p, stylesIn(p.in), source)
+	if member := source.Get("allowEmptyValue"); isTrue(member) && p.in != inQuery {
+		c.fail(member, "is for query parameters")
+	}
+	if member := source.Get("allowReserved"); isTrue(member) && p.in != inQuery {
+		switch {
+		case p.in == inHeader || p.style == styleCookie:
+			c.fail(member, "is for values that are percent-encoded")
+		case p.in != inQueryString:
+			c.since32(member)
+		}
+	}
 	c.value(p, source)
 	return p
+}
+
+// since32 reports a value that needs OpenAPI 3.2.
+func (c *compiler) since32(n *document.Node) {
+	if !c.is32 {
+		c.unsupported(n, needs32)
+	}
 }
 
 // serialization sets style and explode. The default is the first of styles.
@@ -96,8 +124,11 @@ func (c *compiler) serialization(p *parameter, styles []string, source *document
 		if !slices.Contains(styles, p.style) {
 			c.fail(style, "is not "+oneOf(styles))
 		}
+		if p.style == styleCookie {
+			c.since32(style)
+		}
 	}
-	p.explode = p.style == styleForm
+	p.explode = p.style == styleForm || p.style == styleCookie
 	if explode := source.Get("explode"); explode != nil {
 		p.explode = isTrue(explode)
 	}
@@ -146,19 +177,30 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 		}
 	}
 	media := content.Members[0]
+	at := c.resolve(media.Value)
 	p.json = isJSON(media.Name)
-	if !p.json && media.Name != mediaText {
+	switch {
+	case p.in == inQueryString && media.Name == mediaForm:
+		p.form = &form{root: p.pointer}
+		c.whenCompiled(func() { c.form(at, p.form, shapeOf(p.node)) })
+	case p.in == inQueryString && !p.json:
+		c.whenCompiled(func() {
+			if shapeOf(p.node).types&kindScalar == 0 {
+				c.fail(at.Get("schema"), "does not allow text")
+			}
+		})
+	case !p.json && media.Name != mediaText:
 		c.unsupported(content.Key(media), "is not JSON or "+mediaText)
 		return
 	}
 	p.explode = false
-	if p.in == inPath {
+	if p.in == inPath || p.in == inQueryString {
 		p.style = styleSimple
 	}
 	if p.in == inCookie { // cookies cannot contain some characters of JSON
 		p.unescape = url.QueryUnescape
 	}
-	p.node = c.mediaType(c.resolve(media.Value), media.Name, false)
+	p.node = c.mediaType(at, media.Name, false)
 }
 
 // locate finds the position of each path parameter in the path.

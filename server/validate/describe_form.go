@@ -15,7 +15,7 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 	f.shape = s
 	c.checkFields(at, s)
 	for _, name := range s.names() {
-		p := &parameter{pointer: "/" + document.Escape(name)}
+		p := &parameter{pointer: f.root + "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
 		encoding, member := at.Get("encoding").Get(name), s.member(name)
 		contentType := encoding.Get("contentType")

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// form is a compiled application/x-www-form-urlencoded body.
+// form is a compiled application/x-www-form-urlencoded body or query.
 type form struct {
+	root   string       // prefix of all pointers: the parameter, or "" for a body
 	fields []*parameter // one for each property of the schema, sorted by name
 	shape  *shape
 }
@@ -33,7 +34,7 @@ func (w *walker) formJSON(f *form, body string) []byte {
 		object.elements = append(object.elements, textValue{kind: kindAny, text: string(text)})
 	}
 	if err := f.addOthers(&object, pairs); err != nil {
-		w.addDecodeError(&parameter{pointer: anyMember}, err)
+		w.addDecodeError(&parameter{pointer: f.root + anyMember}, err)
 		return nil
 	}
 	return f.shape.appendJSON(nil, object, w)

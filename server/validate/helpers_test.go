@@ -67,10 +67,10 @@ func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
 	return doc, v
 }
 
-// operationOf compiles a document with the single path /p and a schema S, and returns the operation.
+// operationOf compiles a document of OpenAPI 3.2 with the single path /p and a schema S, and returns the operation.
 func operationOf(tb testing.TB, method, operation, schema string, cfg validate.Config) *validate.Operation {
 	tb.Helper()
-	v, err := validate.Load(document(tb, `{
+	v, err := validate.Load(document(tb, `{"openapi": "3.2.0",
 		"paths": {"/p": {"`+strings.ToLower(method)+`": `+operation+`}},
 		"components": {"schemas": {"S": `+schema+`}}}`), cfg)
 	if err != nil {

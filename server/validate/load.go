@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -98,7 +99,7 @@ func (l *loader) load(text []byte) bool {
 		return false
 	}
 	l.objects = openAPIObjects(l.is32)
-	l.conform(root, "OpenAPI")
+	l.whole(root)
 	if dialect := root.Get("jsonSchemaDialect"); dialect != nil {
 		l.dialect(dialect)
 	}
@@ -116,6 +117,14 @@ func (l *loader) load(text []byte) bool {
 	l.uniqueIDs()
 	l.templates(root.Get("paths"))
 	return true
+}
+
+// whole checks a whole document. In OpenAPI 3.2, it may have a URI of its own.
+func (l *loader) whole(root *document.Node) {
+	if self := root.Get("$self"); l.is32 && self != nil && self.Kind == jsontext.KindString {
+		l.identify(root, self)
+	}
+	l.conform(root, "OpenAPI")
 }
 
 // isVersion reports whether text is a version of OpenAPI such as 3.1, with or without a patch version.
@@ -171,10 +180,17 @@ func (l *loader) schema(n *document.Node) {
 	}
 	l.addLink(n, "$ref", "Schema")
 	l.addLink(n, "$dynamicRef", "Schema")
-	for _, target := range n.Get("discriminator").Get("mapping").All() {
-		if target.Kind == jsontext.KindString && l.mapped(target.Text) == nil {
-			l.links = append(l.links, link{target, "Schema"})
-		}
+	discriminator := n.Get("discriminator")
+	for _, target := range discriminator.Get("mapping").All() {
+		l.addMapped(target)
+	}
+	l.addMapped(discriminator.Get("defaultMapping"))
+}
+
+// addMapped records the reference to a schema in a discriminator, unless it is the name of a component.
+func (l *loader) addMapped(target *document.Node) {
+	if target != nil && target.Kind == jsontext.KindString && l.mapped(target.Text) == nil {
+		l.links = append(l.links, link{target, "Schema"})
 	}
 }
 
@@ -281,14 +297,17 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 		return r, fragment
 	}
 	name, text, wrong := l.find(whole, base, uri)
+	if wrong != "" && l.is32 { // another document may have the URI as its $self or in an $id
+		if r := l.readOthers(whole.String()); r != nil {
+			return r, fragment
+		}
+	}
 	if wrong != "" {
 		l.fail(ref, wrong)
 		return nil, ""
 	}
 	root := l.read(name, whole, text)
-	if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
-		l.conform(root, "Schema") // registers its anchors
-	}
+	l.register(root)
 	return l.roots[root], fragment
 }
 
@@ -296,10 +315,7 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 // reference.
 func (l *loader) find(whole, base, reference *url.URL) (name string, text []byte, wrong string) {
 	if text, ok := l.documents[whole.String()]; ok {
-		if whole.Scheme == "file" {
-			return strings.TrimPrefix(whole.Path, "/"), text, ""
-		}
-		return whole.String(), text, ""
+		return fileName(whole), text, ""
 	}
 	if l.files == nil {
 		return "", nil, "leads nowhere"
@@ -323,6 +339,39 @@ func (l *loader) find(whole, base, reference *url.URL) (name string, text []byte
 		return "", nil, "leads to a file that cannot be read"
 	}
 	return path.Join(path.Dir(l.name), name), text, ""
+}
+
+// register finds the URIs and the anchors in another document.
+func (l *loader) register(root *document.Node) {
+	switch {
+	case l.is32 && root.Get("openapi") != nil:
+		l.whole(root)
+	case root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil:
+		l.conform(root, "Schema")
+	}
+}
+
+// readOthers reads the documents that nothing has referred to, until one of them has the URI. It returns nil if none has.
+func (l *loader) readOthers(wanted string) *resource {
+	for _, uri := range slices.Sorted(maps.Keys(l.documents)) {
+		if _, read := l.resources[uri]; read {
+			continue
+		}
+		parsed, _ := url.Parse(uri) // it was a URL before
+		l.register(l.read(fileName(parsed), parsed, l.documents[uri]))
+		if r := l.resources[wanted]; r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// fileName is the opposite of fileURI.
+func fileName(uri *url.URL) string {
+	if uri.Scheme == "file" {
+		return strings.TrimPrefix(uri.Path, "/")
+	}
+	return uri.String()
 }
 
 // resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns

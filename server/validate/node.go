@@ -114,6 +114,23 @@ type node struct {
 	unevaluatedProperties, unevaluatedItems *unevaluated
 }
 
+// requires reports whether every object that matches n has a member. It must not be called before cycles have been
+// rejected.
+func (n *node) requires(name string) bool {
+	if n == nil {
+		return false
+	}
+	if m := n.members[name]; m != nil && m.index >= 0 {
+		return true
+	}
+	return slices.ContainsFunc(n.allOf, func(other *node) bool { return other.requires(name) }) ||
+		slices.ContainsFunc(n.unions, func(u *union) bool {
+			return !slices.ContainsFunc(u.alternatives, func(a alternative) bool {
+				return (a.types == 0 || a.types&kindObject != 0) && !a.node.requires(name)
+			})
+		})
+}
+
 // allows reports whether n has one of the types.
 func (n *node) allows(types kinds) bool { return n.types == 0 || n.types&types != 0 }
 
@@ -240,10 +257,11 @@ type union struct {
 	types        kinds // types of all alternatives together
 
 	// general is set if the alternatives must be tried one by one. If none matches, hint is the name of the
-	// discriminator, whose value selects the alternative whose violations are reported.
-	general bool
-	hint    string
-	byHint  map[string]*node
+	// discriminator, whose value selects the alternative whose violations are reported, or else unhinted.
+	general  bool
+	hint     string
+	byHint   map[string]*node
+	unhinted *node
 
 	// byType is set if the type of a value selects the alternative. The first one that allows the type is
 	// used.

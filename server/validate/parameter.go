@@ -14,10 +14,11 @@ import (
 
 // The locations of a parameter.
 const (
-	inPath   = "path"
-	inQuery  = "query"
-	inHeader = "header"
-	inCookie = "cookie"
+	inPath        = "path"
+	inQuery       = "query"
+	inQueryString = "querystring" // the whole query
+	inHeader      = "header"
+	inCookie      = "cookie"
 )
 
 // parameter is a parameter of a request, a header of a response or part, or a field of a form.
@@ -27,10 +28,11 @@ type parameter struct {
 	canonical     string // canonical header name
 	pointer       string
 	required      bool
-	allowEmpty    bool // whether an empty text is valid regardless of the schema
-	reserved      bool // whether the text may contain semicolons
-	json          bool // whether the text is JSON
-	orJSON        bool // whether an object may be JSON instead of members with keys
+	allowEmpty    bool  // whether an empty text is valid regardless of the schema
+	reserved      bool  // whether the text may contain semicolons
+	json          bool  // whether the text is JSON
+	form          *form // set if a querystring is a form
+	orJSON        bool  // whether an object may be JSON instead of members with keys
 	node          *node
 	plain         bool // whether it is a scalar of a single type in a query or header
 	segment       pathtemplate.Segment
@@ -93,6 +95,8 @@ func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 				continue
 			}
 			w.checkPairs(p, query)
+		case p.in == inQueryString:
+			w.checkQueryString(p, r.URL.RawQuery)
 		case p.in == inCookie:
 			var pairs []pair
 			for _, cookie := range r.Cookies() {
@@ -161,6 +165,20 @@ func (w *walker) checkQuery(p *parameter, query string) {
 		w.checkText(p, value)
 	default:
 		w.addDecodeError(p, errRepeated)
+	}
+}
+
+// checkQueryString checks a parameter that is the whole query.
+func (w *walker) checkQueryString(p *parameter, query string) {
+	switch {
+	case query == "":
+		w.checkAbsent(p)
+	case p.form == nil:
+		w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(query, as) })
+	default:
+		if text := w.formJSON(p.form, query); text != nil {
+			w.checkJSON(p, text)
+		}
 	}
 }
 

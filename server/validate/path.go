@@ -26,8 +26,15 @@ func operationsOf(item *document.Node) iter.Seq2[string, *document.Node] {
 	}
 }
 
-// additionalMethods checks the methods of additionalOperations.
-func (l *loader) additionalMethods(additional *document.Node) {
+// pathItem checks the members beside a $ref, and the methods of additionalOperations.
+func (l *loader) pathItem(n *document.Node) {
+	l.addLink(n, "$ref", "PathItem")
+	for _, m := range n.Members {
+		if n.Get("$ref") != nil && !slices.Contains([]string{"$ref", "summary", "description"}, m.Name) && !strings.HasPrefix(m.Name, "x-") {
+			l.unsupported(n.Key(m), "is beside $ref, which replaces it")
+		}
+	}
+	additional := n.Get("additionalOperations")
 	if additional == nil {
 		return
 	}

@@ -35,13 +35,11 @@ type problems struct {
 // fail reports an error at n.
 func (p *problems) fail(n *document.Node, detail string) { p.report(n, detail, false) }
 
-// required returns a member of n, and reports an error if there is none.
-func (p *problems) required(n *document.Node, name string) *document.Node {
-	member := n.Get(name)
-	if member == nil {
+// required reports an error if n does not have a member.
+func (p *problems) required(n *document.Node, name string) {
+	if n.Get(name) == nil {
 		p.fail(n, "must have the member "+name)
 	}
-	return member
 }
 
 // unsupported reports a part that is not supported. Lenient mode ignores such parts.

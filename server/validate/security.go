@@ -78,64 +78,34 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 		c.fail(scopes, "is no security scheme of the document")
 		return scheme
 	}
-	kind, own := source.Get("type"), ""
-	if kind == nil {
-		return scheme
-	}
-	switch kind.Text {
-	case "http":
-		own = "scheme bearerFormat"
-		how := c.required(source, "scheme")
-		switch {
+	switch kind := source.Get("type"); {
+	case kind == nil:
+	case kind.Text == "http":
+		switch how := source.Get("scheme"); {
 		case how == nil:
 		case strings.EqualFold(how.Text, "bearer"):
 			scheme.Kind = SecurityBearer
 		case strings.EqualFold(how.Text, "basic"):
-			scheme.Kind, own = SecurityBasic, "scheme"
+			scheme.Kind = SecurityBasic
 		default:
 			c.unsupported(how, "is not bearer or basic")
 		}
-	case "apiKey":
-		own = "in name"
-		scheme.Kind = SecurityAPIKey
-		c.apiKey(scheme, source)
-	case "oauth2":
-		own = "flows"
+	case kind.Text == "apiKey" && source.Get("in") != nil && source.Get("name") != nil:
+		scheme.Kind, scheme.In, scheme.Parameter = SecurityAPIKey, source.Get("in").Text, source.Get("name").Text
+	case kind.Text == "oauth2":
 		scheme.Kind = SecurityBearer
 		c.checkScopes(source, name, scopes)
-	case "openIdConnect":
-		own = "openIdConnectUrl"
+	case kind.Text == "openIdConnect":
 		scheme.Kind = SecurityBearer
-	case "mutualTLS":
+	case kind.Text == "mutualTLS":
 		scheme.Kind = SecurityMutualTLS
-	default:
-		c.fail(kind, "is not http, apiKey, oauth2, openIdConnect or mutualTLS")
-		return scheme
-	}
-	for _, m := range source.Members {
-		if m.Name != "type" && m.Name != "description" && !strings.HasPrefix(m.Name, "x-") && !slices.Contains(strings.Fields(own), m.Name) {
-			c.unsupported(source.Key(m), "is not of this type")
-		}
 	}
 	return scheme
 }
 
-func (c *compiler) apiKey(scheme *SecurityScheme, source *document.Node) {
-	if in := c.required(source, "in"); in != nil {
-		if scheme.In = in.Text; !slices.Contains([]string{inHeader, inQuery, inCookie}, scheme.In) {
-			c.fail(in, "is not header, query or cookie")
-		}
-	}
-	if name := source.Get("name"); name == nil || name.Text == "" {
-		c.fail(source, "must have the member name")
-	} else {
-		scheme.Parameter = name.Text
-	}
-}
-
 // checkScopes reports scopes that no OAuth 2 flow offers.
 func (c *compiler) checkScopes(source *document.Node, name string, scopes *document.Node) {
-	flows := c.required(source, "flows")
+	flows := source.Get("flows")
 	if flows == nil {
 		return
 	}

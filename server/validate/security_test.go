@@ -18,10 +18,16 @@ const schemes = `"securitySchemes": {
 	"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"},
 	"oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://id.example.com", "scopes": {"read": "r"}},
 		"implicit": {"authorizationUrl": "https://id.example.com", "scopes": {"write": "w"}}}},
-	"tls": {"type": "mutualTLS"},
+	"device": {"type": "oauth2", "oauth2MetadataUrl": "https://id.example.com/meta", "deprecated": true, "flows": {"deviceAuthorization": {
+		"deviceAuthorizationUrl": "https://id.example.com/device", "tokenUrl": "https://id.example.com", "scopes": {"tv": "t"}}}},
+	"tls": {"type": "mutualTLS"}`
+
+// invalidSchemes are reported whether or not they are used.
+const invalidSchemes = `
 	"digest": {"type": "http", "scheme": "digest"}, "other": {"type": "other"},
 	"body": {"type": "apiKey", "in": "body", "name": "n"}, "nameless": {"type": "apiKey", "in": "query"},
-	"mixed": {"type": "http", "scheme": "bearer", "in": "header"}}`
+	"mixed": {"type": "http", "scheme": "bearer", "in": "header"},
+	"flowless": {"type": "oauth2"}, "endless": {"type": "oauth2", "flows": {"password": {"scopes": {}}}}, "undiscovered": {"type": "openIdConnect"}`
 
 // The security of an operation replaces that of the document. A request may be anonymous if an alternative is empty
 // or there are none.
@@ -40,9 +46,10 @@ func TestOperation_Security_listsAlternatives(t *testing.T) {
 		{`"security": [{"bearer": ["admin"]}, {}],`, ``, "(bearer:bearer[admin])()"},
 		{`"security": [{"query": [], "header": []}, {"basic": []}],`, ``, "(header:apiKey@header.X-Key query:apiKey@query.key)(basic:basic)"},
 		{`"security": [{"cookie": []}, {"tls": []}],`, ``, "(cookie:apiKey@cookie.session)(tls:mutualTLS)"},
+		{`"security": [{"device": ["tv"]}],`, ``, "(device:bearer[tv])"},
 		{`"security": [{"oauth": ["read", "write"], "oidc": ["any"]}],`, ``, "(oauth:bearer[read write] oidc:bearer[any])"},
 	} {
-		v := compile(t, `{`+c.document+`"paths": {"/p": {"get": {`+c.operation+anyResponse+`}}}, "components": {`+schemes+`}}`)
+		v := compile(t, `{"openapi": "3.2.0", `+c.document+`"paths": {"/p": {"get": {`+c.operation+anyResponse+`}}}, "components": {`+schemes+`}}}`)
 		o, _ := v.Operation("GET", "/p")
 		var got strings.Builder
 		for _, all := range o.Security() {
@@ -71,14 +78,17 @@ func TestLoad_rejectsInvalidSecurity(t *testing.T) {
 		`[{"missing": []}]`:               "/security/0/missing",
 		`[{"bearer": [], "none": []}]`:    "/security/0/none",
 		`[{}, {"digest": []}]`:            "/components/securitySchemes/digest/scheme",
-		`[{"other": []}]`:                 "/components/securitySchemes/other/type",
-		`[{"body": []}]`:                  "/components/securitySchemes/body/in",
+		`[]`:                              "/components/securitySchemes/other/type",
+		`[{}]`:                            "/components/securitySchemes/body/in",
 		`[{"nameless": []}]`:              "/components/securitySchemes/nameless",
-		`[{"mixed": []}]`:                 "/components/securitySchemes/mixed/in",
+		`[{"basic": []}]`:                 "/components/securitySchemes/mixed/in",
+		`[{"tls": []}]`:                   "/components/securitySchemes/flowless",
+		`[{"flowless": []}]`:              "/components/securitySchemes/endless/flows/password",
+		`[{"oidc": []}]`:                  "/components/securitySchemes/undiscovered",
 		`[{"oauth": ["read", "delete"]}]`: "/security/0/oauth/1",
 	} {
 		_, err := validate.Load(document(t, `{"security": `+security+`, "paths": {"/p": {"get": {"responses": {"200": {"description": "d"}}}}},
-			"components": {`+schemes+`}}`), validate.Config{})
+			"components": {`+schemes+","+invalidSchemes+`}}}`), validate.Config{})
 		if err == nil || !strings.Contains(err.Error(), " "+place+": ") {
 			t.Errorf("%s: got %v, want %s", security, err, place)
 		}

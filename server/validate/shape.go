@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -90,18 +89,7 @@ func (l *loader) object(n *document.Node, rule string) {
 	default:
 		l.members(n, rule)
 	}
-	switch rule {
-	case "Operation":
-		l.operations = append(l.operations, n)
-	case "PathItem":
-		l.addLink(n, "$ref", rule)
-		l.additionalMethods(n.Get("additionalOperations"))
-		for _, m := range n.Members {
-			if n.Get("$ref") != nil && !slices.Contains([]string{"$ref", "summary", "description"}, m.Name) && !strings.HasPrefix(m.Name, "x-") {
-				l.unsupported(n.Key(m), "is beside $ref, which replaces it")
-			}
-		}
-	}
+	l.rules(n, rule)
 }
 
 // named checks an object whose member names must have a certain form.

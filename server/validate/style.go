@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The parameter styles of OpenAPI 3.1.
+// The parameter styles of OpenAPI.
 const (
 	styleMatrix         = "matrix"
 	styleLabel          = "label"
@@ -18,6 +18,7 @@ const (
 	styleSpaceDelimited = "spaceDelimited"
 	stylePipeDelimited  = "pipeDelimited"
 	styleDeepObject     = "deepObject"
+	styleCookie         = "cookie"
 )
 
 // stylesIn returns the styles of parameters in one location. The first is the default.
@@ -28,7 +29,7 @@ func stylesIn(in string) []string {
 	case inQuery:
 		return []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}
 	case inCookie:
-		return []string{styleForm}
+		return []string{styleForm, styleCookie}
 	}
 	return []string{styleSimple}
 }

@@ -76,6 +76,9 @@ func (w *walker) likely(u *union, v int, kind kinds) (likely *node) {
 	if n, _ := w.byMember(v, u.hint, u.byHint); n != nil {
 		return n
 	}
+	if u.unhinted != nil && kind == kindObject {
+		return u.unhinted
+	}
 	for _, a := range u.alternatives {
 		if !a.types.allow(kind, nil) {
 			continue
@@ -140,11 +143,19 @@ func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*docum
 		}
 		u.byHint[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
 		for value, target := range discriminator.Get("mapping").All() {
-			if c.mapped(target.Text) == c.targets[ref] || c.targets[target] == c.targets[ref] {
+			if c.maps(target, ref) {
 				u.byHint[value] = u.alternatives[i].node
 			}
 		}
+		if target := discriminator.Get("defaultMapping"); target != nil && c.maps(target, ref) {
+			u.unhinted = u.alternatives[i].node
+		}
 	}
+}
+
+// maps reports whether a discriminator maps to the target of a reference.
+func (c *compiler) maps(target, ref *document.Node) bool {
+	return c.mapped(target.Text) == c.targets[ref] || c.targets[target] == c.targets[ref]
 }
 
 // selectNullable selects between null and one other schema of an anyOf, which may itself allow null.
