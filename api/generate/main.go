@@ -205,6 +205,9 @@ func load(bundle *validate.Bundle) (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := lower(document); err != nil {
+		return nil, err
+	}
 	withoutCallbacks(document)
 	return document, nil
 }

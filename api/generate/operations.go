@@ -35,8 +35,8 @@ type operation struct {
 
 type parameter struct {
 	Name                  string // in the document
-	In                    string // Path, Query, Header or Cookie
-	Style                 string // Go expression of type style.Param, or style.Header for a header
+	In                    string // Path, Query, QueryString, Header or Cookie
+	Style                 string // Go expression of type style.Param, style.Header or style.QueryString
 	Field, Argument, Type string
 	Comment               []string
 }
@@ -89,7 +89,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 	o := operation{
 		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
 		Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
-		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
+		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DELETE"}, d.Method),
 	}
 	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
 		o.Idempotent = said
@@ -131,6 +131,9 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 	described := parameter{
 		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
 		Type: t, Comment: comment(field.Description),
+	}
+	if whole := queryStringOf(p.Spec); whole != "" {
+		described.In, described.Style = "QueryString", whole
 	}
 	for slices.ContainsFunc(slices.Concat(o.PathParams, o.Required), func(other parameter) bool { return other.Argument == described.Argument }) {
 		described.Argument += "Value"

@@ -18,6 +18,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"golang.org/x/tools/imports"
+
+	"github.com/avatarstudio/avatarstudio/api/style"
 )
 
 // samplesDir contains the sample programs, one file for each operation and language.
@@ -103,8 +105,21 @@ func describeSample(document *openapi3.T, o operation) (sample, error) {
 		if !p.Required {
 			continue
 		}
-		example := exampleOf(p.Example, p.Examples, p.Schema)
+		schema := p.Schema
+		media, isWhole := p.Extensions[queryString].(string)
+		if isWhole {
+			schema = p.Content[mediaJSON].Schema
+		}
+		example := exampleOf(p.Example, p.Examples, schema)
 		s.examples[p.Name] = example
+		if isWhole {
+			text, err := style.QueryString{Media: media}.Text(example)
+			if err != nil {
+				return sample{}, err
+			}
+			s.Target += "?" + text
+			continue
+		}
 		value := fmt.Sprint(example)
 		switch p.In {
 		case openapi3.ParameterInPath:
@@ -187,7 +202,12 @@ func exampleOf(one any, several openapi3.Examples, schema *openapi3.SchemaRef) a
 		return one
 	}
 	for _, name := range slices.Sorted(maps.Keys(several)) {
-		return several[name].Value.Value
+		if value, ok := several[name].Value.Extensions["dataValue"]; ok {
+			return value
+		}
+		if value := several[name].Value.Value; value != nil {
+			return value
+		}
 	}
 	if schema == nil {
 		return "example"

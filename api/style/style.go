@@ -58,6 +58,29 @@ func (p Param) Query(value any) (string, error) {
 	return strings.Join(parts, "&"), err
 }
 
+// QueryString is a parameter that is the whole query.
+type QueryString struct {
+	Media string // of a form, JSON, or else a text
+
+	// Fields lists the fields of a form with a style of their own, by name.
+	Fields map[string]Param
+}
+
+// Text returns the query for a value, without the question mark.
+func (q QueryString) Text(value any) (text string, err error) {
+	switch {
+	case q.Media == "application/x-www-form-urlencoded":
+		return Form(value, q.Fields)
+	case strings.HasSuffix(q.Media, "/json"), strings.HasSuffix(q.Media, "+json"):
+		var encoded []byte
+		encoded, err = json.Marshal(value)
+		text = string(encoded)
+	default:
+		text, err = Text(value)
+	}
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), err // only in a form, a plus is a space
+}
+
 // Cookies returns the cookies for a value. It returns an error if a cookie cannot contain the value.
 func (p Param) Cookies(value any) (cookies []*http.Cookie, err error) {
 	escape := func(text string) string {

@@ -158,6 +158,24 @@ func TestForm_writesFieldsInTheirStyles(t *testing.T) {
 	}
 }
 
+// The values are those of the examples in OpenAPI 3.2.
+func TestQueryString_writesEachMediaType(t *testing.T) {
+	t.Parallel()
+	for media, c := range map[string]struct {
+		value any
+		want  string
+	}{
+		"application/x-www-form-urlencoded": {map[string]any{"foo": "a + b", "bar": true}, "bar=true&foo=a+%2B+b"},
+		"application/json":                  {map[string]any{"flag": nil, "numbers": []int{1, 2}}, "%7B%22flag%22%3Anull%2C%22numbers%22%3A%5B1%2C2%5D%7D"},
+		"application/geo+json":              {"a b", "%22a%20b%22"},
+		"application/jsonpath":              {"$.a.b[1:1]", "%24.a.b%5B1%3A1%5D"},
+	} {
+		if got, err := (style.QueryString{Media: media}).Text(c.value); err != nil || got != c.want {
+			t.Errorf("%s: got %s, %v, want %s", media, got, err, c.want)
+		}
+	}
+}
+
 func TestHeader_isReadAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	number, list := 1e300, []string{"a", "b c", ""}

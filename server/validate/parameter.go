@@ -171,7 +171,7 @@ func (w *walker) checkQuery(p *parameter, query string) {
 // checkQueryString checks a parameter that is the whole query.
 func (w *walker) checkQueryString(p *parameter, query string) {
 	switch {
-	case query == "":
+	case query == "" && (p.form == nil || !p.required): // an empty form is an object without members
 		w.checkAbsent(p)
 	case p.form == nil:
 		w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(query, as) })

@@ -158,7 +158,7 @@ func TestOperation_Handler_checksQueryStrings(t *testing.T) {
 	for _, c := range []struct{ content, query, want, value string }{
 		{form, "foo=a+%2B+b&bar=true", "ok", `{"bar":true,"foo":"a + b"}`},
 		{form, "foo=&ids=1,2&at=%7B%22x%22:1%7D", "ok", `{"at":{"x":1},"foo":"","ids":[1,2]}`},
-		{form, "", "querystring:q required", ""},
+		{form, "", "querystring:q/foo required", ""},
 		{form, "bar=true", "querystring:q/foo required", ""},
 		{form, "foo=a&bar=x", "querystring:q/bar type", ""},
 		{form, "foo=a&ids=1,x", "querystring:q/ids/1 type", ""},

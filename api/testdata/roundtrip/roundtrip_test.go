@@ -99,6 +99,23 @@ func (s *service) GetUnion(context.Context, gen.GetUnionRequestObject) (gen.GetU
 	return gen.GetUnion200JSONResponse{UnionJSONResponse: gen.UnionJSONResponse(union)}, err
 }
 
+func (s *service) SearchThings(_ context.Context, r gen.SearchThingsRequestObject) (gen.SearchThingsResponseObject, error) {
+	s.got = r.Params
+	return gen.SearchThings200JSONResponse{Foo: r.Params.Q.Foo, Pair: r.Body}, nil
+}
+
+func (s *service) FindThings(_ context.Context, r gen.FindThingsRequestObject) (gen.FindThingsResponseObject, error) {
+	if r.Params.Filter == nil {
+		return gen.FindThings200JSONResponse{Name: "none"}, nil
+	}
+	return gen.FindThings200JSONResponse(*r.Params.Filter), nil
+}
+
+func (s *service) CopyThings(_ context.Context, r gen.CopyThingsRequestObject) (gen.CopyThingsResponseObject, error) {
+	s.got = r.Params.Selector
+	return gen.CopyThings204Response{}, nil
+}
+
 func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
 	t.Helper()
 	s := &service{}
@@ -191,6 +208,40 @@ func TestValues_thatCannotBeHeldAreRefused(t *testing.T) {
 		if response.StatusCode != 400 || problem.Errors == nil || len(*problem.Errors) != 1 || (*problem.Errors)[0].Pointer != pointer {
 			t.Errorf("%s: status %d, errors %s", text, response.StatusCode, encoded(t, problem.Errors))
 		}
+	}
+}
+
+// A querystring parameter is one argument. QUERY and other methods are served and sent.
+func TestQueryStrings_areArguments(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	for _, text := range []string{
+		`{"foo":"a + b","bar":true,"ids":[1,2],"at":{"name":"x&y"}}`,
+		`{"foo":"ü=;%"}`,
+	} {
+		var params gen.SearchThingsParams
+		check(t, json.Unmarshal([]byte(text), &params.Q))
+		params.Color = &[]string{"a%20b", "c"}
+		found, err := c.SearchThings(t.Context(), params.Q, gen.Pair{Name: "n"}, client.SearchThingsParams{Color: params.Color})
+		check(t, err)
+		if found.Foo != params.Q.Foo || found.Pair == nil || found.Pair.Name != "n" || !reflect.DeepEqual(s.got, params) {
+			t.Errorf("%s: got %s, and the result %s", text, encoded(t, s.got), encoded(t, found))
+		}
+	}
+	for _, filter := range []*gen.Pair{nil, {Name: "+&=#ü%20"}} {
+		want := gen.Pair{Name: "none"}
+		if filter != nil {
+			want = *filter
+		}
+		got, err := c.FindThings(t.Context(), client.FindThingsParams{Filter: filter})
+		check(t, err)
+		if got.Name != want.Name {
+			t.Errorf("got %q, want %q", got.Name, want.Name)
+		}
+	}
+	check(t, c.CopyThings(t.Context(), "$.a.b[1:1] + 2"))
+	if s.got != "$.a.b[1:1] + 2" {
+		t.Errorf("got %v", s.got)
 	}
 }
 
