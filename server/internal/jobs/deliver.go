@@ -65,7 +65,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	endAttempt(span, outcomeOfAttempt(outcome.State), sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
 	nextDue, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: store.Attempt{
-		At: sent.At, Duration: sent.Duration, Address: sent.Address,
+		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
 	d.jobs.OnAttempt(outcomeOfAttempt(outcome.State), sent)

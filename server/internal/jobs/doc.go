@@ -26,10 +26,11 @@
 // events of one user for one origin. The deliverer has every flow of its lanes with pending events in memory, but
 // only a few deliveries of each. All other events are only in the rows.
 //
-//	in rows    subjects     when each must be rendered; which process renders it, and until when it has
-//	                        claimed it; when its first pending event is due
-//	           events       body, state, attempts made, when the next attempt is due
-//	           attempts     the log
+//	in rows    renderings   subjects to be rendered, and when; which process renders each, and until when it has
+//	                        claimed it
+//	           deliveries   subjects with pending events, the first of each, and when its next attempt is due
+//	           events       body, state, attempts made, the last attempt
+//	           attempts     the earlier attempts
 //	           endpoints    disabled URLs
 //	           breakers     open circuit breakers of origins
 //	           pauses       deliveries that are not read, because an operator has paused them

@@ -162,7 +162,7 @@ func TestSQLite_makesOneAttemptPerSubjectAtATime(t *testing.T) {
 func TestSQLite_recordsAnAttemptOnceTheDatabaseRecovers(t *testing.T) {
 	onSQLite(t, func(s *fixture) { // an SQLite trigger refuses the row
 		avatar := s.create()
-		s.exec(`CREATE TRIGGER full BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'full'); END`)
+		s.exec(`CREATE TRIGGER full BEFORE UPDATE OF last_at ON events BEGIN SELECT RAISE(ABORT, 'full'); END`)
 		s.work(9 * time.Minute)
 		s.wantStatuses(avatar.ID, "processing")
 		s.workWhile(9*time.Minute, func() { // a restarted daemon sends the event again

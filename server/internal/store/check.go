@@ -32,7 +32,8 @@ var rules = []rule{
 	{
 		"has an event whose attempts are numbered with gaps, or fewer than it counts",
 		`SELECT e.subject_id FROM events e LEFT JOIN attempts a ON a.event_id = e.id
-			GROUP BY e.id, e.subject_id, e.tries HAVING COUNT(a.number) <> COALESCE(MAX(a.number), 0) OR COUNT(a.number) < e.tries`,
+			GROUP BY e.id, e.subject_id, e.tries, e.last_number HAVING e.last_number < e.tries OR COUNT(a.number) <> COALESCE(MAX(a.number), 0)
+				OR COUNT(a.number) <> e.last_number - CASE WHEN e.last_number > 0 THEN 1 ELSE 0 END`,
 	},
 }
 

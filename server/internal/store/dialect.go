@@ -17,6 +17,9 @@ type dialect interface {
 	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
 	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
 	in(column, query string) string
+	// inRows returns the SQL condition that a column has a value of one of those rows of a rowStatement that have a
+	// condition.
+	inRows(column, value, condition string) string
 	// lookup returns the right side of a JOIN with the only row of a table that has a condition, such as "events e". On
 	// PostgreSQL, the planner finds the row by an index, for the same reason as in.
 	lookup(table, condition string) string
@@ -37,6 +40,10 @@ func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000
 func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
 
 func (sqliteDialect) in(column, query string) string { return column + ` IN (` + query + `)` }
+
+func (sqliteDialect) inRows(column, value, condition string) string {
+	return column + ` = ` + value + ` AND ` + condition
+}
 
 func (sqliteDialect) lookup(table, condition string) string { return table + ` ON ` + condition }
 
@@ -69,6 +76,10 @@ func (postgresDialect) recordable(subjectID string) string {
 
 func (postgresDialect) in(column, query string) string {
 	return column + ` = ANY(ARRAY(` + query + `))`
+}
+
+func (d postgresDialect) inRows(column, value, condition string) string {
+	return d.in(column, `SELECT `+value+` FROM r WHERE `+condition)
 }
 
 func (postgresDialect) lookup(table, condition string) string {

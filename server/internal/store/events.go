@@ -103,11 +103,10 @@ func (s *Store) events(ctx context.Context, where conditions, order string, limi
 		return err
 	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
 			e.tries, e.ended_at, e.reason, s.kind, s.title, s.status, s.deleted_at IS NOT NULL, d.due_at, b.until,
-			`+attemptColumns+`
+			`+lastAttemptColumns+`
 		FROM (SELECT * FROM events e WHERE %[1]s ORDER BY %[2]s LIMIT %[3]s + 0) e
 			JOIN subjects s ON s.id = e.subject_id LEFT JOIN breakers b ON b.origin = s.origin
 			LEFT JOIN deliveries d ON d.subject_id = e.subject_id AND d.sequence = e.sequence
-			LEFT JOIN attempts a ON a.event_id = e.id AND a.number = (SELECT MAX(number) FROM attempts WHERE event_id = e.id)
 		ORDER BY %[2]s`, where.sql, order, rows), where.args...)
 	return events, err
 }

@@ -45,6 +45,7 @@ type Delivery struct {
 	Origin      string // of the URL
 	URLDisabled bool   // for the user
 	Tries       int    // attempts made since the creation or the last replay
+	Attempts    int    // attempts made, including those before a replay
 	// RequestID is the ID of the request that created the subject, for the log.
 	RequestID string
 	// TraceParent is the span of that request; "" if it is not traced.
@@ -55,7 +56,7 @@ type Delivery struct {
 // selectDelivery returns the query for deliveries. from is a FROM clause with them as d. The query reads no subject, because
 // those rows are wide.
 func selectDelivery(sql dialect, from string) string {
-	return `SELECT d.subject_id, e.id, d.sequence, e.body, e.created_at, e.tries, d.user_id, d.url, d.origin,
+	return `SELECT d.subject_id, e.id, d.sequence, e.body, e.created_at, e.tries, e.last_number, d.user_id, d.url, d.origin,
 			(SELECT 1 FROM endpoints p WHERE p.user_id = d.user_id AND p.url = d.url) IS NOT NULL, d.due_at, d.request_id, d.trace_parent
 		` + from + ` d JOIN ` + sql.lookup("events e", `e.subject_id = d.subject_id AND e.sequence = d.sequence`) + ` ORDER BY d.due_at`
 }
@@ -102,7 +103,7 @@ func (d *Delivery) columns() []any {
 	return []any{
 		&d.Event.SubjectID, &d.Event.ID, &d.Event.Sequence, &d.Event.Body,
 		instant{&d.Event.CreatedAt},
-		&d.Tries, &d.UserID, &d.URL, &d.Origin, &d.URLDisabled,
+		&d.Tries, &d.Attempts, &d.UserID, &d.URL, &d.Origin, &d.URLDisabled,
 		instant{&d.DueAt},
 		&d.RequestID, &d.TraceParent,
 	}

@@ -36,7 +36,7 @@ const (
 
 // Attempt is one attempt to deliver an event.
 type Attempt struct {
-	Number   int // 1, 2, 3 … for each event, replays included; [Store.Record] assigns it
+	Number   int // 1, 2, 3 … for each event, replays included; see [Store.Record]
 	At       time.Time
 	Duration time.Duration
 	Address  string // "" if no address was reached
@@ -78,7 +78,8 @@ func (r Record) dueAt() time.Time {
 }
 
 // Record stores an attempt and updates its event. When the event has ended, the next event of the subject
-// becomes due. If the event had ended before, Record only stores the attempt.
+// becomes due. If the event had ended before, Record only stores the attempt. It is faster if Number is set, as
+// Delivery.Attempts + 1. If that is not the next number of the event, Record corrects it.
 //
 // holder is the ID of a [LeaseHolder], as a fencing token: Record stores nothing and returns ErrLeaseLost
 // once another process has taken over. An empty holder is not checked. Record returns when the next event of
@@ -89,25 +90,44 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 	if s.Shared() {
 		return s.recordInGroup(ctx, holder, r)
 	}
-	err = s.write(ctx, func(tx transaction) error {
-		next = time.Time{}
-		err := tx.execAll(ctx, recordStatements(tx, []*Record{&r}))
-		if err != nil {
-			return err
-		}
-		last := deleteDeliveries.with(tx, &r)[0]
-		if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
-			return err
-		}
-		if err = tx.execAll(ctx, updateDeliveries.with(tx, &r)); err != nil {
-			return err
-		}
-		err = queryRow(ctx, tx, []any{instant{&next}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, r.Event.SubjectID)
-		if errors.Is(err, studio.ErrNotFound) {
-			err = nil
-		}
+	err = s.write(ctx, func(tx transaction) (err error) {
+		next, err = recordAlone(ctx, tx, &r)
 		return err
 	})
+	return next, err
+}
+
+// recordAlone is Record on SQLite.
+func recordAlone(ctx context.Context, tx transaction, r *Record) (next time.Time, err error) {
+	for {
+		if err := tx.execAll(ctx, keepAttempts(tx, r)); err != nil {
+			return next, err
+		}
+		update := updateEvents.with(tx, r)[0]
+		if updated, err := tx.exec(ctx, update.query, update.args...); err != nil {
+			return next, err
+		} else if updated > 0 {
+			break
+		}
+		err := queryRow(ctx, tx, []any{&r.Attempt.Number}, `SELECT last_number + 1 FROM events WHERE id = $1`, r.Event.ID)
+		if err != nil {
+			return next, err
+		}
+	}
+	if err := tx.execAll(ctx, disableEndpoints(tx, r)); err != nil {
+		return next, err
+	}
+	last := deleteDeliveries.with(tx, r)[0]
+	if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
+		return next, err
+	}
+	if err := tx.execAll(ctx, updateDeliveries.with(tx, r)); err != nil {
+		return next, err
+	}
+	err = queryRow(ctx, tx, []any{instant{&next}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, r.Event.SubjectID)
+	if errors.Is(err, studio.ErrNotFound) {
+		err = nil
+	}
 	return next, err
 }
 
@@ -115,54 +135,68 @@ func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.
 //
 //nolint:gochecknoglobals // constants
 var (
-	insertAttempts = newRowStatement(`subject_id text, event_id text, at bigint, duration bigint, address text, status int,
-		failure text, excerpt bytea`,
-		func(r *Record) []any {
-			return []any{
-				r.Event.SubjectID, r.Event.ID, micros(r.Attempt.At), r.Attempt.Duration.Microseconds(), r.Attempt.Address, r.Attempt.Status,
-				r.Attempt.Failure, r.Attempt.Excerpt,
-			}
-		}, func(sql dialect, _ []string) string {
+	// insertAttempts moves the last attempt of an event to its earlier ones.
+	insertAttempts = newRowStatement(`subject_id text, event_id text, number int`,
+		func(r *Record) []any { return []any{r.Event.SubjectID, r.Event.ID, r.Attempt.Number} }, func(sql dialect, _ []string) string {
 			return `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
-			SELECT r.event_id, (SELECT COALESCE(MAX(a.number), 0) + 1 FROM attempts a WHERE a.event_id = r.event_id),
-				r.at, r.duration, r.address, r.status, r.failure, r.excerpt FROM r WHERE ` + sql.recordable("r.subject_id")
+				SELECT e.id, e.last_number, e.last_at, e.last_duration, e.last_address, e.last_status, e.last_failure, e.last_excerpt
+				FROM r, events e WHERE e.id = r.event_id AND e.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
 		})
 
-	updateEvents = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
-		return `UPDATE events SET state = r.state, tries = events.tries + 1, ended_at = r.ended_at, reason = r.reason
-			FROM r WHERE events.id = r.event_id AND events.state = 'pending' AND r.state <> '' AND ` + sql.recordable("r.subject_id")
-	})
+	// updateEvents changes no event whose last attempt is not the one before.
+	updateEvents = newRowStatement(`subject_id text, event_id text, state text, ended_at bigint, reason text, number int,
+		at bigint, duration bigint, address text, status int, failure text, excerpt bytea`,
+		func(r *Record) []any {
+			return []any{
+				r.Event.SubjectID, r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), string(r.Outcome.Reason), r.Attempt.Number,
+				micros(r.Attempt.At), r.Attempt.Duration.Microseconds(), r.Attempt.Address, r.Attempt.Status, r.Attempt.Failure, r.Attempt.Excerpt,
+			}
+		}, func(sql dialect, _ []string) string {
+			const changes = `CASE WHEN events.state = 'pending' AND r.state <> '' THEN `
+			return `UPDATE events SET state = ` + changes + `r.state ELSE events.state END, tries = events.tries + ` + changes + `1 ELSE 0 END,
+				ended_at = ` + changes + `r.ended_at ELSE events.ended_at END, reason = ` + changes + `r.reason ELSE events.reason END,
+				last_number = r.number, last_at = r.at, last_duration = r.duration, last_address = r.address, last_status = r.status,
+				last_failure = r.failure, last_excerpt = r.excerpt
+				FROM r WHERE events.id = r.event_id AND events.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
+		})
 
-	insertEndpoints = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
+	insertEndpoints = newRowStatement(`subject_id text, disabled_at bigint, reason text`, func(r *Record) []any {
+		return []any{r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason)}
+	}, func(sql dialect, _ []string) string {
 		return `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
-			SELECT s.user_id, s.webhook_url, s.origin, r.ended_at, r.reason FROM r, subjects s
+			SELECT s.user_id, s.webhook_url, s.origin, r.disabled_at, r.reason FROM r, subjects s
 			WHERE s.id = r.subject_id AND ` + sql.recordable("r.subject_id") + ` ON CONFLICT (user_id, url) DO NOTHING`
 	})
 
 	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it
 	// sets when the event is due again, or makes its successor due.
-	deleteDeliveries = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
-		return `DELETE FROM deliveries WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE `+sql.recordable("r.subject_id")) +
+	deleteDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect, _ []string) string {
+		return `DELETE FROM deliveries WHERE ` + sql.inRows("subject_id", "r.subject_id", sql.recordable("r.subject_id")) +
 			` AND ` + firstPending + ` IS NULL`
 	})
-	updateDeliveries = newRowStatement(outcomeColumns, outcomeValues, func(sql dialect, _ []string) string {
+	updateDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect, _ []string) string {
 		return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.past("r.ended_at") + `)
 			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` +
 			sql.recordable("deliveries.subject_id")
 	})
 )
 
-const outcomeColumns = `subject_id text, event_id text, sequence bigint, state text, ended_at bigint, due_at bigint, reason text`
+const nextColumns = `subject_id text, sequence bigint, state text, ended_at bigint, due_at bigint`
 
-func outcomeValues(r *Record) []any {
-	return []any{r.Event.SubjectID, r.Event.ID, r.Event.Sequence, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt()), string(r.Outcome.Reason)}
+func nextValues(r *Record) []any {
+	return []any{r.Event.SubjectID, r.Event.Sequence, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt())}
 }
 
-// recordStatements returns the statements that write attempts and the outcomes of their events. deleteDeliveries and
-// updateDeliveries follow them.
-func recordStatements(sql dialect, records []*Record) []statement {
-	disabled := slices.DeleteFunc(slices.Clone(records), func(r *Record) bool { return !r.Outcome.SwitchOff })
-	return slices.Concat(updateEvents.with(sql, records...), insertAttempts.with(sql, records...), insertEndpoints.with(sql, disabled...))
+// keepAttempts returns the statements that precede updateEvents for those records that are not the first of their event.
+func keepAttempts(sql dialect, records ...*Record) []statement {
+	first := func(r *Record) bool { return r.Attempt.Number <= 1 }
+	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(records), first)...)
+}
+
+// disableEndpoints returns the statements for those records that switch a URL off.
+func disableEndpoints(sql dialect, records ...*Record) []statement {
+	on := func(r *Record) bool { return !r.Outcome.SwitchOff }
+	return insertEndpoints.with(sql, slices.DeleteFunc(slices.Clone(records), on)...)
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.
@@ -177,8 +211,12 @@ func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Ti
 	})
 }
 
-// attemptColumns is the columns of attempts a that Attempt.columns stores. They may be those of an outer join.
-const attemptColumns = `COALESCE(a.number, 0), a.at, COALESCE(a.duration, 0), COALESCE(a.address, ''), COALESCE(a.status, 0), COALESCE(a.failure, '')`
+// The columns that Attempt.columns stores: attemptColumns of attempts a, and lastAttemptColumns of events e.
+const (
+	attemptColumns     = `a.number, a.at, a.duration, a.address, a.status, a.failure`
+	lastAttemptColumns = `COALESCE(e.last_number, 0), e.last_at, COALESCE(e.last_duration, 0), COALESCE(e.last_address, ''), COALESCE(e.last_status, 0),
+		COALESCE(e.last_failure, '')`
+)
 
 func (a *Attempt) columns() []any {
 	return []any{&a.Number, instant{&a.At}, interval{&a.Duration}, &a.Address, &a.Status, &a.Failure}
@@ -187,5 +225,6 @@ func (a *Attempt) columns() []any {
 // Attempts returns the attempts to deliver an event, in order.
 func (s *Store) Attempts(ctx context.Context, eventID string) ([]Attempt, error) {
 	return queryRows(ctx, s.engine, func(a *Attempt) []any { return append(a.columns(), &a.Excerpt) },
-		`SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1 ORDER BY a.number`, eventID)
+		`SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1
+		UNION ALL SELECT `+lastAttemptColumns+`, e.last_excerpt FROM events e WHERE e.id = $1 AND e.last_number > 0 ORDER BY 1`, eventID)
 }

@@ -2,11 +2,9 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -28,7 +26,7 @@ type record struct {
 
 	holder  string
 	next    time.Time
-	skipped bool // its subject was locked by another transaction
+	written bool // false if its subject was locked by another transaction, or its number is not the next one
 }
 
 func (s *Store) newRecordQueue() *commitQueue[*record] {
@@ -51,14 +49,16 @@ func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (n
 		r := &record{groupMember: newGroupMember(), Record: one, holder: holder}
 		s.records.add(r)
 		<-r.done
-		if !r.skipped {
-			if s.engine.missingReference(r.err) {
-				r.err = studio.ErrNotFound
-			}
+		if r.written || r.err != nil {
 			return r.next, r.err
 		}
-		if _, err := s.Event(ctx, one.Event.ID); err != nil {
+		event, err := s.Event(ctx, one.Event.ID)
+		if err != nil {
 			return next, err
+		}
+		if number := event.Last.Number + 1; number != one.Attempt.Number {
+			one.Attempt.Number = number
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -91,12 +91,24 @@ func (s *Store) commitRecords(group []*record) {
 // lockedSubjects is the SQL expression for the subjects of a group that the transaction has locked.
 const lockedSubjects = `(SELECT current_setting('studio.locked')::text[])::text[]`
 
-// fenceHolder locks the row of the lease holder, the fencing token. lockSubjects locks the subjects of a group.
-const (
-	fenceHolder  = `SELECT 1 FROM holders WHERE id = $1 FOR KEY SHARE`
-	lockSubjects = `SELECT set_config('studio.locked', COALESCE((SELECT array_agg(id)::text FROM
-		(SELECT id FROM subjects WHERE id = ANY($2::text[]) AND ($1 = '' OR EXISTS (SELECT FROM holders WHERE id = $1))
-			ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l), '{}'), true)`
+// lockSubjects locks the row of the lease holder, the fencing token, and then the subjects of a group.
+const lockSubjects = `WITH fence AS MATERIALIZED (SELECT 1 FROM holders WHERE id = $1 FOR KEY SHARE),
+	locked AS MATERIALIZED (SELECT id FROM subjects WHERE id = ANY($2::text[]) AND ($1 = '' OR EXISTS (SELECT FROM fence))
+		ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
+	SELECT $1 = '' OR EXISTS (SELECT FROM fence), set_config('studio.locked', COALESCE((SELECT array_agg(id)::text FROM locked), '{}'), true)`
+
+// The statements that write a group, and return which events they have written and when the next ones of their subjects
+// are due.
+//
+//nolint:gochecknoglobals // constants
+var (
+	updateGroupEvents = rowStatement[*Record]{
+		postgres: updateEvents.postgres + ` RETURNING events.id`, values: updateEvents.values,
+	}
+	updateGroupDeliveries = rowStatement[*Record]{
+		postgres: `WITH gone AS (` + deleteDeliveries.postgres + ` RETURNING subject_id) ` + updateDeliveries.postgres + `
+			AND r.subject_id NOT IN (SELECT subject_id FROM gone) RETURNING deliveries.subject_id, deliveries.due_at`, values: nextValues,
+	}
 )
 
 // writeRecords writes records of one lease holder in one transaction and one request.
@@ -106,33 +118,28 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		return err
 	}
 	defer connection.Release()
-	holder, held := group[0].holder, group[0].holder == ""
-	written := make(map[string]time.Time, len(group))
 	records, subjects := make([]*Record, len(group)), make([]string, len(group))
 	for i, r := range group {
 		records[i], subjects[i] = &r.Record, r.Event.SubjectID
 	}
-	batch := new(pgx.Batch)
-	if holder != "" {
-		batch.Queue(fenceHolder, holder).Exec(func(tag pgconn.CommandTag) error {
-			held = tag.RowsAffected() > 0
-			return nil
-		})
-	}
-	batch.Queue(lockSubjects, holder, subjects)
-	sql := postgresDialect{}
-	for _, s := range slices.Concat(recordStatements(sql, records), deleteDeliveries.with(sql, records...), updateDeliveries.with(sql, records...)) {
+	held, written, next := false, make(map[string]bool, len(group)), make(map[string]time.Time)
+	sql, batch := postgresDialect{}, new(pgx.Batch)
+	batch.Queue(lockSubjects, group[0].holder, subjects).QueryRow(func(row pgx.Row) error { return row.Scan(&held, nil) })
+	for _, s := range keepAttempts(sql, records...) {
 		batch.Queue(s.query, s.args...)
 	}
-	batch.Queue(`SELECT id, due_at FROM unnest(` + lockedSubjects + `) locked (id) LEFT JOIN deliveries ON subject_id = id`).Query(func(rows pgx.Rows) error {
+	for _, s := range updateGroupEvents.with(sql, records...) {
 		var id string
-		var next time.Time
-		_, err := pgx.ForEachRow(rows, []any{&id, instant{&next}}, func() error {
-			written[id] = next
-			return nil
-		})
-		return err
-	})
+		batch.Queue(s.query, s.args...).Query(forEachRow([]any{&id}, func() { written[id] = true }))
+	}
+	for _, s := range disableEndpoints(sql, records...) {
+		batch.Queue(s.query, s.args...)
+	}
+	for _, s := range updateGroupDeliveries.with(sql, records...) {
+		var id string
+		var at time.Time
+		batch.Queue(s.query, s.args...).Query(forEachRow([]any{&id, instant{&at}}, func() { next[id] = at }))
+	}
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
@@ -140,11 +147,21 @@ func (s *Store) writeRecords(ctx context.Context, group []*record) error {
 		return err
 	}
 	for _, r := range group {
+		r.next, r.written = next[r.Event.SubjectID], written[r.Event.ID]
 		if !held {
 			r.err = ErrLeaseLost
 		}
-		next, ok := written[r.Event.SubjectID]
-		r.next, r.skipped = next, held && !ok
 	}
 	return nil
+}
+
+// forEachRow returns a function that scans each row of a query in a batch, and then calls each.
+func forEachRow(dest []any, each func()) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, dest, func() error {
+			each()
+			return nil
+		})
+		return err
+	}
 }

@@ -48,3 +48,31 @@ func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 		}
 	})
 }
+
+// An attempt gets the next number of its event, whichever number its caller expects, and all earlier attempts are kept.
+func TestStore_Record_numbersAttempts(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 1))
+		next := nextDelivery(t, db, "a")
+		for i, expected := range []int{1, 1, 3, 0, 9} {
+			attempt := store.Attempt{Number: expected, At: noon(), Status: 500 + i, Excerpt: []byte{byte(i)}}
+			check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: store.Pending, RetryAt: noon()}))
+		}
+		attempts, err := db.Attempts(t.Context(), next.Event.ID)
+		check(t, err)
+		for i, a := range attempts {
+			if a.Number != i+1 || a.Status != 500+i || string(a.Excerpt) != string(rune(i)) {
+				t.Errorf("attempt %d is %+v", i+1, a)
+			}
+		}
+		if next = nextDelivery(t, db, "a"); len(attempts) != 5 || next.Attempts != 5 || next.Tries != 5 {
+			t.Errorf("%d attempts, %d counted, %d tries", len(attempts), next.Attempts, next.Tries)
+		}
+		violations, err := db.Check(t.Context())
+		check(t, err)
+		if len(violations) > 0 {
+			t.Error(violations)
+		}
+	})
+}

@@ -51,11 +51,11 @@ const receiversQuery = `WITH RECURSIVE urls(url, n) AS (
 		SELECT url, (SELECT MAX(id) FROM subjects WHERE user_id = $1 AND webhook_url = newest.url AND webhook_url <> '' AND id < newest.id), n + 1
 		FROM newest WHERE id IS NOT NULL AND n < 16
 	), attempted AS (
-		SELECT newest.url, a.*, ROW_NUMBER() OVER (PARTITION BY newest.url ORDER BY a.at DESC) AS recency
-		FROM newest JOIN events e ON e.subject_id = newest.id JOIN attempts a ON a.event_id = e.id
+		SELECT newest.url, e.*, ROW_NUMBER() OVER (PARTITION BY newest.url ORDER BY e.last_at DESC) AS recency
+		FROM newest JOIN events e ON e.subject_id = newest.id WHERE e.last_number > 0
 	)
-	SELECT newest.id, newest.url, p.disabled_at, COALESCE(p.reason, ''), b.until, ` + attemptColumns + `
+	SELECT newest.id, newest.url, p.disabled_at, COALESCE(p.reason, ''), b.until, ` + lastAttemptColumns + `
 	FROM newest LEFT JOIN endpoints p ON p.user_id = $1 AND p.url = newest.url
 		LEFT JOIN breakers b ON b.origin = (SELECT origin FROM subjects WHERE id = newest.id)
-		LEFT JOIN attempted a ON a.url = newest.url AND a.recency = 1
+		LEFT JOIN attempted e ON e.url = newest.url AND e.recency = 1
 	WHERE newest.n = 1 ORDER BY newest.url`

@@ -23,7 +23,7 @@
 //	          events.go, events_user.go             list events for operators and users, and replay them
 //	          delete.go, users.go                   end the events of deleted subjects and users
 //	          prune.go                              deletes events when their retention is over
-//	attempts  events_record.go
+//	attempts  events_record.go; the last attempt of an event is in its row
 //
 //	subjects          subjects_write.go, with idempotency keys; creations.go and updates.go decide what is written
 //	                  and lock it; subjects.go reads; delete.go

@@ -52,10 +52,10 @@ var (
 	// have ended.
 	delayRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect, _ []string) string {
 		return `UPDATE renderings SET due_at = r.due_at, process_id = NULL, leased_until = NULL FROM r
-			WHERE renderings.subject_id = r.subject_id AND ` + sql.in("renderings.subject_id", `SELECT r.subject_id FROM r WHERE TRUE`)
+			WHERE renderings.subject_id = r.subject_id AND ` + sql.inRows("renderings.subject_id", "r.subject_id", "TRUE")
 	})
 	deleteRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect, _ []string) string {
-		return `DELETE FROM renderings WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE TRUE`)
+		return `DELETE FROM renderings WHERE ` + sql.inRows("subject_id", "r.subject_id", "TRUE")
 	})
 )
 

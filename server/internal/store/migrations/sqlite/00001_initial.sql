@@ -142,16 +142,24 @@ CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_subject ON idempotency_keys (subject_id);
 
 CREATE TABLE events (
-    id         TEXT PRIMARY KEY,
-    subject_id TEXT NOT NULL REFERENCES subjects,
-    user_id    TEXT NOT NULL,              -- of the subject
-    sequence   INTEGER NOT NULL,           -- 1, 2, 3 … for each subject
-    body       BLOB NOT NULL,              -- what is sent
-    state      TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
-    reason     TEXT NOT NULL DEFAULT '',   -- why it is exhausted
-    tries      INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
-    created_at INTEGER NOT NULL,
-    ended_at   INTEGER                     -- NULL while it is pending
+    id            TEXT PRIMARY KEY,
+    subject_id    TEXT NOT NULL REFERENCES subjects,
+    user_id       TEXT NOT NULL,              -- of the subject
+    sequence      INTEGER NOT NULL,           -- 1, 2, 3 … for each subject
+    body          BLOB NOT NULL,              -- what is sent
+    state         TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
+    reason        TEXT NOT NULL DEFAULT '',   -- why it is exhausted
+    tries         INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
+    created_at    INTEGER NOT NULL,
+    ended_at      INTEGER,                    -- NULL while it is pending
+    -- The last attempt; earlier ones are in attempts. So most events have no row there.
+    last_number   INTEGER NOT NULL DEFAULT 0, -- 1, 2, 3 … for each event; 0 if there is none
+    last_at       INTEGER,
+    last_duration INTEGER,
+    last_address  TEXT,    -- '' if none was reached
+    last_status   INTEGER, -- 0 if there was no response
+    last_failure  TEXT,    -- '' if the event was delivered
+    last_excerpt  BLOB     -- the start of the response
 ) STRICT;
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
 CREATE INDEX events_created ON events (created_at);
@@ -172,15 +180,16 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_flow ON deliveries (user_id, origin, due_at);
 
+-- attempts are the attempts for events before the last ones.
 CREATE TABLE attempts (
     event_id TEXT NOT NULL REFERENCES events ON DELETE CASCADE,
-    number   INTEGER NOT NULL, -- 1, 2, 3 … for each event
+    number   INTEGER NOT NULL,
     at       INTEGER NOT NULL,
     duration INTEGER NOT NULL,
-    address  TEXT NOT NULL,    -- '' if none was reached
-    status   INTEGER NOT NULL, -- 0 if there was no response
-    failure  TEXT NOT NULL,    -- '' if the event was delivered
-    excerpt  BLOB,             -- the start of the response
+    address  TEXT NOT NULL,
+    status   INTEGER NOT NULL,
+    failure  TEXT NOT NULL,
+    excerpt  BLOB,
     PRIMARY KEY (event_id, number)
 ) STRICT, WITHOUT ROWID;
 
