@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"mime"
 	"time"
 )
 
@@ -91,8 +89,8 @@ func (f *Frame) Problem() []byte {
 // NewReader returns [ErrMalformed] if the media type is not that of a stream, or has no boundary.
 func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
 	r := &Reader{source: body, max: limit}
-	format, _ := FormatOf(contentType)
-	switch format {
+	f, err := framingOf(contentType)
+	switch f.format {
 	case Events:
 		r.next = r.nextEvent
 	case Lines:
@@ -100,15 +98,9 @@ func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
 	case Sequence:
 		r.next = r.nextText
 	case Mixed:
-		_, parameters, _ := mime.ParseMediaType(contentType)
-		if parameters["boundary"] == "" {
-			return nil, fmt.Errorf("%w: it has no boundary", ErrMalformed)
-		}
-		r.delimiter, r.next = []byte("--"+parameters["boundary"]), r.nextPart
-	default:
-		return nil, fmt.Errorf("%w: it is not that of a stream", ErrMalformed)
+		r.delimiter, r.next = []byte("--"+f.boundary), r.nextPart
 	}
-	return r, nil
+	return r, err
 }
 
 // Next returns the next item. It returns [io.EOF] after the last item of a body whose items are all complete. Other

@@ -174,6 +174,33 @@ func TestReader_waitsForNoFurtherByte(t *testing.T) {
 	}
 }
 
+func TestWriter_writesWhatReaderReads(t *testing.T) {
+	t.Parallel()
+	for contentType, items := range map[string][]stream.Frame{
+		sse:   {{ID: []byte("1"), Event: []byte("a"), Retry: time.Second, Data: []byte("x\n y\n")}, {Data: []byte{}}},
+		lines: {{Data: []byte("{}")}, {Data: []byte("1")}},
+		texts: {{Data: []byte("{\n}")}, {Data: []byte("1")}},
+		mixed: {{Data: []byte("{\n}")}, {Data: []byte("--b")}},
+	} {
+		var body strings.Builder
+		w, err := stream.NewWriter(&body, contentType)
+		for _, f := range items {
+			err = errors.Join(err, w.Write(f))
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := read(t, contentType, body.String())
+		if err != io.EOF || len(got) != 3 || got[0] != item(items[0]) || got[1] != item(items[1]) {
+			t.Errorf("%s: %q is %q, %v", contentType, body.String(), got, err)
+		}
+	}
+	w, err := stream.NewWriter(io.Discard, sse)
+	if err != nil || w.Write(stream.Frame{ID: []byte("1\n2")}) == nil {
+		t.Error("an id of two lines is written")
+	}
+}
+
 func TestFrame_showsProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ contentType, body, want string }{

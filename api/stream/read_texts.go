@@ -6,9 +6,6 @@ import (
 	"io"
 )
 
-// separator is before each text of a sequence.
-const separator = 0x1e
-
 // nextText returns the next text of a JSON text sequence. A text ends with the LF after its value, so that it does not
 // wait for the separator of the next one.
 func (r *Reader) nextText() (Frame, error) {
@@ -27,9 +24,9 @@ func (r *Reader) nextText() (Frame, error) {
 		r.start++
 		space := c == ' ' || c == '\t' || c == '\n' || c == '\r'
 		switch {
-		case c == separator && len(r.item) > 0:
+		case c == recordSeparator && len(r.item) > 0:
 			return r.lastText()
-		case c == separator:
+		case c == recordSeparator:
 			r.separated = true
 			continue
 		case len(r.item) == 0 && space:

@@ -45,30 +45,32 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 
 // encodeEvent encodes an event, and checks it if there is a checker. The function data encodes its data into s.item.
 func (s *sender) encodeEvent(id, event string, retry time.Duration, data func() error) error {
-	if strings.ContainsAny(id, "\r\n\x00") || strings.ContainsAny(event, "\r\n") || retry < 0 {
-		return errEvent
-	}
-	if err := data(); err != nil {
-		return err
-	}
-	if s.checker != nil {
+	err := data()
+	if err == nil && s.checker != nil {
 		s.text = appendObject(s.text[:0], id, event, retry, s.item)
-		if err := s.checker.CheckItem(s.text); err != nil {
-			return err
-		}
+		err = s.checker.CheckItem(s.text)
 	}
-	s.text = s.text[:0]
+	if err == nil {
+		s.text, err = appendEvent(s.text[:0], id, event, retry, s.item)
+	}
+	return err
+}
+
+// appendEvent appends an event.
+func appendEvent(text []byte, id, event string, retry time.Duration, data []byte) ([]byte, error) {
+	if strings.ContainsAny(id, "\r\n\x00") || strings.ContainsAny(event, "\r\n") || retry < 0 {
+		return text, errEvent
+	}
 	if id != "" {
-		s.text = append(append(append(s.text, "id: "...), id...), '\n')
+		text = append(append(append(text, "id: "...), id...), '\n')
 	}
 	if event != "" {
-		s.text = append(append(append(s.text, "event: "...), event...), '\n')
+		text = append(append(append(text, "event: "...), event...), '\n')
 	}
 	if retry > 0 {
-		s.text = append(strconv.AppendInt(append(s.text, "retry: "...), retry.Milliseconds(), 10), '\n')
+		text = append(strconv.AppendInt(append(text, "retry: "...), retry.Milliseconds(), 10), '\n')
 	}
-	s.text = appendData(s.text, s.item)
-	return nil
+	return appendData(text, data), nil
 }
 
 // appendObject appends an event as the JSON object that its schema describes.
