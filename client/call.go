@@ -27,8 +27,9 @@ type call struct {
 	// Parts of the request.
 	target      string // path of the operation, and its query
 	contentType string
-	content     []byte    // body in memory, or
-	stream      io.Reader // body
+	content     []byte           // body in memory, or
+	stream      io.Reader        // body
+	items       func() io.Reader // new stream of the same items
 
 	request     *http.Request
 	body        io.ReadCloser // stream for the next attempt
@@ -38,7 +39,7 @@ type call struct {
 	unknown     bool          // the service may have processed an attempt
 	inFlight    bool          // the service may still be processing an attempt
 	final       bool          // the request must not be sent again
-	reconnect   time.Duration // the least time before the next attempt
+	reconnect   time.Duration // the least time before the next attempt of a stream
 }
 
 func newCall(client *Client, options []CallOption) *call {
