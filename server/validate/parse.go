@@ -120,9 +120,21 @@ func (t *tape) fail(err error, parent int) error {
 // duplicate returns the first name that occurs twice in an object, or -1. The object must be the last one on
 // the tape, and may be open.
 func (t *tape) duplicate(object int) int {
+	var names [8]int
 	count := 0
 	for name := object + 1; name < len(t.values); name = t.nextName(name) {
+		if count < len(names) {
+			for _, other := range names[:count] {
+				if t.same(other, name) {
+					return name
+				}
+			}
+			names[count] = name
+		}
 		count++
+	}
+	if count <= len(names) {
+		return -1
 	}
 	mask := 2<<bits.Len(uint(count)) - 1 // at most half of the slots are used
 	t.slots = slices.Grow(t.slots[:0], mask+1)[:mask+1]

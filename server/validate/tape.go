@@ -123,11 +123,10 @@ func (t *tape) unquote(v int) []byte {
 
 // same reports whether two strings are equal.
 func (t *tape) same(v, other int) bool {
-	content := t.string(v)
-	if t.values[v].start&flagged != 0 {
-		content = bytes.Clone(content)
+	if a, b := t.values[v], t.values[other]; (a.start|b.start)&flagged == 0 {
+		return a.size == b.size && bytes.Equal(t.string(v), t.string(other))
 	}
-	return bytes.Equal(content, t.string(other))
+	return bytes.Equal(bytes.Clone(t.string(v)), t.string(other))
 }
 
 // find returns the index of a member name in an object, or -1. It finds no member whose value is missing.
