@@ -11,13 +11,9 @@ const workers = 256
 
 // kills measures the effect of killing the daemon repeatedly while it delivers a backlog.
 func kills(s *setup) []figure {
-	rounds := s.kills
-	if s.database == postgreSQL {
-		rounds = (rounds + 3) / 4 // each round waits for a lease to expire
-	}
 	duplicates, target := 0, s.targets().throughput
 	var late, longest time.Duration // maxima of all rounds
-	for range rounds {
+	for range s.kills {
 		s.receiver.reset()
 		s.seed(s.users[0], s.receiver.urls[accepts], s.killed/2, 2)
 		s.killAt(s.killed/10 + rand.IntN(s.killed*8/10))
@@ -29,7 +25,7 @@ func kills(s *setup) []figure {
 	}
 	name := fmt.Sprintf("SIGKILL during %s events", thousands(s.killed))
 	return []figure{
-		{name + ": lost events", "0", fmt.Sprintf("0 in %d kills", rounds), true},
+		{name + ": lost events", "0", fmt.Sprintf("0 in %d kills", s.kills), true},
 		{name + ": duplicates", fmt.Sprintf("≤ %d, the number of workers", workers), fmt.Sprintf("max %d", duplicates), duplicates <= workers},
 		{
 			name + ": from the restart to the last delivery", fmt.Sprintf("≤ 5 s more than at %s/s", thousands(target)),

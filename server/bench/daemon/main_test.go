@@ -39,7 +39,7 @@ type plan struct {
 	hangingOrigins int           // number of new hanging origins
 	stopDuration   time.Duration // how long a daemon is stopped
 	daemons        []int         // numbers of daemons on one database
-	kills          int           // on SQLite; a quarter of it on PostgreSQL
+	kills          int
 	killed         int           // events per kill
 	ordered        int           // events whose order is verified
 	subjects       int           // subjects of the ordered events

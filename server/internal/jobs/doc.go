@@ -70,7 +70,8 @@
 // hash assigns each origin to one of 256 lanes, and one process holds each lane. One process therefore enforces all
 // limits of an origin, however many daemons run. A lease holder is a row that its process renews every 750 ms on a
 // separate connection. If the row is not renewed for [store.Lease], another process deletes it and takes the lanes.
-// By then, the first process has ended its attempts, according to its own clock. A record of an attempt contains its
+// By then, the first process has ended its attempts, according to its own clock. A process on the same machine does so
+// at once if the first process has ended, which the lock of a file shows. A record of an attempt contains its
 // lease holder as a fencing token: the transaction changes nothing if the row of the lease holder was deleted. The
 // record is one request to the server, so a process that freezes during it holds no lock.
 //

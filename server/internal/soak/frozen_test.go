@@ -128,8 +128,7 @@ func (d *deployment) mustCreate(t *testing.T, key, url string) (id string) {
 	return avatar.AvatarID
 }
 
-// The events in flight when a daemon is killed are sent again soon after another daemon starts. It waits for the
-// lease of the first to expire.
+// The events in flight when a daemon is killed are sent again soon after another daemon starts.
 func TestSIGKILL_retriesEventsInFlightWithinSeconds(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		const origins, maxDelay = 5, store.Lease + 10*time.Second // generous, because the machine may be busy

@@ -265,3 +265,6 @@ func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (s
 	}
 	return subjectID, err
 }
+
+// EndProcess releases the lock of the holder, as the system does at the end of the process.
+func (h *LeaseHolder) EndProcess() error { return h.running.Close() }

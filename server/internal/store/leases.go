@@ -4,8 +4,12 @@ import (
 	"context"
 	"crypto/md5" //nolint:gosec // a hash for sharding, not for security
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -46,24 +50,51 @@ type LeaseHolder struct {
 	ID         string
 	store      *Store
 	connection *pgx.Conn
+	running    *flock.Flock
+	others     []string // the IDs of the other holders
 }
 
 // NewLeaseHolder returns a lease holder without lanes. The store must be on PostgreSQL.
-func (s *Store) NewLeaseHolder() *LeaseHolder { return &LeaseHolder{ID: uuid.NewString(), store: s} }
+func (s *Store) NewLeaseHolder() *LeaseHolder {
+	id := uuid.NewString()
+	return &LeaseHolder{ID: id, store: s, running: flock.New(holderFile(id), flock.SetPermissions(0o600))}
+}
+
+// holderFile returns the path of the file that the process of a lease holder has locked as long as it runs. The system
+// releases the lock when the process ends, even if it is killed. So a process on the same machine, such as the
+// restarted one, need not wait for the end of the lease.
+func holderFile(id string) string { return filepath.Join(os.TempDir(), "studiod-"+id+".lock") }
+
+// holderEnded reports whether the process of a lease holder ran on this machine and has ended.
+func holderEnded(id string) bool {
+	lock := flock.New(holderFile(id), flock.SetFlag(os.O_RDWR)) // does not create the file
+	locked, err := lock.TryLock()
+	return err == nil && locked && lock.Close() == nil
+}
 
 // Holding is the result of a renewal.
 type Holding struct {
 	Lanes     []int
 	FairShare int       // lanes of each holder if all have an equal share, rounded up
-	Expired   int       // holders that this renewal deleted because their lease had expired
+	Expired   int       // holders that this renewal deleted because their lease had expired or their process had ended
 	Now       time.Time // by the clock of the database
 }
 
-// Renew renews the lease. It deletes holders whose lease has expired and takes free lanes, up to a fair share.
+// Renew renews the lease. It deletes holders whose lease has expired, or whose process ran on this machine and has ended,
+// and takes free lanes, up to a fair share.
 // The first call must set insert, which adds the holder. Renew returns ErrLeaseLost if another process deleted
 // the holder; the caller must then use a new one. It returns ErrClockSetBack and renews nothing if the clock
 // was set back, until [Store.HandleClockSetBack] is called.
 func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, err error) {
+	holding, err = h.renew(ctx, insert, nil)
+	if ended := slices.DeleteFunc(h.others, func(id string) bool { return !holderEnded(id) }); err == nil && len(ended) > 0 {
+		holding, err = h.renew(ctx, false, ended)
+	}
+	return holding, err
+}
+
+// renew is Renew. It also deletes the holders with the IDs ended.
+func (h *LeaseHolder) renew(ctx context.Context, insert bool, ended []string) (holding Holding, err error) {
 	connection, err := h.connect(ctx)
 	if err != nil {
 		return holding, err
@@ -72,6 +103,7 @@ func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, 
 	renewed, now := false, int64(0)
 	renew := `UPDATE holders SET seen_at = clock_timestamp() WHERE id = $1 AND NOT EXISTS (` + clockSetBackQuery + `)`
 	if insert {
+		_, _ = h.running.TryLock() // without the lock, other processes wait for the end of the lease
 		renew = `INSERT INTO holders (id, seen_at) SELECT $1, clock_timestamp() WHERE NOT EXISTS (` + clockSetBackQuery + `)`
 	}
 	clockSetBack := false
@@ -86,11 +118,15 @@ func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, 
 	})
 	// SKIP LOCKED leaves a holder whose record is being written to the next renewal.
 	batch.Queue(`DELETE FROM holders WHERE id IN (SELECT id FROM holders
-		WHERE seen_at < clock_timestamp() - make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`, Lease.Seconds()).
-		Exec(func(tag pgconn.CommandTag) error {
-			holding.Expired = int(tag.RowsAffected())
-			return nil
-		})
+		WHERE seen_at < clock_timestamp() - make_interval(secs => $1) OR id = ANY($2) FOR UPDATE SKIP LOCKED) RETURNING id`,
+		Lease.Seconds(), ended).Query(func(rows pgx.Rows) error {
+		deleted, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		for _, id := range deleted {
+			_ = os.Remove(holderFile(id))
+		}
+		holding.Expired = len(deleted)
+		return err
+	})
 	batch.Queue(`UPDATE lanes SET holder = $1 WHERE EXISTS (SELECT FROM holders WHERE id = $1) AND lane IN
 		(SELECT lane FROM lanes WHERE holder IS NULL ORDER BY lane LIMIT GREATEST(0,
 			((SELECT count(*) FROM lanes) + (SELECT count(*) FROM holders) - 1) / GREATEST(1, (SELECT count(*) FROM holders))
@@ -104,6 +140,10 @@ func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, 
 			})
 			return err
 		})
+	batch.Queue(`SELECT id FROM holders WHERE id <> $1`, h.ID).Query(func(rows pgx.Rows) (err error) {
+		h.others, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
 	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
 		return holding, err
 	}
@@ -168,6 +208,7 @@ func (h *LeaseHolder) ReleaseAll(ctx context.Context) error {
 
 // Close closes the connection. The lease remains until it expires.
 func (h *LeaseHolder) Close(ctx context.Context) error {
+	_, _ = os.Remove(holderFile(h.ID)), h.running.Close() // in this order, so that the process does not seem to have ended
 	if h.connection == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -51,4 +52,27 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		}
 		check(t, holder.ReleaseAll(t.Context()))
 	})
+}
+
+// A process takes the lanes of a process on the same machine that has ended, and waits for the lease of another one.
+func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
+	t.Parallel()
+	db := studiotest.Open(t, studiotest.NewPostgres(t))
+	first, second := db.NewLeaseHolder(), db.NewLeaseHolder()
+	_, err := first.Renew(t.Context(), true)
+	check(t, err)
+	waiting, err := second.Renew(t.Context(), true)
+	check(t, err)
+	if len(waiting.Lanes) != 0 || waiting.Expired != 0 {
+		t.Errorf("%d lanes are taken from a process that runs", len(waiting.Lanes))
+	}
+	check(t, first.EndProcess())
+	holding, err := second.Renew(t.Context(), false)
+	check(t, err)
+	if len(holding.Lanes) != store.Lanes || holding.Expired != 1 {
+		t.Errorf("%d lanes are taken from the process that has ended", len(holding.Lanes))
+	}
+	_, err = first.Renew(t.Context(), false)
+	wantError(t, err, store.ErrLeaseLost)
+	check(t, errors.Join(first.Close(t.Context()), second.ReleaseAll(t.Context())))
 }
