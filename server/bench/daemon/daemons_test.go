@@ -93,7 +93,7 @@ func severalDaemons(s *setup) (figures []figure) {
 func (s *setup) drainShared(events, n int) drained {
 	s.t.Helper()
 	s.receiver.reset()
-	s.startAll(n)
+	s.startAll(n, highRate)
 	urls := s.receiver.urls[accepts]
 	s.seed(s.users[0], urls, events, 1)
 	var flows []store.Flow
@@ -105,15 +105,15 @@ func (s *setup) drainShared(events, n int) drained {
 	return s.measureDrain(events)
 }
 
-// startAll starts daemons until n run, and waits until they share all lanes. If n-1 daemons run, it starts one more.
-// Otherwise it first stops all of them.
-func (s *setup) startAll(n int) {
+// startAll starts daemons with additional flags until n run, and waits until they share all lanes. If n-1 daemons run, it
+// starts one more. Otherwise it first stops all of them.
+func (s *setup) startAll(n int, flags ...string) {
 	s.t.Helper()
 	if len(s.running()) != n-1 {
 		s.stopAll()
 	}
 	for len(s.running()) < n {
-		s.start()
+		s.start(flags...)
 	}
 	s.awaitShared(n)
 }

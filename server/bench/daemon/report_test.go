@@ -10,8 +10,9 @@ func deliveryReport(table string, p plan) string {
 	return fmt.Sprintf(`# Webhook delivery
 
 studiod and the receiver are separate processes on one machine, connected over loopback. studiod has its default limits:
-256 workers, and for each origin 4 concurrent attempts and 50 per second. SQLite is a file with synchronous=FULL.
-PostgreSQL is a server with fsync=on. The receiver verifies each signature and responds at once.
+256 workers, and for each origin 4 concurrent attempts and 50 per second. Backlogs for many origins are delivered with
+twice these limits, which would otherwise be what is measured. SQLite is a file with synchronous=FULL. PostgreSQL is a
+server with fsync=on. The receiver verifies each signature and responds at once.
 
 Unless a row says otherwise, latency is the time from just before studiod writes an event to its arrival, so it includes
 the commit. The number of rounds is %d. Rates, latencies and times to the first byte are medians of the rounds, and values
