@@ -141,11 +141,11 @@ type sender struct {
 	response *response // nil if Open was not called
 	to       http.ResponseWriter
 	control  *http.ResponseController
-	checker  ItemChecker // may be nil
-	silent   bool        // the response has no body
-	item     []byte      // in JSON
-	text     []byte      // as it is sent
-	unhook   func() bool // from the shutdown of the server
+	checker  ItemChecker  // may be nil
+	silent   bool         // the response has no body
+	item     []byte       // in JSON
+	text     []byte       // as it is sent
+	open     *openStreams // of the server, or nil
 
 	mu       sync.Mutex // held while writing: heartbeats come from another goroutine
 	timer    *time.Timer
@@ -190,8 +190,10 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 		return s, nil
 	}
 	s.timer = time.AfterFunc(Heartbeat, s.beat)
-	if s.response != nil {
-		s.unhook = onShutdown(s.response.server, func() { s.response.cancel(ErrShutdown) })
+	s.timer.Reset(Heartbeat) // after the assignment, which beat reads
+	if s.response != nil && s.response.server != nil {
+		s.open = streamsOf(s.response.server)
+		s.open.add(s.response)
 	}
 	return s, nil
 }
@@ -246,7 +248,10 @@ func (s *sender) write(text []byte) {
 
 // beat sends a heartbeat if the stream was silent.
 func (s *sender) beat() {
-	s.mu.Lock()
+	if !s.mu.TryLock() { // the stream is not silent
+		s.timer.Reset(Heartbeat)
+		return
+	}
 	defer s.mu.Unlock()
 	if s.ended || s.err != nil {
 		return
@@ -304,8 +309,8 @@ func (s *sender) sendProblem(problem []byte) {
 // end stops the heartbeats.
 func (s *sender) end() {
 	s.timer.Stop()
-	if s.unhook != nil {
-		s.unhook()
+	if s.open != nil {
+		s.open.remove(s.response)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
