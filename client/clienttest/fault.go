@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"time"
@@ -88,7 +89,7 @@ func DropBefore() Fault {
 func DropAfter() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(newRecorder(), r)
+			next.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		})
 	}
@@ -98,11 +99,12 @@ func DropAfter() Fault {
 func DropMid() Fault {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			response := newRecorder()
+			response := newRecorder(nil)
 			next.ServeHTTP(response, r)
+			response.to = w
 			response.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
 			response.Body.Truncate(response.Body.Len() / 2)
-			send(w, response)
+			response.send()
 			panic(http.ErrAbortHandler)
 		})
 	}

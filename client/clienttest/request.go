@@ -64,16 +64,19 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		Header:    r.Header.Clone(),
 	}
 	next := s.arrived(record)
-	response := newRecorder()
+	response := newRecorder(w)
+	response.begin = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		record.Body, record.Status = read.data, response.Code
+	}
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			_, _ = io.CopyN(io.Discard, r.Body, maxRecorded) // the rest of the body, which the response did not depend on
 		}
-		s.mu.Lock()
-		record.Body, record.Status = read.data, response.Code
-		s.mu.Unlock()
-		send(w, response)
+		response.begin()
+		response.send()
 		if cause != nil {
 			if response.Code != 0 {
 				_ = http.NewResponseController(w).Flush() // send what was written before the connection ends
@@ -98,9 +101,9 @@ func (s *Service) arrived(record *Request) http.Handler {
 
 // respond handles a request without faults.
 func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
-	response := newRecorder()
+	response := newRecorder(w)
 	s.service.ServeHTTP(response, r)
-	send(w, response)
+	response.send()
 
 	_, known := s.operations[r.Method+" "+r.URL.Path]
 	switch status := response.Code; {
@@ -115,7 +118,7 @@ func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
 }
 
 // forbidden fails the test if the document forbids the request, unless AllowInvalid was called.
-func (s *Service) forbidden(r *http.Request, response *httptest.ResponseRecorder) {
+func (s *Service) forbidden(r *http.Request, response *recorder) {
 	s.mu.Lock()
 	allowed := s.allowInvalid
 	s.mu.Unlock()
@@ -140,22 +143,49 @@ func explain(body []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// newRecorder returns a buffer for a response. Its code is 0 until the response begins.
-func newRecorder() *httptest.ResponseRecorder {
-	recorder := httptest.NewRecorder()
-	recorder.Code = 0
-	return recorder
+// recorder buffers a response until it is flushed.
+type recorder struct {
+	*httptest.ResponseRecorder // Code is 0 until the response begins
+
+	to    http.ResponseWriter // the connection or another recorder; nil if flushing must send nothing
+	begin func()              // called before the header is sent, unless it is nil
+	begun bool
 }
 
-// send writes a recorded response to w, which may be the connection or another recorder.
-func send(w http.ResponseWriter, response *httptest.ResponseRecorder) {
-	if response.Code == 0 {
+func newRecorder(to http.ResponseWriter) *recorder {
+	r := &recorder{ResponseRecorder: httptest.NewRecorder(), to: to}
+	r.Code = 0
+	return r
+}
+
+// send sends what was not sent before.
+func (r *recorder) send() {
+	if r.Code == 0 {
 		return
 	}
-	maps.Copy(w.Header(), response.Header())
-	w.WriteHeader(response.Code)
-	_, _ = w.Write(response.Body.Bytes()) // the client may have disconnected
+	if !r.begun {
+		r.begun = true
+		maps.Copy(r.to.Header(), r.Header())
+		r.to.WriteHeader(r.Code)
+	}
+	_, _ = r.to.Write(r.Body.Bytes()) // the client may have disconnected
 }
+
+// Flush sends the response so far.
+func (r *recorder) Flush() {
+	if r.to == nil {
+		return
+	}
+	if r.begin != nil && !r.begun {
+		r.begin()
+	}
+	r.send()
+	r.Body.Reset()
+	_ = http.NewResponseController(r.to).Flush() // the client may have disconnected
+}
+
+// Unwrap supports [http.ResponseController].
+func (r *recorder) Unwrap() http.ResponseWriter { return r.to }
 
 // limitedBuffer is a buffer that discards bytes beyond a limit.
 type limitedBuffer struct{ data []byte }
