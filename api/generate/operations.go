@@ -28,6 +28,7 @@ type operation struct {
 	PathParams   []parameter
 	Required     []parameter // in the query, header or a cookie
 	Optional     []parameter
+	Params       string     // the method with whose optional parameters this one is called, or "" for its own
 	Workspace    *parameter // for the workspace id, or nil
 	Body         body
 	Success      result
@@ -181,7 +182,7 @@ func clientMethods(all []operation) (methods []operation) {
 		methods = append(methods, o)
 		if len(o.Success.Streams) > 0 && o.Success.Kind != "bodyItems" {
 			o.Comment = append([]string{strings.Replace(o.Comment[0], o.Name, o.Name+"Stream", 1)}, o.Comment[1:]...)
-			o.Name, o.Success = o.Name+"Stream", o.Success.ofStream()
+			o.Name, o.Params, o.Success = o.Name+"Stream", o.Name, o.Success.ofStream()
 			methods = append(methods, o)
 		}
 	}
