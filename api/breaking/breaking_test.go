@@ -6,9 +6,12 @@ import (
 	"testing"
 )
 
-const document = `openapi: 3.1.1
+const document = `openapi: 3.2.0
 info: { title: T, version: 1.0.0 }
 security: [ bearer: [] ]
+servers:
+  - url: https://{region}.example.com
+    variables: { region: { enum: [eu, us], default: eu } }
 paths:
   /users/login:
     post:
@@ -45,10 +48,36 @@ paths:
         '204': { description: Done. }
   /users/logout:
     post:
+      servers: [ { url: 'https://example.com/{version}', variables: { version: { default: v1 } } } ]
       security: [ key: [] ]
       responses:
         '204': { description: Done. }
+  /logs:
+    query:
+      security: []
+      parameters:
+        - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object, properties: { since: { type: string } } } } } }
+      responses:
+        '200': { content: { application/jsonl: { $ref: '#/components/mediaTypes/Lines' } } }
+    get:
+      security: []
+      responses:
+        '200':
+          content:
+            text/event-stream:
+              itemSchema:
+                type: object
+                required: [event, data]
+                properties: { event: { type: string }, data: { type: string, contentMediaType: application/json, contentSchema: { type: object, required: [done], properties: { done: { type: boolean } } } } }
+    additionalOperations:
+      COPY:
+        security: []
+        requestBody: { content: { application/jsonl: { itemSchema: { type: object, properties: { to: { type: string, maxLength: 9 } } } } } }
+        responses: { '204': {} }
 components:
+  mediaTypes:
+    Lines: { $ref: '#/components/mediaTypes/Items' }
+    Items: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } }
   securitySchemes:
     bearer: { type: http, scheme: bearer }
     key: { type: apiKey, in: header, name: X-Key }
@@ -89,7 +118,16 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		old, new string
 		want     string // the operation that is broken
 	}{
-		"nothing changed":         {"", "", ""},
+		"nothing changed": {"", "", ""},
+
+		"a default of a server changes":            {"default: eu", "default: us", "servers"},
+		"a server no longer has a value":           {"enum: [eu, us]", "enum: [eu]", "servers"},
+		"a server must have one of some values":    {"default: v1", "default: v1, enum: [v1]", "POST /users/logout"},
+		"a server has another value":               {"enum: [eu, us]", "enum: [eu, us, asia]", ""},
+		"a server loses a variable":                {"https://{region}.", "https://", "servers"},
+		"another server is added":                  {"servers:\n", "servers:\n  - url: /next\n", ""},
+		"a server of the operation gets a default": {"default: v1", "default: v2", "POST /users/logout"},
+
 		"an operation is new":     {"  /users/refresh:\n", "  /users/renew: { get: { responses: { '204': { description: D } } } }\n  /users/refresh:\n", ""},
 		"an operation is removed": {"  /users/refresh:\n", "  /users/renew:\n", refresh},
 		"a webhook is removed":    {"  lipsync_event:\n", "  another_event:\n", "webhook lipsync_event"},
@@ -127,6 +165,22 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a response has another media type":          {"  " + json, "  application/problem+json:\n", login},
 		"a response may have another media type":     {"            " + json + "              schema", "            text/plain: {}\n            " + json + "              schema", login},
 		"a default of a response changes":            {"default: bearer", "default: mac", login},
+
+		"an item of a response requires another member":  {"required: [level]", "required: [level, text]", ""},
+		"an item of a response loses an optional member": {", text: { type: string }", "", "QUERY /logs"},
+		"an item no longer requires a member":            {"required: [level]", "required: []", "QUERY /logs"},
+		"an item of a response has another type":         {"level: { type: integer }", "level: { type: string }", "QUERY /logs"},
+		"the data of an event no longer requires one":    {"required: [done]", "required: []", "GET /logs"},
+		"a sent item has another type":                   {"to: { type: string,", "to: { type: integer,", "COPY /logs"},
+		"a sent item may be longer":                      {"maxLength: 9", "maxLength: 10", ""},
+		"a sent item must be shorter":                    {"maxLength: 9", "maxLength: 8", "COPY /logs"},
+		"a sent item must not have other members":        {"itemSchema: { type: object, properties: { to", "itemSchema: { type: object, additionalProperties: false, properties: { to", "COPY /logs"},
+		"a stream has another media type":                {"text/event-stream", "application/x-ndjson", "GET /logs"},
+		"a stream becomes one value":                     {"Items: { itemSchema:", "Items: { schema:", "QUERY /logs"},
+		"QUERY is removed":                               {"    query:\n", "    put:\n", "QUERY /logs"},
+		"an additional operation is removed":             {"COPY:", "MOVE:", "COPY /logs"},
+		"a query has another media type":                 {"content: { application/x-www-form-urlencoded", "content: { application/json", "QUERY /logs"},
+		"a member of the whole query has another type":   {"since: { type: string }", "since: { type: integer }", "QUERY /logs"},
 
 		"an event requires another member":       {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
 		"an event no longer requires a member":   {"[avatar_id, status]", "[status]", event},

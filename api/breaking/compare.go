@@ -62,7 +62,11 @@ const (
 )
 
 func loadDocument(content []byte) (*load.SpecInfo, error) {
-	document, err := openapi3.NewLoader().LoadFromData(content)
+	lowered, err := lower(content)
+	if err != nil {
+		return nil, err
+	}
+	document, err := openapi3.NewLoader().LoadFromData(lowered)
 	if err != nil {
 		return nil, err
 	}
