@@ -135,14 +135,19 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 	batchSize := where.parameter(replayBatch)
 	// The condition on ended_at skips an event that was replayed and exhausted again during this call. The outer
 	// conditions are checked again on an event that another transaction changed after the subquery.
-	query := fmt.Sprintf(`UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, reason = ''
-		WHERE state = 'exhausted' AND reason <> 'deleted' AND id IN
-		(SELECT e.id FROM events e WHERE %s ORDER BY e.id LIMIT %s) RETURNING subject_id`, where.sql, batchSize)
+	selected := fmt.Sprintf(`FROM events e WHERE %s ORDER BY e.id LIMIT %s`, where.sql, batchSize)
+	query := `UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, reason = ''
+		WHERE state = 'exhausted' AND reason <> 'deleted' AND id IN (SELECT e.id ` + selected + `) RETURNING subject_id`
 	for batch := 1; batch > 0; replayed += batch { // a batch is smaller if another transaction changed some of its events
 		err := s.write(ctx, func(tx transaction) error {
 			batch = 0
 			subjects := make(map[string]struct{})
-			err := tx.query(ctx, func(scan func(...any) error) error {
+			// A deletion locks the subjects before their events, too, so that neither waits for the other.
+			_, err := tx.exec(ctx, `SELECT id FROM subjects WHERE id IN (SELECT e.subject_id `+selected+`) ORDER BY id`+tx.forUpdate(), where.args...)
+			if err != nil {
+				return err
+			}
+			err = tx.query(ctx, func(scan func(...any) error) error {
 				var id string
 				err := scan(&id)
 				subjects[id] = struct{}{}
