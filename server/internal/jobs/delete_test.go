@@ -114,7 +114,7 @@ func TestRunner_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
 	const lock = `UPDATE subjects SET sequence = sequence` // a rendering that has just ended adds an event before or after
 	for name, statements := range map[string][]string{
 		"event":   {lock, `DELETE FROM deliveries`, `DELETE FROM events`},
-		"subject": {lock, `DELETE FROM deliveries`, `DELETE FROM events`, `DELETE FROM idempotency_keys`, `DELETE FROM subjects`},
+		"subject": {lock, `DELETE FROM deliveries`, `DELETE FROM events`, `DELETE FROM subjects`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEachDatabase(t, func(s *fixture) {

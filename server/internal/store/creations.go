@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"time"
@@ -28,10 +29,11 @@ type creation struct {
 	earlier *studio.Subject // the subject that was created with the key before
 }
 
-// keyUse is an earlier use of an idempotency key.
+// keyUse is an earlier use of an idempotency key, or its zero value.
 type keyUse struct {
 	subjectID   string
 	fingerprint []byte
+	expired     bool
 }
 
 func (s *Store) newCreationQueue() *commitQueue[*creation] {
@@ -61,7 +63,7 @@ func createSubjects(ctx context.Context, tx transaction, group []*creation, wait
 	if err := lockAvatars(ctx, tx, group, wait); err != nil {
 		return err
 	}
-	if wait && group[0].keyUse.subjectID != "" {
+	if wait && group[0].keyUse.subjectID != "" && !group[0].keyUse.expired {
 		return group[0].repeat(ctx, tx)
 	}
 	return writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
@@ -93,21 +95,32 @@ func (c *creation) keyLockName() string {
 	return "idempotency key " + c.subject.UserID + " " + c.key.Key
 }
 
-// findKeys finds the idempotency keys that were used before.
+// keyHash returns the hash that identifies the idempotency key, or nil if there is none. A column of its own lets the
+// planner of PostgreSQL find subjects by nothing else.
+func (c *creation) keyHash() []byte {
+	if c.key.Key == "" {
+		return nil
+	}
+	hash := sha256.Sum256([]byte(c.subject.UserID + " " + c.key.Key))
+	return hash[:]
+}
+
+// The statements about earlier uses of idempotency keys.
 //
-//nolint:gochecknoglobals // a constant
-var findKeys = newRowStatement(`name text, user_id text, key text, after bigint`,
-	func(c *creation) []any {
-		return []any{c.keyLockName(), c.subject.UserID, c.key.Key, micros(c.key.After)}
-	}, func(dialect, []string) string {
-		return `SELECT r.name, k.subject_id, k.fingerprint FROM r, idempotency_keys k
-			WHERE k.user_id = r.user_id AND k.key = r.key AND k.created_at > r.after`
+//nolint:gochecknoglobals // constants
+var (
+	findKeys = newRowStatement(`key_hash bytea`, func(c *creation) []any { return []any{c.keyHash()} }, func(sql dialect, _ []string) string {
+		return `SELECT key_hash, id, fingerprint, created_at FROM subjects WHERE ` + sql.in("key_hash", `SELECT r.key_hash FROM r WHERE TRUE`)
 	})
+	forgetKeys = newRowStatement(`id text`, func(c *creation) []any { return []any{c.keyUse.subjectID} }, func(sql dialect, _ []string) string {
+		return `UPDATE subjects SET key_hash = NULL, fingerprint = NULL WHERE ` + sql.in("id", `SELECT r.id FROM r WHERE TRUE`)
+	})
+)
 
 // lockKeys locks the idempotency keys of creations until the end of the transaction, and sets their earlier uses. A
 // creation must be made alone if its key is in use, was used before, or is the key of another member.
 func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
-	members := make(map[string]*creation)
+	members := make(map[string]*creation) // by the hash of the key
 	var names []string
 	var keyed []*creation
 	for _, c := range group {
@@ -115,18 +128,18 @@ func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
 		if c.key.Key == "" {
 			continue
 		}
-		name := c.keyLockName()
-		if c.alone = members[name] != nil; !c.alone {
-			members[name] = c
-			names, keyed = append(names, name), append(keyed, c)
+		hash := string(c.keyHash())
+		if c.alone = members[hash] != nil; !c.alone {
+			members[hash] = c
+			names, keyed = append(names, c.keyLockName()), append(keyed, c)
 		}
 	}
 	if len(keyed) == 0 {
 		return nil
 	}
 	locked, err := tx.tryLock(ctx, names)
-	for _, c := range keyed {
-		if !slices.Contains(locked, c.keyLockName()) {
+	for i, c := range keyed {
+		if !slices.Contains(locked, names[i]) {
 			c.alone, c.err = true, studio.ErrKeyInUse
 		}
 	}
@@ -135,10 +148,13 @@ func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
 	}
 	find := findKeys.with(tx, keyed...)[0]
 	return tx.query(ctx, func(scan func(...any) error) error {
-		var name string
+		var hash []byte
 		var use keyUse
-		err := scan(&name, &use.subjectID, &use.fingerprint)
-		members[name].alone, members[name].keyUse = true, use
+		var at time.Time
+		err := scan(&hash, &use.subjectID, &use.fingerprint, instant{&at})
+		c := members[string(hash)]
+		use.expired = !at.After(c.key.After)
+		c.alone, c.keyUse = c.alone || !use.expired, use
 		return err
 	}, find.query, find.args...)
 }

@@ -140,27 +140,6 @@ func TestPostgres_retriesAfterADeadlock(t *testing.T) {
 	}
 }
 
-// An expired key that is used again during Prune is not deleted.
-func TestPostgres_Prune_keepsAKeyUsedAgainConcurrently(t *testing.T) {
-	t.Parallel()
-	db, dsn := newPostgres(t)
-	key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("same"), After: noon()}
-	_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
-	check(t, err)
-	later := noon().Add(25 * time.Hour)
-	tx := begin(t, dsn, fmt.Sprint(`UPDATE idempotency_keys SET created_at = `, later.UnixMicro()))
-	pruned := make(chan error, 1)
-	go func() { pruned <- db.Prune(t.Context(), later) }()
-	awaitLock(t, dsn, tx)
-	check(t, tx.Commit(t.Context()))
-	check(t, <-pruned)
-	created, err := db.CreateSubject(t.Context(), subject("b", 0), key)
-	check(t, err)
-	if created.ID != "a" {
-		t.Error("the key is gone")
-	}
-}
-
 // An event that another process adds to a subject while its user or its avatar is deleted ends like the others.
 func TestPostgres_Delete_endsAConcurrentEvent(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ const pruneBatch = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
-// them, idempotency keys, uploads, refresh tokens and webhook secrets that have expired, failed logins, known
+// them, uploads, refresh tokens and webhook secrets that have expired, failed logins, known
 // addresses, revocations, and breakers a day after their pause. After an error, some rows may have been
 // deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
@@ -32,10 +32,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			(SELECT id FROM events WHERE created_at < $1 AND ended_at < $1 ORDER BY created_at LIMIT $2)`, now.Add(-Retention)},
 		{`DELETE FROM subjects WHERE deleted_at < $1 AND id IN (SELECT s.id FROM subjects s WHERE s.deleted_at < $1
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id)
-			AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = s.id)
 			AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id) LIMIT $2)`, now.Add(-studio.DeletionMemory)},
-		{`DELETE FROM idempotency_keys WHERE created_at < $1 AND (user_id, key) IN
-			(SELECT user_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
 		{`DELETE FROM uploads WHERE expires_at < $1 AND id IN (SELECT id FROM uploads WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM webhook_secrets WHERE expires_at < $1 AND id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},

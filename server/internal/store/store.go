@@ -25,7 +25,7 @@
 //	          prune.go                              deletes events when their retention is over
 //	attempts  events_record.go; the last attempt of an event is in its row
 //
-//	subjects          subjects_write.go, with idempotency keys; creations.go and updates.go decide what is written
+//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
 //	                  and lock it; subjects.go reads; delete.go
 //	renderings        renderings.go; subjects_write.go inserts and deletes them
 //	lanes, holders    leases.go; notifications between processes in notifications.go

@@ -388,9 +388,24 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		if len(secrets) != 1 || secrets[0].Secret != "new" {
 			t.Errorf("%d secrets are kept", len(secrets))
 		}
-		key.Fingerprint = []byte("b")
-		_, err = db.CreateSubject(t.Context(), subject("b", 0), key)
-		check(t, err) // the key is pruned
+	})
+}
+
+// A key that has expired creates another subject, which the key then belongs to.
+func TestStore_CreateSubject_usesAnExpiredKeyAgain(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon()}
+		for _, id := range []string{"a", "b"} {
+			created, err := db.CreateSubject(t.Context(), subject(id, 0), key)
+			if err != nil || created.ID != id {
+				t.Errorf("created %q, %v", created.ID, err)
+			}
+		}
+		key.After = noon().Add(-1)
+		if created, err := db.CreateSubject(t.Context(), subject("c", 0), key); err != nil || created.ID != "b" {
+			t.Errorf("created %q, %v", created.ID, err)
+		}
 	})
 }
 

@@ -8,29 +8,21 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// The statements that write subjects and idempotency keys.
+// The statements that write subjects, with their idempotency keys.
 //
 //nolint:gochecknoglobals // constants
 var (
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
-		sequence bigint, render_tries int, request_id text, trace_parent text`,
-		func(s *studio.Subject) []any {
+		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea`,
+		func(c *creation) []any {
+			s := &c.subject
 			return []any{
 				s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL,
 				studio.Origin(s.WebhookURL), string(s.Status), string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt),
-				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent,
+				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent, c.keyHash(), c.key.Fingerprint,
 			}
 		}, insertInto("subjects"))
-
-	// insertKeys replaces expired keys.
-	insertKeys = newRowStatement(`user_id text, key text, fingerprint bytea, subject_id text, created_at bigint`,
-		func(c *creation) []any {
-			return []any{c.subject.UserID, c.key.Key, c.key.Fingerprint, c.subject.ID, micros(c.subject.CreatedAt)}
-		}, func(sql dialect, columns []string) string {
-			return insertInto("idempotency_keys")(sql, columns) + ` ON CONFLICT (user_id, key) DO UPDATE SET
-				fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at`
-		})
 
 	updateSubjects = newRowStatement(`id text, status text, consent text, failure_reason text, progress int, rendering text,
 		updated_at bigint, sequence bigint, render_tries int`,
@@ -74,18 +66,18 @@ func nullable(text string) *string {
 // writeCreations inserts subjects with their renderings, idempotency keys and events.
 func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
 	subjects := make([]*studio.Subject, len(group))
-	var keyed []*creation
+	var expired []*creation       // with idempotency keys that have expired
 	var waiting []*studio.Subject // for their renderings
 	for i, c := range group {
 		subjects[i] = &c.subject
-		if c.key.Key != "" {
-			keyed = append(keyed, c)
+		if c.keyUse.expired {
+			expired = append(expired, c)
 		}
 		if !c.subject.RenderAt.IsZero() {
 			tx.markRenderDue()
 			waiting = append(waiting, &c.subject)
 		}
 	}
-	return tx.execAll(ctx, slices.Concat(insertSubjects.with(tx, subjects...), insertRenderings.with(tx, waiting...),
-		insertKeys.with(tx, keyed...), writeEvents(tx, subjects)))
+	return tx.execAll(ctx, slices.Concat(forgetKeys.with(tx, expired...), insertSubjects.with(tx, group...),
+		insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
 }

@@ -108,8 +108,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		if err != nil {
 			return err
 		}
-		err = tx.execAll(ctx, append(eraseSubjects(tx, `user_id = $1`, userID, now, `, webhook_url = ''`), []statement{
-			{`DELETE FROM idempotency_keys WHERE user_id = $1`, []any{userID}},
+		err = tx.execAll(ctx, append(eraseSubjects(tx, `user_id = $1`, userID, now, `, webhook_url = '', key_hash = NULL, fingerprint = NULL`), []statement{
 			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},

@@ -111,11 +111,14 @@ CREATE TABLE subjects (
     updated_at     INTEGER NOT NULL,
     deleted_at     INTEGER,                    -- the row stays for a while, without its content
     sequence       INTEGER NOT NULL,           -- of its last event
-    render_tries   INTEGER NOT NULL            -- failed attempts
+    render_tries   INTEGER NOT NULL,           -- failed attempts
+    key_hash       BLOB,                       -- of the user and the idempotency key that created it
+    fingerprint    BLOB                        -- of the request with that key
 ) STRICT;
 CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
 CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
 CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
+CREATE UNIQUE INDEX subjects_key ON subjects (key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- renderings is the queue of renderings: the subjects that are to be rendered.
@@ -129,17 +132,6 @@ CREATE TABLE renderings (
 CREATE INDEX renderings_due ON renderings (due_at);
 CREATE INDEX renderings_user ON renderings (user_id, due_at);
 CREATE INDEX renderings_running ON renderings (user_id) WHERE process_id IS NOT NULL;
-
-CREATE TABLE idempotency_keys (
-    user_id     TEXT NOT NULL REFERENCES users,
-    key         TEXT NOT NULL,
-    fingerprint BLOB NOT NULL, -- of the request
-    subject_id  TEXT NOT NULL REFERENCES subjects,
-    created_at  INTEGER NOT NULL,
-    PRIMARY KEY (user_id, key)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
-CREATE INDEX idempotency_keys_subject ON idempotency_keys (subject_id);
 
 CREATE TABLE events (
     id            TEXT PRIMARY KEY,
