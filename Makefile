@@ -144,10 +144,10 @@ check-bench: ## Test the benchmarks, which are a separate module, with short run
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 ./...
 
 .PHONY: check-document
-check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples
-	cd api/lint && npx redocly lint --config rules.redocly.yaml ../openapi.yaml
-	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../openapi.yaml
-	cd api/lint && go tool vacuum lint -d -q -b --no-clip -n warn -r rules.vacuum.yaml ../openapi.yaml
+check-document: api/lint/node_modules ## Lint api/bundle.gen.yaml and type-check its TypeScript types and samples
+	cd api/lint && npx redocly lint --config rules.redocly.yaml ../bundle.gen.yaml
+	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../bundle.gen.yaml
+	cd api/lint && go tool vacuum lint -d -q -b --no-clip -n warn -r rules.vacuum.yaml ../bundle.gen.yaml
 	cd api/lint && npx openapi-typescript ../bundle.gen.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
 
 api/lint/node_modules: api/lint/package-lock.json
