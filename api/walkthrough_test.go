@@ -26,7 +26,7 @@ var walkthrough = []edit{
     delete:
       operationId: removeAvatar
       x-interface: extension
-      tags: [Extensions]
+      tags: [Avatars]
       summary: Remove an avatar
       security: [ bearerAuth: [] ]
       responses:
@@ -40,7 +40,7 @@ var walkthrough = []edit{
     get:
       operationId: readPicture
       x-interface: extension
-      tags: [Extensions]
+      tags: [Avatars]
       summary: Read the picture of an avatar
       security: [ bearerAuth: [] ]
       responses:
@@ -54,7 +54,7 @@ var walkthrough = []edit{
     get:
       operationId: readTranscript
       x-interface: extension
-      tags: [Extensions]
+      tags: [Avatars]
       summary: Read what an avatar says
       security: [ bearerAuth: [] ]
       responses:
@@ -76,7 +76,7 @@ var walkthrough = []edit{
     post:
       operationId: notifyProjectEvent
       x-interface: extension
-      tags: [Projects]
+      tags: [Events]
       summary: A project changed
       security: []
       requestBody:

@@ -84,6 +84,10 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 	if title := browsertest.Read(tab, chromedp.Title()); title != "Avatar and Video Project Service" {
 		t.Errorf("the title is %q", title)
 	}
+	tab.Await(".webhooks > h2", "Events")
+	if browsertest.Read(tab, chromedp.Evaluate[bool](`document.querySelector("#operations-tag-Events").checkVisibility()`)) {
+		t.Error("there is a section without operations")
+	}
 	text := browsertest.Read(tab, chromedp.Text(webhook))
 	for _, part := range []string{
 		"webhook-id", "webhook-timestamp", "webhook-signature", "webhook-sequence", `"event_type": "avatar_event"`, "410",
@@ -92,6 +96,29 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 			t.Errorf("the webhook does not show %s:\n%s", part, text)
 		}
 	}
+}
+
+// Operations that the interface does not show have a badge. A reader opens an error to see more than its first sentence.
+func TestPage_marksExtensionsAndFoldsErrors(t *testing.T) {
+	t.Parallel()
+	url := serveStudio(t)
+	tab := browsertest.Open(t, url)
+	create := operation("Videos", "createVideo")
+	tab.Do(chromedp.Navigate(url+"/docs"), chromedp.Click(create+" button.opblock-summary-control"), chromedp.WaitVisible(create+" .error-control"))
+	badges := func(operation string) int {
+		return browsertest.Read(tab, chromedp.Evaluate[int](`document.querySelectorAll("`+operation+` .badge").length`))
+	}
+	if marked, shown := badges(create), badges(operation("Avatars", "createAvatar")); marked != 1 || shown != 0 {
+		t.Errorf("an extension has %d badges, and another operation %d", marked, shown)
+	}
+	if height := browsertest.Read(tab, chromedp.Evaluate[int](`document.querySelector("`+create+`").offsetHeight`)); height > 3000 {
+		t.Errorf("the operation is %d pixels high", height)
+	}
+	if text := browsertest.Read(tab, chromedp.Text(create)); !strings.Contains(text, "The caller has no such record.") || strings.Contains(text, "There is no such record.") {
+		t.Errorf("the errors are not folded:\n%s", text)
+	}
+	tab.Do(chromedp.Focus(create+" .error:nth-of-type(4) .error-control"), chromedp.KeyEvent(kb.Enter))
+	tab.Await(create+" .error + .response[data-code='404']", "There is no such record.")
 }
 
 // A reader logs in on the page, and later requests have the token.
@@ -125,7 +152,7 @@ func TestPage_copiesSamples(t *testing.T) {
 	for _, language := range []struct{ id, keys, extension string }{
 		{"createAvatar", "", "sh"}, {"createLipsync", kb.ArrowRight + kb.ArrowRight + kb.ArrowRight, "py"}, {"createVideo", "", "py"},
 	} {
-		tag := map[string]string{"createAvatar": "Avatars", "createLipsync": "Lipsync", "createVideo": "Extensions"}[language.id]
+		tag := map[string]string{"createAvatar": "Avatars", "createLipsync": "Lip-syncs", "createVideo": "Videos"}[language.id]
 		part := operation(tag, language.id)
 		tab.Do(chromedp.Click(part+" button.opblock-summary-control"), chromedp.WaitVisible(part+" .code-sample"),
 			chromedp.Focus(part+" .code-sample input:checked"), chromedp.KeyEvent(language.keys),
@@ -160,7 +187,7 @@ func TestPage_isAccessibleInAllWindows(t *testing.T) {
 	tab.Do(chromedp.Navigate(url+"/docs"), chromedp.WaitVisible(create))
 	tab.Inspect("docs")
 	tab.Do(unfold(create), execute(create), chromedp.Click(webhook+" button.opblock-summary-control"), chromedp.WaitVisible(webhook+" .opblock-body"),
-		chromedp.Click(".models-control"))
+		chromedp.Click(create+" .error-control"), chromedp.Click(".models-control"))
 	tab.Faults() // the 401, because no user is logged in
 	tab.Inspect("docs-open")
 	for _, scheme := range []string{"light", "dark"} {

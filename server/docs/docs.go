@@ -1,7 +1,8 @@
 // Package docs serves an HTML reference of an OpenAPI document.
 //
 // The page is Swagger UI, which is embedded in the binary. It loads nothing from other origins. Its
-// Content-Security-Policy enforces that, and forbids inline scripts and styles.
+// Content-Security-Policy enforces that, and forbids inline scripts and styles. The errors of an operation are folded, and
+// an operation with the member "x-interface: extension" has a badge.
 package docs
 
 import (
@@ -23,7 +24,7 @@ import (
 
 // The folder swagger-ui is written by "make swagger-ui".
 //
-//go:embed swagger-ui page.html docs.css docs.js examples.js samples.js
+//go:embed swagger-ui page.html docs.css docs.js examples.js operations.js samples.js
 var files embed.FS
 
 // policy allows only the embedded files. Requests that a reader sends from the page go to the origin of the
@@ -84,6 +85,7 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 		"docs.css":                           "text/css; charset=utf-8",
 		"docs.js":                            "text/javascript; charset=utf-8",
 		"examples.js":                        "text/javascript; charset=utf-8",
+		"operations.js":                      "text/javascript; charset=utf-8",
 		"samples.js":                         "text/javascript; charset=utf-8",
 		"swagger-ui/LICENSE":                 "text/plain; charset=utf-8",
 		"swagger-ui/NOTICE":                  "text/plain; charset=utf-8",

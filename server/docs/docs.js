@@ -9,6 +9,7 @@ const reference = document.getElementById('reference');
 const server = { url: location.origin + reference.dataset.basePath };
 let bearerSchemes = [];
 let samples = {};
+let webhookTags = new Set();
 let ui;
 
 // Requests are sent to this origin, whatever the servers of the document are.
@@ -18,6 +19,7 @@ const serveHere = () => ({
       bearerSchemes = Object.entries(spec.components?.securitySchemes ?? {})
         .filter(([, scheme]) => scheme.type === 'http' && scheme.scheme?.toLowerCase() === 'bearer')
         .map(([name]) => name);
+      webhookTags = new Set(Object.values(spec.webhooks ?? {}).flatMap((item) => Object.values(item ?? {})).flatMap((operation) => operation?.tags ?? []));
       addSamples(spec, samples);
       return next({ ...spec, servers: [server] });
     },
@@ -37,6 +39,10 @@ const nameFields = () => {
   for (const [selector, name] of Object.entries(names)) {
     for (const field of reference.querySelectorAll(selector)) field.ariaLabel ??= name;
   }
+  // The section of all webhooks, if they have one tag.
+  const heading = reference.querySelector('.webhooks > h2');
+  const [tag] = webhookTags;
+  if (heading && webhookTags.size === 1 && heading.textContent !== tag) heading.textContent = tag;
 };
 new MutationObserver(nameFields).observe(reference, { childList: true, subtree: true });
 
@@ -46,7 +52,7 @@ const show = async () => {
   ui = SwaggerUIBundle({
     domNode: reference,
     url: 'openapi.yaml',
-    plugins: [serveHere, showSamples, plainSummaries, liveExamples],
+    plugins: [serveHere, showSamples, showExtensions, foldErrors, plainSummaries, liveExamples],
     deepLinking: true,
     displayRequestDuration: true,
     filter: true,

@@ -71,7 +71,7 @@ func TestDocs_tryOperations(t *testing.T) {
 		tab.Do(chromedp.Click(operation + " button.opblock-summary-control")) // a long page is slow
 	}
 	try("Users-login", "200", chromedp.Click("#operations-Users-login textarea"), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(credentials(testEmail, testPassword)))
-	for _, operation := range []string{"Projects-listProjects", "Avatars-createAvatar", "Extensions-getAvatar", "Extensions-submitConsent"} {
+	for _, operation := range []string{"Projects-listProjects", "Avatars-createAvatar", "Avatars-getAvatar", "Avatars-submitConsent"} {
 		try(operation, "200")
 	}
 	harness.Eventually(t, "a published avatar", func() bool {
@@ -79,13 +79,13 @@ func TestDocs_tryOperations(t *testing.T) {
 		return err == nil && len(published.Data) == 1
 	})
 	for _, operation := range []string{
-		"Extensions-createVideo", "Extensions-getVideo", "Lipsync-createLipsync", "Extensions-getLipsync",
-		"Extensions-listAvatars", "Extensions-refreshTokens", "Extensions-testWebhook",
+		"Videos-createVideo", "Videos-getVideo", "Lip-syncs-createLipsync", "Lip-syncs-getLipsync",
+		"Avatars-listAvatars", "Users-refreshTokens", "Webhooks-testWebhook",
 	} {
 		try(operation, "200")
 	}
-	for _, operation := range []string{"deleteVideo", "deleteLipsync", "deleteAvatar"} {
-		try("Extensions-"+operation, "204")
+	for _, operation := range []string{"Videos-deleteVideo", "Lip-syncs-deleteLipsync", "Avatars-deleteAvatar"} {
+		try(operation, "204")
 	}
 	tab.Do(chromedp.Click("#operations-Avatars-createAvatar button.opblock-summary-control"), chromedp.Click("#operations-Avatars-createAvatar button.execute"))
 	harness.Eventually(t, "another avatar, because the example has no Idempotency-Key", func() bool {
