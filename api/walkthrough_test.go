@@ -112,6 +112,8 @@ var walkthrough = []edit{
 
 // byHand contains the minimal code that compiles after the edits.
 var byHand = map[string]string{
+	"server/internal/rest/walkthrough_streams.go":   streamHandlers,
+	"client/clienttest/walkthrough_streams_test.go": streamTest,
 	"server/internal/rest/walkthrough.go": `package rest
 
 import (
@@ -225,7 +227,8 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	document := filepath.Join(w.dir, "api", "openapi.yaml")
 	text, err := os.ReadFile(document)
 	w.check(err)
-	for _, e := range walkthrough {
+	text = regexp.MustCompile(`(?m)^openapi: 3\.\d\.\d`).ReplaceAll(text, []byte("openapi: 3.2.0"))
+	for _, e := range slices.Concat(walkthrough, streams) {
 		at := regexp.MustCompile(e.after).FindIndex(text)
 		if at == nil {
 			t.Fatalf("the document does not match %s", e.after)
@@ -253,7 +256,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	if output, err := w.run("go", "build", "./..."); err != nil {
 		t.Error(output)
 	}
-	for _, id := range []string{"removeAvatar", "readPicture", "readTranscript"} {
+	for _, id := range []string{"removeAvatar", "readPicture", "readTranscript", "listTicks", "watchTicks"} {
 		if output, err := w.run("go", "vet", "api/_samples/"+id+".go"); err != nil {
 			t.Error(output)
 		}
