@@ -74,9 +74,10 @@ type results struct {
 	plan
 	variants               []variant
 	handlers               []http.Handler
-	small, large, loopback []rounds        // by variant
-	cold, warm             []time.Duration // of server.New: the first call in a process, and later calls
-	files                  []time.Duration // of loading a document of 3 MB in twelve files
+	small, large, loopback []rounds           // by variant
+	cold, warm             []time.Duration    // of server.New: the first call in a process, and later calls
+	files                  []time.Duration    // of loading a document of 3 MB in twelve files
+	streams                map[string]float64 // read by package client, by media type
 }
 
 // Every variant is measured and in every table.
@@ -115,6 +116,7 @@ func TestResults(t *testing.T) {
 	}
 	alternate(children, 1, load) // warm up
 	r.loopback = alternate(children, r.loopbackRounds, load)
+	r.streams = readStreams(t, r.starts)
 
 	text := r.markdown()
 	for _, v := range r.variants {

@@ -94,6 +94,9 @@ func (r *results) targetTable() string {
 	}
 	row("first server.New in a process, ms", "≤", 5, measure.Median(r.cold).Seconds()*1e3, "%.1f")
 	row("later server.New in the same process, ms", "≤", 5, measure.Median(r.warm).Seconds()*1e3, "%.1f")
+	for _, media := range []string{"application/jsonl", "text/event-stream"} {
+		row("reading "+media+" in client, CPU time × bufio.Scanner with json.Unmarshal", "≤", 1.5, r.streams[media], "%.2f")
+	}
 	row("validate.Load of 3 MB in twelve files, ms", "≤", 400, measure.Median(r.files).Seconds()*1e3, "%.0f")
 	return b.String()
 }
