@@ -39,6 +39,36 @@ func TestLoad_acceptsUnusualDocuments(t *testing.T) {
 	}
 }
 
+// Load accepts what is new in OpenAPI 3.2.
+func TestLoad_acceptsOpenAPI32(t *testing.T) {
+	t.Parallel()
+	content := func(media string) string {
+		return "paths: {/a: {get: {responses: {200: {content: {" + media + "}}}}}}"
+	}
+	for name, text := range map[string]string{
+		"a dialect":               "jsonSchemaDialect: https://spec.openapis.org/oas/3.2/dialect/2025-09-17\npaths: {}",
+		"the dialect of 3.1":      "jsonSchemaDialect: https://spec.openapis.org/oas/3.1/dialect/base\npaths: {}",
+		"a tree of tags":          "paths: {}\ntags: [{name: updates, summary: Updates, kind: nav}, {name: partner, parent: external, kind: audience}, {name: external}]",
+		"names of servers":        "paths: {}\nservers: [{url: 'https://a.example', name: dev}, {url: 'https://b.example', name: prod}, {url: /c}]",
+		"a response in short":     "paths: {/a: {get: {responses: {200: {summary: Found}, default: {}}}}}",
+		"kinds of XML nodes":      "components: {schemas: {A: {type: array, xml: {nodeType: element, name: all}, items: {xml: {nodeType: cdata}}}, B: {xml: {attribute: true}}}}",
+		"examples":                "components: {examples: {A: {dataValue: {a: 1}, serializedValue: a=1}, B: {dataValue: 1, externalValue: b.txt}, C: {value: 1}}}",
+		"no property is needed":   "components: {schemas: {A: {oneOf: [{$ref: '#/components/schemas/B'}], discriminator: {propertyName: k, defaultMapping: '#/components/schemas/B'}}, B: {}}}",
+		"an unused media type":    "components: {mediaTypes: {A: {itemSchema: {}, itemEncoding: {contentType: image/png, headers: {X: {schema: {}}}}}}}",
+		"a header of a range":     content("multipart/byteranges: {itemSchema: {}, itemEncoding: {contentType: video/mp4, headers: {Content-Range: {required: true, content: {text/plain: {schema: {type: string}}}}}}}"),
+		"two media types":         content("application/json: {schema: {type: array}}, application/jsonl: {itemSchema: {type: object}}, text/event-stream: {itemSchema: {}}"),
+		"parts in an order":       content("multipart/form-data: {schema: {type: array}, prefixEncoding: [{headers: {Content-Disposition: {required: true, schema: {type: string}}}}]}"),
+		"a recursive event":       content("text/event-stream: {itemSchema: {$ref: '#/components/schemas/E'}}") + "\ncomponents: {schemas: {E: {properties: {data: {contentMediaType: application/json, contentSchema: {properties: {next: {$ref: '#/components/schemas/E'}}}}}}}}",
+		"reserved characters":     "paths: {'/a/{b}': {get: {parameters: [{name: b, in: path, required: true, allowReserved: true, schema: {type: string}}, {name: c, in: cookie, allowReserved: true, schema: {type: string}}], " + okResponses + "}}}",
+		"another method":          "paths: {/a: {query: {" + okResponses + "}, additionalOperations: {LINK: {" + okResponses + "}}}}\nwebhooks: {w: {additionalOperations: {NOTIFY: {" + okResponses + "}}}}",
+		"an optional device flow": "components: {securitySchemes: {a: {type: oauth2, deprecated: true, flows: {deviceAuthorization: {deviceAuthorizationUrl: u, tokenUrl: t, scopes: {}}}}}}",
+	} {
+		if _, err := validate.Load([]byte(head32+text), validate.Config{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Load accepts what OpenAPI allows and this package does not support only in lenient mode, which reports it.
 func TestLoad_lenientModeAcceptsWhatOpenAPIAllows(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"net/textproto"
@@ -260,7 +261,9 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 	case byPosition:
 		result.multipart = &multiparts{}
 		headers := c.encodingHeaders(at)
-		c.whenCompiled(func() { c.positions(at, result, shapeOf(result.node), headers) })
+		c.whenCompiled(func() {
+			c.positions(at, cmp.Or(at.Get("itemSchema"), at.Get("schema")), result, shapeOf(result.node), headers)
+		})
 	case result.isStream:
 	case c.is32 && formatOf(media) != 0 && at.Get("schema") != nil:
 		result.format = formatOf(media)

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -53,20 +54,20 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers
 	}
 }
 
-// positions compiles the parts of a multipart body without names. s is the shape of their array, or of each part if
-// the body is a stream.
-func (c *compiler) positions(at *document.Node, body *content, s *shape, headers map[*document.Node][]*parameter) {
+// positions compiles the parts of a multipart body without names. The encodings are those of the media type at, or of
+// the encoding of a part that is multipart itself. s is the shape of the array of parts, or of each part of a stream.
+func (c *compiler) positions(at, schema *document.Node, body *content, s *shape, headers map[*document.Node][]*parameter) {
 	m := body.multipart
 	m.shape = s
-	schema, all, rest := at.Get("itemSchema"), at.Get("prefixEncoding"), at.Get("itemEncoding")
+	all, rest := at.Get("prefixEncoding"), at.Get("itemEncoding")
 	count := 0
 	if all != nil {
 		count = len(all.Elements)
 	}
 	if !body.isStream {
-		schema, count = at.Get("schema"), max(count, s.prefixed)
+		count = max(count, s.prefixed)
 		if s.types&kindArray == 0 {
-			c.fail(schema, "does not allow an array")
+			c.fail(cmp.Or(schema, at), "does not allow an array")
 		}
 	}
 	for i := range count + 1 { // the last one describes the other parts
@@ -89,13 +90,21 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 			c.unsupported(style, "is for "+mediaForm)
 		}
 	}
-	for _, member := range append(positions(), "encoding") {
-		if nested := encoding.Get(member); nested != nil {
-			c.unsupported(nested, "is in another encoding")
-		}
+	if nested := encoding.Get("encoding"); nested != nil {
+		c.unsupported(nested, "is in another encoding")
 	}
 	p.headers = headers[encoding]
 	p.setMedia(encoding.Get("contentType"))
+	isMultipart := len(p.media) == 1 && strings.HasPrefix(p.media[0], "multipart/")
+	for _, member := range positions() {
+		if nested := encoding.Get(member); nested != nil && !isMultipart {
+			c.unsupported(nested, "is for multipart")
+		}
+	}
+	if isMultipart && hasPositions(encoding) {
+		p.nested, p.streamed = &content{media: p.media[0], node: &node{allOf: p.shape.nodes}, multipart: &multiparts{}}, false
+		c.positions(encoding, at, p.nested, p.shape, headers)
+	}
 	if p.streamed {
 		for _, n := range p.shape.nodes {
 			p.size = c.opaque(at, n)
@@ -115,8 +124,9 @@ func hasPositions(media *document.Node) bool {
 func (c *compiler) encodingHeaders(at *document.Node) map[*document.Node][]*parameter {
 	all := make(map[*document.Node][]*parameter)
 	add := func(encoding *document.Node) {
-		if headers := encoding.Get("headers"); headers != nil {
-			all[encoding] = c.headers(headers)
+		if encoding != nil {
+			all[encoding] = c.headers(encoding.Get("headers"))
+			maps.Copy(all, c.encodingHeaders(encoding))
 		}
 	}
 	for _, encoding := range at.Get("encoding").All() {

@@ -141,15 +141,19 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		eachPhoto = `{"itemSchema": {"maxLength": 3}, "itemEncoding": {"contentType": "image/png", "headers": {"X-Width": {"schema": {"type": "integer"}}}}}`
 		listOfS   = `{"schema": {"prefixItems": [{"$ref": "#/components/schemas/S"}], "items": {"type": "string", "minLength": 2}}, "prefixEncoding": [{}], "itemEncoding": {"contentType": "text/plain"}}`
 		listed    = `{"schema": {"type": "array", "items": {"$ref": "#/components/schemas/S"}, "maxItems": 2}}`
-		entry     = "--b\r\nContent-Type: application/json\r\n\r\n{\"level\": 1}\r\n"
+		nested    = `{"schema": {"prefixItems": [{"type": "array"}, {"type": "array", "minItems": 2, "prefixItems": [{"$ref": "#/components/schemas/S"}, {"type": "string"}, {}]}]},
+			"prefixEncoding": [{}, {"contentType": "multipart/mixed", "prefixEncoding": [{}, {}, {"contentType": "image/png", "headers": {"X-Width": {"required": true, "schema": {"type": "integer"}}}}]}]}`
+		list  = "--b\r\nContent-Type: application/json\r\n\r\n[1]\r\n--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n"
+		inner = "--c\r\n\r\n{\"level\": 1}\r\n"
+		entry = "--b\r\nContent-Type: application/json\r\n\r\n{\"level\": 1}\r\n"
 	)
-	cfg := validate.Config{MaxItemBytes: 60, MaxBodyBytes: 200, MaxPartBytes: 50, MaxParts: 3}
+	cfg := validate.Config{MaxItemBytes: 60, MaxBodyBytes: 300, MaxPartBytes: 150, MaxParts: 3}
 	for _, c := range []struct{ media, rule, schema, body, read, want string }{
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n\r\n {\"level\": 2}\r\n", "{\"level\": 1}\n{\"level\": 2}\n", "ok"},
 		{"application/x-ndjson", eachS, logEntry, "{\"level\": 1}\n{\"level\": -1}\n{\"level\": 3}\n", "{\"level\": 1}\n", "/1/level minimum"},
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"le", "{\"level\": 1}\n", "The body is not valid application/jsonl."},
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"level\": 1, \"more\": \"" + strings.Repeat("x", 60) + "\"}", "{\"level\": 1}\n", "An item of the body is larger than 60 bytes."},
-		{"application/jsonl", eachS, logEntry, strings.Repeat("{\"level\": 1}\n", 20), strings.Repeat("{\"level\": 1}\n", 15), "The body is larger than 200 bytes."},
+		{"application/jsonl", eachS, logEntry, strings.Repeat("{\"level\": 1}\n", 30), strings.Repeat("{\"level\": 1}\n", 23), "The body is larger than 300 bytes."},
 		{"application/json-seq", eachS, logEntry, "\x1e{\n\"level\": 1}\n\x1e{\"level\": 2}", "\x1e{\n\"level\": 1}\n\x1e{\"level\": 2}\n", "ok"},
 		{"application/geo+json-seq", eachS, logEntry, "\x1e{}\n", "", "/0/level required"},
 		{"application/jsonl", listed, logEntry, "{\"level\": 1}\n{\"level\": 2}\n", "{\"level\": 1}\n{\"level\": 2}\n", "ok"},
@@ -160,10 +164,10 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		{"text/event-stream", eachS, eventsSchema, "event: render\ndata: {\"frame\":\ndata: 1.5}\n\n", "", "/0/data/frame type"},
 		{"text/event-stream", eachS, eventsSchema, "event: note\ndata: \"\\\n\ndata: x\n\n", "event: note\ndata: \"\\\n\n", "/1/event required"},
 		{"text/event-stream", eachS, eventsSchema, "event: note\xff\ndata: x\n\n", "", "The body is not valid text/event-stream."},
-		{"multipart/mixed", eachS, logEntry, strings.Repeat(entry, 4) + "--b--\r\n", "", "The body is larger than 200 bytes."},
+		{"multipart/mixed", eachS, logEntry, strings.Repeat(entry, 6) + "--b--\r\n", "", "The body is larger than 300 bytes."},
 		{"multipart/mixed", eachS, logEntry, strings.Repeat(entry, 3) + "--b--", strings.Repeat(entry, 3) + "--b--", "ok"},
 		{"multipart/mixed", eachS, logEntry, entry + "--b\r\n\r\n{}\r\n--b--", "", "/1/level required"},
-		{"multipart/mixed", eachS, logEntry, "--b\r\n\r\n{\"more\": \"" + strings.Repeat("x", 60) + "\"}\r\n--b--", "", "A part of the body is larger than 50 bytes."},
+		{"multipart/mixed", eachS, logEntry, "--b\r\n\r\n{\"more\": \"" + strings.Repeat("x", 60) + "\"}\r\n--b--", "", "A part of the body is larger than 60 bytes."},
 		{"multipart/mixed", eachPhoto, `{}`, photo + photo + "--b--", photo + photo + "--b--", "ok"},
 		{"multipart/mixed", eachPhoto, `{}`, strings.Replace(photo, "7", "x", 1) + "--b--", "", "/0/header:X-Width type"},
 		{"multipart/mixed", eachPhoto, `{}`, photo + strings.Replace(photo, "\xff", "12345", 1) + "--b--", "", "/1 maxLength"},
@@ -172,6 +176,12 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		{"multipart/mixed", mixed, logEntry, entry + "--b--", entry + "--b--", "ok"},
 		{"multipart/mixed", mixed, logEntry, photo + "--b--", "", "/0 contentType"},
 		{"multipart/mixed", mixed, logEntry, entry + strings.Replace(photo, "X-Width: 7\r\n", "", 1) + "--b--", "", "/1/header:X-Width required"},
+		{"multipart/mixed", nested, logEntry, list + inner + "--c\r\n\r\nab\r\n--c--\r\n--b--", list + inner + "--c\r\n\r\nab\r\n--c--\r\n--b--", "ok"},
+		{"multipart/mixed", nested, logEntry, list + "--c\r\n\r\n{}\r\n--c--\r\n--b--", "", "/1/0/level required"},
+		{"multipart/mixed", nested, logEntry, list + inner + "--c--\r\n--b--", "", "/1 minItems"},
+		{"multipart/mixed", nested, logEntry, list + inner + "--c\r\n\r\nx\r\n" + strings.ReplaceAll(photo, "--b", "--c") + "--c--\r\n--b--", list + inner + "--c\r\n\r\nx\r\n" + strings.ReplaceAll(photo, "--b", "--c") + "--c--\r\n--b--", "ok"},
+		{"multipart/mixed", nested, logEntry, list + inner + "--c\r\n\r\nx\r\n--c\r\nContent-Type: image/png\r\n\r\nx\r\n--c--\r\n--b--", "", "/1/2/header:X-Width required"},
+		{"multipart/mixed", nested, logEntry, list + inner + "--b--", "", "The body is not valid multipart/mixed."},
 		{"multipart/related", listOfS, logEntry, entry + "--b\r\n\r\nab\r\n--b\r\n\r\na\r\n--b--", "", "/2 minLength"},
 		{`multipart/related; type=\"text/html\"`, listOfS, logEntry, entry + "--b\r\nContent-Type: application/json\r\n\r\n\"ab\"\r\n--b--", "", "/1 contentType"},
 	} {

@@ -40,6 +40,7 @@ type loader struct {
 	links      []link                       // references to resolve
 	operations []*document.Node             // all operations, in the order of the document
 	targets    map[*document.Node]*document.Node
+	schemes    map[*document.Node]*document.Node // references to security schemes, by the scopes beside them
 }
 
 // resource is a document, or a schema with an $id.
@@ -68,6 +69,7 @@ func newLoader(cfg Config) *loader {
 		resources: make(map[string]*resource),
 		roots:     make(map[*document.Node]*resource),
 		targets:   make(map[*document.Node]*document.Node),
+		schemes:   make(map[*document.Node]*document.Node),
 	}
 	for name, text := range cfg.Documents {
 		l.documents[fileURI(name).String()] = text

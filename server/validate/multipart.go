@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -26,7 +27,8 @@ type part struct {
 	repeated    bool     // one part for each element of an array
 	media       []string // media types or ranges; empty allows all
 	json        bool
-	streamed    bool // content is not checked
+	streamed    bool     // content is not checked
+	nested      *content // set if the part is multipart and its parts are checked
 	size        [2]limit
 	shape       *shape // of a single part
 	headers     []*parameter
@@ -171,7 +173,30 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	b.part = nil
 	b.buffered += len(text)
 	b.out = append(b.out, text...)
+	if rule.nested != nil {
+		return b.checkNested(p, name, text)
+	}
 	return b.checkField(name, text)
+}
+
+// checkNested checks a part that is multipart itself.
+func (b *multipartBody) checkNested(p *multipart.Part, name string, text []byte) error {
+	_, params := mediaTypeOf(http.Header(p.Header))
+	inner, err := newMultipartBody(b.w, b.rule.nested, params["boundary"], bytes.NewReader(text), b.limits)
+	if err == nil {
+		_, err = io.Copy(io.Discard, inner)
+	}
+	if invalid := (*Error)(nil); errors.As(err, &invalid) {
+		for i := range invalid.Violations {
+			invalid.Violations[i].Pointer = b.pointer + invalid.Violations[i].Pointer
+		}
+		return invalid
+	}
+	for pointer, known := range inner.streamed {
+		b.streamed[b.pointer+pointer] = known
+	}
+	b.add(name, b.rule.repeated, textValue{kind: kindAny, text: string(b.rule.shape.appendJSON(nil, inner.fields, b.w))})
+	return nil
 }
 
 // find makes p the current part.

@@ -21,6 +21,14 @@ func (l *loader) rules(n *document.Node, rule string) {
 		if !slices.ContainsFunc(n.Members, func(m document.Member) bool { return !strings.HasPrefix(m.Name, "x-") }) && !l.lossy[n] {
 			l.fail(n, "must have a response")
 		}
+	case "SecurityRequirement":
+		for _, m := range n.Members {
+			if known := l.root.Get("components").Get("securitySchemes").Get(m.Name); known == nil && l.is32 && strings.ContainsAny(m.Name, "/#") {
+				ref := n.Key(m)
+				l.schemes[m.Value] = ref
+				l.links = append(l.links, link{ref, "SecurityScheme"})
+			}
+		}
 	case "SecurityScheme":
 		l.securityScheme(n)
 	case "OAuthFlows":

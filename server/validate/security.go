@@ -20,7 +20,8 @@ const (
 
 // SecurityScheme is a security scheme of the document.
 type SecurityScheme struct {
-	// Name is the name of the scheme in the components of the document.
+	// Name is the name of the scheme in the components of the document, or the URI with which a requirement refers
+	// to it.
 	Name string
 	Kind SecurityKind
 	// In is "header", "query" or "cookie", and Parameter is the name there. Both are set only for API keys.
@@ -74,6 +75,11 @@ func (c *compiler) securityOf(source *document.Node) [][]SecurityRequirement {
 func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityScheme {
 	scheme := &SecurityScheme{Name: name}
 	source := c.resolve(c.root.Get("components").Get("securitySchemes").Get(name))
+	if ref := c.schemes[scopes]; source == nil && ref != nil {
+		if source = c.resolve(c.targets[ref]); source == nil { // then it leads nowhere
+			return scheme
+		}
+	}
 	if source == nil {
 		c.fail(scopes, "is no security scheme of the document")
 		return scheme

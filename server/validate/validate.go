@@ -37,7 +37,7 @@
 //   - a media type with parameters other than the charset UTF-8, except for parts
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form
 //   - the style of a part, and the headers of a form field
-//   - an encoding in another encoding
+//   - an encoding by names in another encoding
 //   - a schema beside an itemSchema
 //   - content of a response whose status has no content, such as 204
 //   - an HTTP authentication scheme other than bearer and basic
