@@ -18,7 +18,7 @@ func TestRoundTrip_keepsValues(t *testing.T) {
 	name := filepath.Join(w.dir, "api", "openapi.yaml")
 	document, err := os.ReadFile(name)
 	w.check(err)
-	text := strings.Replace(string(document), "openapi: 3.1.1\n", "openapi: 3.2.0\n", 1)
+	text := strings.Replace(string(document), "openapi: 3.1.1\n", "openapi: 3.2.0\n$self: https://api.example.com/openapi\n", 1)
 	for part, after := range map[string]string{
 		"paths.yaml": "\npaths:\n", "queries.yaml": "\npaths:\n", "streams.yaml": "\npaths:\n", "mediatypes.yaml": "\ncomponents:\n",
 		"requests.yaml": "\ncomponents:\n", "responses.yaml": "\n  responses:\n", "schemas.yaml": "\n  schemas:\n",

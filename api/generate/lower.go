@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -22,8 +25,39 @@ func lower(document *openapi3.T) error {
 			p.Style = "form"
 		}
 	})
+	eachSchema(document, func(ref *openapi3.SchemaRef) { lowerDiscriminator(document, ref.Value) })
 	return nil
 }
+
+// lowerDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the schema
+// that defaultMapping names. withDefaults completes the generated code. That schema keeps its own name as a value, so
+// that oapi-codegen writes no value into a union.
+func lowerDiscriminator(document *openapi3.T, schema *openapi3.Schema) {
+	if schema.Discriminator == nil {
+		return
+	}
+	reference := func(target string) openapi3.MappingRef {
+		if document.Components.Schemas[target] != nil {
+			target = "#/components/schemas/" + target
+		}
+		return openapi3.MappingRef{Ref: target}
+	}
+	mapping := map[string]openapi3.MappingRef{}
+	for value, target := range schema.Discriminator.Mapping {
+		mapping[value] = reference(target.Ref)
+	}
+	inPlace := func(element *openapi3.SchemaRef) bool { return element.Ref == "" }
+	if target, ok := schema.Discriminator.Extensions["defaultMapping"].(string); ok && !slices.ContainsFunc(slices.Concat(schema.OneOf, schema.AnyOf), inPlace) {
+		mapping[""], mapping[path.Base(target)] = reference(target), reference(target)
+	}
+	schema.Discriminator.Mapping = mapping
+}
+
+// emptyCase matches the case for the empty text in a method ValueByDiscriminator, and all after it.
+var emptyCase = regexp.MustCompile(`(?s)case "":\s+return (t\.As\w+\(\))\n(.*?default:\s+return )nil, errors\.New\("unknown discriminator value: " ?\+ ?discriminator\)`)
+
+// withDefaults makes the case for the empty text that for all other values too.
+func withDefaults(code string) string { return emptyCase.ReplaceAllString(code, "$2$1") }
 
 // inlineMediaTypes puts the media types in the components in the place of the references to them.
 func inlineMediaTypes(document *openapi3.T) error {

@@ -194,7 +194,7 @@ func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names,
 	if !ok {
 		return nil, nil, errors.New("oapi-codegen wrote no package clause")
 	}
-	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(docComments(code)))
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(withDefaults(docComments(code))))
 	return document, elements, nil
 }
 

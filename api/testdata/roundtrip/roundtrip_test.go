@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -19,6 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 // service returns what it receives.
@@ -109,6 +111,34 @@ func (s *service) FindThings(_ context.Context, r gen.FindThingsRequestObject) (
 		return gen.FindThings200JSONResponse{Name: "none"}, nil
 	}
 	return gen.FindThings200JSONResponse(*r.Params.Filter), nil
+}
+
+func (s *service) PutPet(_ context.Context, r gen.PutPetRequestObject) (gen.PutPetResponseObject, error) {
+	s.got, _ = r.Body.ValueByDiscriminator()
+	return gen.PutPet200JSONResponse(*r.Body), nil
+}
+
+func (s *service) PostParts(_ context.Context, r gen.PostPartsRequestObject) (gen.PostPartsResponseObject, error) {
+	var got []string
+	for {
+		part, err := r.Body.NextPart()
+		if err != nil {
+			s.got = got
+			return gen.PostParts204Response{}, ignoreEOF(err)
+		}
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return nil, err
+		}
+		got = append(got, string(text))
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) && !errors.As(err, new(*validate.Error)) {
+		return nil
+	}
+	return err
 }
 
 func (s *service) CopyThings(_ context.Context, r gen.CopyThingsRequestObject) (gen.CopyThingsResponseObject, error) {
@@ -242,6 +272,44 @@ func TestQueryStrings_areArguments(t *testing.T) {
 	check(t, c.CopyThings(t.Context(), "$.a.b[1:1] + 2"))
 	if s.got != "$.a.b[1:1] + 2" {
 		t.Errorf("got %v", s.got)
+	}
+}
+
+// A value that no mapping names, or none, has the type of defaultMapping, and is not changed.
+func TestUnions_haveADefault(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	for text, want := range map[string]any{
+		`{"kind":"cat","lives":9}`:    gen.Cat{Kind: "cat", Lives: new(9)},
+		`{"kind":"bird","name":"Bo"}`: gen.OtherPet{Kind: new("bird"), Name: "Bo"},
+		`{"name":"Bo"}`:               gen.OtherPet{Name: "Bo"},
+	} {
+		var pet gen.Pet
+		check(t, json.Unmarshal([]byte(text), &pet))
+		got, err := c.PutPet(t.Context(), pet)
+		check(t, err)
+		if encoded(t, got) != text || !reflect.DeepEqual(s.got, want) {
+			t.Errorf("%s: got %#v, and the result %s", text, s.got, encoded(t, got))
+		}
+	}
+	var pet gen.Pet
+	check(t, pet.FromOtherPet(gen.OtherPet{Kind: new("bird"), Name: "Bo"}))
+	if got := encoded(t, pet); got != `{"kind":"bird","name":"Bo"}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Parts without names are checked in their order.
+func TestParts_areCheckedByPosition(t *testing.T) {
+	t.Parallel()
+	s, c, _ := start(t)
+	const image = "--b\r\nContent-Type: image/png\r\n\r\np\r\n--b--\r\n"
+	check(t, c.PostParts(t.Context(), "multipart/mixed; boundary=b", strings.NewReader("--b\r\n\r\n{\"name\":\"n\"}\r\n"+image)))
+	if !reflect.DeepEqual(s.got, []string{`{"name":"n"}`, "p"}) {
+		t.Errorf("got %v", s.got)
+	}
+	if err := c.PostParts(t.Context(), "multipart/mixed; boundary=b", strings.NewReader("--b\r\n\r\n{}\r\n"+image)); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("got %v", err)
 	}
 }
 
