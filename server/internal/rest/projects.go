@@ -25,7 +25,7 @@ func (a *API) ListProjects(
 // list.
 type projectList studio.ProjectList
 
-// maxUnsent is how many bytes of a list are written before they are sent. Most lists are shorter.
+// maxUnsent is how many bytes of a list are written before they are sent, unless they are the last.
 const maxUnsent = 8 << 10
 
 // VisitListProjectsResponse writes the response. The first page has been read, so an error can only be one in
@@ -47,7 +47,7 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 			}
 			separator, unsent = ",", unsent+n
 		}
-		if unsent > maxUnsent {
+		if unsent > maxUnsent && studio.ProjectList(list).More() {
 			_ = control.Flush() // the next page is read after the client has read this one
 			unsent = 0
 		}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A list reads its first projects with one query, and twice as many with each further one, up to a limit: a caller that
-// does not read the response occupies little memory. No transaction is open between pages, so a caller that reads slowly
-// blocks nothing.
+// A list reads its first projects with one query, which are all for most lists, and twice as many with each further one,
+// up to a limit: a caller that does not read the response occupies little memory. No transaction is open between pages, so
+// a caller that reads slowly blocks nothing.
 const (
-	firstProjectPage = 10
+	firstProjectPage = 32
 	maxProjectPage   = 320
 )
 
@@ -55,7 +55,11 @@ type ProjectList struct {
 	Pages iter.Seq2[[]Project, error]
 
 	counts *ProjectCounts
+	more   *bool
 }
+
+// More reports whether the page over which the iteration passes is followed by another one, which is not read yet.
+func (l ProjectList) More() bool { return *l.more }
 
 // Counts returns the counts of the projects over which the iteration has passed.
 func (l ProjectList) Counts() ProjectCounts { return *l.counts }
@@ -68,7 +72,7 @@ func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) 
 	if err != nil {
 		return ProjectList{}, err
 	}
-	list := ProjectList{counts: new(ProjectCounts)}
+	list := ProjectList{counts: new(ProjectCounts), more: &more}
 	list.Pages = func(yield func([]Project, error) bool) {
 		for len(next) > 0 {
 			page, last := next, next[len(next)-1].position()

@@ -41,6 +41,9 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		next := total
 		for page, err := range list.Pages {
 			check(t, err)
+			if more := next > len(page); list.More() != more {
+				t.Errorf("more than %d of %d projects: %v", len(page), next, list.More())
+			}
 			for _, project := range page {
 				next--
 				if want := projects[next]; project.ID != want.ID || string(project.Document) != string(want.Document) {
