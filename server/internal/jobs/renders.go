@@ -72,8 +72,9 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 	defer func() { endRendering(span, outcome) }()
 	renderContext, cancel := context.WithCancelCause(ctx)
 	timeoutContext, cancelTimeout := context.WithTimeout(renderContext, j.RenderTimeout)
-	go j.renewRendering(timeoutContext, cancel, subjectID)
+	renewal := time.AfterFunc(checkRenderInterval, func() { j.renewRendering(timeoutContext, cancel, subjectID) })
 	result, failure := j.Renderer.Render(timeoutContext, subject)
+	renewal.Stop()
 	cancelTimeout()
 	takenOver := errors.Is(context.Cause(renderContext), errTakenOver)
 	cancel(nil)
@@ -113,17 +114,10 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 	return nil
 }
 
-// renewRendering renews the lease on a rendering until ctx ends. It cancels the rendering if the subject
+// renewRendering renews the lease on a rendering until ctx ends, beginning checkRenderInterval after its start. It cancels the rendering if the subject
 // was deleted or another process has taken it over. Errors of the database do not end the rendering.
 func (j *Jobs) renewRendering(ctx context.Context, cancel context.CancelCauseFunc, subjectID string) {
-	ticker := time.NewTicker(checkRenderInterval)
-	defer ticker.Stop()
-	for renewed := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for renewed := time.Now().Add(-checkRenderInterval); ctx.Err() == nil; pause(ctx, checkRenderInterval) {
 		var err error
 		if time.Since(renewed) < renewRenderInterval {
 			err = j.Store.HoldsRendering(ctx, subjectID, j.processID)
