@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -76,9 +77,10 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	if sent.NotPublic {
 		failure = "not public" // users see that there is no address
 	}
-	d.jobs.Logger.InfoContext(d.ctx, "delivery attempted", "event", next.Event.ID, "subject", next.Event.SubjectID,
-		"sequence", next.Event.Sequence, "try", tries, "state", string(outcome.State), "status", sent.Status,
-		"failure", failure, "duration", sent.Duration, "request_id", next.RequestID)
+	d.jobs.Logger.LogAttrs(d.ctx, slog.LevelInfo, "delivery attempted", slog.String("event", next.Event.ID),
+		slog.String("subject", next.Event.SubjectID), slog.Int64("sequence", next.Event.Sequence), slog.Int("try", tries),
+		slog.String("state", string(outcome.State)), slog.Int("status", sent.Status), slog.String("failure", failure),
+		slog.Duration("duration", sent.Duration), slog.String("request_id", next.RequestID))
 	if outcome.SwitchOff {
 		d.jobs.Logger.WarnContext(d.ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
 	}
