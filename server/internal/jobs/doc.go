@@ -104,5 +104,31 @@
 // All work can be repeated, for example after a crash. A rendering is repeated until its result is written. An attempt
 // that was not recorded is repeated with the same event ID, so the receiver can detect the duplicate.
 //
+// # Cost of a delivery
+//
+// This is the cost of one delivery whose first attempt succeeds, if 20,000 events for 128 origins are waiting, on two
+// cores. It includes the read of the event, the attempt, and the record, but not the creation of the event.
+//
+//	                        SQLite                           PostgreSQL
+//	commits                 1/45, a group                    1/50, a group
+//	statements              1/8 to read a flow, 2 to record  1/50 to read flows, 3/50 to record
+//	rows read               1 delivery, 1 event              1 delivery, 1 event
+//	rows written            1 event, 1 delivery deleted      1 event, 1 delivery deleted, 1 subject locked
+//	index entries           1 deleted                        0
+//	bytes written           20,000: 5 pages                  1,200 of write-ahead log
+//	bytes of the log        300                              300
+//	allocations of studiod  190                              142
+//	CPU time                0.13 ms                          0.08 ms studiod, 0.05 ms PostgreSQL
+//	  request               0.045 ms                         0.045 ms
+//	  record                0.055 ms                         0.007 ms studiod, 0.04 ms PostgreSQL
+//	  read                  0.01 ms                          0.002 ms studiod, 0.01 ms PostgreSQL
+//	  log                   0.006 ms                         0.006 ms
+//
+// Groups make a commit and a statement cheap, so one group is written at a time, and records wait for it. What is left
+// are the rows. The queue is a narrow table, so that neither the read nor the end of a delivery touches the wide row of a
+// subject, except for its lock. The last attempt is in the row of its event, which is written anyway; a row of its own
+// would add a third to the record. No index contains what a delivery changes. On PostgreSQL, the statements of groups must
+// keep their plans, because planning one takes longer than running it.
+//
 // The capacity of a database, and what would limit it first, are in server/bench/CAPACITY.md.
 package jobs
