@@ -169,6 +169,32 @@ components:
 	}
 }
 
+// The objects of OpenAPI 3.2 are taken from files too. The URI of the document does not change where the files are.
+func TestNewBundle_takesValuesOfOpenAPI32(t *testing.T) {
+	t.Parallel()
+	document := func(content, components string) string {
+		return "openapi: 3.2.0\n$self: https://studio.example/api/v2\ninfo: {title: t, version: '1'}\n" +
+			"paths: {/a: {query: {responses: {200: {content: {application/jsonl: {$ref: '" + content + "'}}}}}}}\n" + components
+	}
+	files := folder(map[string]string{
+		"parts.yaml": "lines: {itemSchema: {$ref: '#/Item'}}\n" +
+			"Item: {type: object, properties: {k: {$ref: 'openapi.yaml#/x-key'}}, discriminator: {propertyName: k, defaultMapping: '#/Other'}, oneOf: [{$ref: '#/Other'}]}\n" +
+			"Other: {type: object}\nkey: {type: http, scheme: bearer}\n",
+		"openapi.yaml": document("parts.yaml#/lines", "x-key: {type: string}"),
+	})
+	b := bundle(t, document("parts.yaml#/lines", "x-key: {type: string}"), files)
+	want := bundle(t, document("#/components/mediaTypes/lines", "x-key: {type: string}\ncomponents:\n  mediaTypes: {lines: {itemSchema: {$ref: '#/components/schemas/Item'}}}\n"+
+		"  schemas:\n    Item: {type: object, properties: {k: {$ref: '#/x-key'}}, discriminator: {propertyName: k, defaultMapping: '#/components/schemas/Other'}, oneOf: [{$ref: '#/components/schemas/Other'}]}\n"+
+		"    Other: {type: object}\n"), nil)
+	if string(b.JSON) != string(want.JSON) {
+		t.Errorf("got  %s\nwant %s", b.JSON, want.JSON)
+	}
+	_, err := validate.NewBundle([]byte(document("parts.yaml#/lines", "x-key: true\nsecurity: [{'parts.yaml#/key': []}]")), inFolder(files))
+	if err == nil || !strings.Contains(err.Error(), "/security/0/parts.yaml#~1key: ") {
+		t.Errorf("a security scheme in another file: %v", err)
+	}
+}
+
 // A reference can only lead to a value in a file of the folder, and a component has one name.
 func TestNewBundle_locatesErrors(t *testing.T) {
 	t.Parallel()

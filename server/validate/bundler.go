@@ -127,6 +127,9 @@ func (b *bundler) pass(n *document.Node) {
 		b.fail(operation, "leads to another file, which only operationId can")
 	}
 	for _, m := range n.Members {
+		if b.visited[visit{n, "SecurityRequirement"}] && b.root.Get("components").Get("securitySchemes").Get(m.Name) == nil {
+			b.fail(n.Key(m), "must be the name of a component in a document of several files")
+		}
 		if !b.leftOut(n, m.Name) {
 			b.pass(m.Value)
 		}

@@ -308,6 +308,9 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 		l.fail(ref, wrong)
 		return nil, ""
 	}
+	if name == l.name { // its $self is another URI
+		return l.roots[l.root], fragment
+	}
 	root := l.read(name, whole, text)
 	l.register(root)
 	return l.roots[root], fragment
