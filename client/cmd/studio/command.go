@@ -33,6 +33,7 @@ Examples:
 			p.lipsyncCommand(),
 			p.webhookCommand(),
 			p.listenCommand(),
+			p.streamCommand(),
 			p.triggerCommand(),
 			p.versionCommand(),
 		},

@@ -166,21 +166,28 @@ type running struct {
 	ended     chan int
 }
 
-// startListening runs "studio listen" on a free port.
-func (p *program) startListening(t *testing.T, args ...string) *running {
+// start runs a command that ends with the test.
+func (p *program) start(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := &running{out: &harness.Buffer{}, errs: &harness.Buffer{}, ended: make(chan int, 1)}
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	one := *p
 	one.Stdin, one.Stdout, one.Stderr = strings.NewReader(""), r.out, r.errs
-	go func() { r.ended <- one.Run(ctx, append([]string{"studio", "listen", "--addr=127.0.0.1:0"}, args...)) }()
+	go func() { r.ended <- one.Run(ctx, append([]string{"studio"}, args...)) }()
 	t.Cleanup(func() {
 		stop()
 		if code := <-r.ended; code != exitInterrupted {
-			t.Errorf("listen ends with %d: %s", code, r.errs)
+			t.Errorf("%v ends with %d: %s", args, code, r.errs)
 		}
 	})
+	return r
+}
+
+// startListening runs "studio listen" on a free port.
+func (p *program) startListening(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := p.start(t, append([]string{"listen", "--addr=127.0.0.1:0"}, args...)...)
 	harness.Eventually(t, "listening", func() bool {
 		if found := regexp.MustCompile(`listening on (\S+)\n`).FindStringSubmatch(r.errs.String()); found != nil {
 			r.url = found[1]
