@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -40,6 +42,10 @@ type victim struct {
 
 // attack makes all attacks and reports those that succeed as its reason for failure.
 func attack() {
+	if os.Getenv(asCrowd) != "" {
+		startThreads()
+		return
+	}
 	request, err := protocol.ReadRequest(os.Stdin)
 	if err != nil {
 		panic(err)
@@ -130,16 +136,31 @@ func enterNamespace() error {
 	return child.Run()
 }
 
-// startMany starts more processes than a rendering may have.
+// asCrowd is the environment variable that makes the hostile renderer start many threads and end.
+const asCrowd = "ATTACKER_CROWD"
+
+// startMany starts more threads than a rendering may have, which count as processes and cost less. The limit ends the
+// process that starts them. Small stacks keep it below the limit of memory.
 func startMany() error {
-	for range 1500 {
-		child := exec.Command("sleep", "60")
-		if err := child.Start(); err != nil {
-			return err
-		}
-		_ = child.Process.Release() // closes a file
+	if err := syscall.Setrlimit(syscall.RLIMIT_STACK, &syscall.Rlimit{Cur: 256 << 10, Max: 256 << 10}); err != nil {
+		return err
 	}
-	return nil
+	child := exec.Command(os.Args[0], os.Args[1:]...)
+	child.Env = []string{asCrowd + "=1", "GOTRACEBACK=none"}
+	return child.Run()
+}
+
+func startThreads() {
+	var started sync.WaitGroup
+	for range 1500 {
+		started.Add(1)
+		go func() {
+			runtime.LockOSThread()
+			started.Done()
+			select {}
+		}()
+	}
+	started.Wait()
 }
 
 // leaveSession starts a process that is in no process group of the program.
