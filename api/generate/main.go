@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,7 +165,6 @@ func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names,
 	if err := checkGivenNames(bundle, document); err != nil {
 		return nil, nil, err
 	}
-	maps.Copy(codegen.TemplateFunctions, streamFunctions())
 	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
 	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
 	// look up the names of types.

@@ -216,8 +216,9 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 		}
 	}
 	for _, media := range slices.Sorted(maps.Keys(content)) {
-		if s, err := streamOf(content, media); err != nil || s != nil {
-			return streamBodyOf(s, d.BodyRequired, err)
+		if s := streamOf(content, media); s != nil {
+			item, err := s.Type()
+			return body{Kind: "Items", Type: "iter.Seq2[" + item + ", error]", Optional: !d.BodyRequired, ContentType: s.Media, Stream: s}, err
 		}
 	}
 	b := body{Kind: "Reader", Type: "io.Reader", Optional: !d.BodyRequired}
@@ -226,16 +227,6 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 		b.ContentType = media[0]
 	}
 	return b, nil
-}
-
-func streamBodyOf(s *itemStream, required bool, err error) (body, error) {
-	if err != nil {
-		return body{}, err
-	}
-	if s.Item, err = qualify(s.Item); err != nil {
-		return body{}, err
-	}
-	return body{Kind: "Items", Type: "iter.Seq2[" + s.Type() + ", error]", Optional: !required, ContentType: s.Media, Stream: s}, nil
 }
 
 // fieldStyles returns the Go expression for the fields of a form that have a style of their own.

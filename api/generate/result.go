@@ -14,9 +14,7 @@ import (
 func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
 	for _, response := range successes(d.Responses) {
-		if err := a.addStreams(d, response); err != nil {
-			return a, err
-		}
+		a.addStreams(d, response)
 	}
 	types := map[string]bool{}
 	var media []string
@@ -81,25 +79,16 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 }
 
 // addStreams adds the streams of a response. Those that can be resumed are first.
-func (a *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) error {
+func (a *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) {
 	for _, content := range response.Contents {
-		s, err := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType)
-		if err != nil {
-			return err
+		if s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType); s != nil {
+			a.Streams = append(a.Streams, s)
 		}
-		if s == nil {
-			continue
-		}
-		if s.Item, err = qualify(s.Item); err != nil {
-			return err
-		}
-		a.Streams = append(a.Streams, s)
 	}
 	formats := []string{"stream.Events", "stream.Lines", "stream.Sequence", "stream.Mixed"}
 	slices.SortStableFunc(a.Streams, func(a, b *itemStream) int {
 		return slices.Index(formats, a.Format) - slices.Index(formats, b.Format)
 	})
-	return nil
 }
 
 // ofStream returns the result of a method that returns the items of the first stream.

@@ -234,7 +234,10 @@ func (s *sample) call(models *literals) error {
 	}
 	switch {
 	case s.Body.Stream != nil:
-		t := s.Body.Stream.Type()
+		t, err := s.Body.Stream.Type()
+		if err != nil {
+			return err
+		}
 		s.Prepare += "body := func(yield func(" + t + ", error) bool) {\nvar item " + t + "\nyield(item, nil)\n}\n"
 		s.Arguments = append(s.Arguments, "body")
 	case s.Body.Kind == "Reader":

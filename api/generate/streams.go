@@ -17,8 +17,9 @@ import (
 // media types and declares nothing for them.
 const streamed = "stream."
 
-// declaresIDs is the extension of a media type whose events have ids.
-const declaresIDs = "x-event-ids"
+// streamExtension is the extension of such a media type that has its *itemStream. The templates in api/templates read it: a
+// function of theirs would be missing in a run of oapi-codegen alone.
+const streamExtension = "x-stream"
 
 // itemStream describes a body with an item schema for the templates.
 type itemStream struct {
@@ -26,32 +27,42 @@ type itemStream struct {
 	Tag       string // in the names of Go types
 	Format    string // Go expression of type stream.Format
 	Events    bool   // the items are server-sent events
-	Item      string // Go type of an item, or of the data of an event
 	Resumable bool   // the events have ids
+
+	schema    *openapi3.SchemaRef
+	qualified bool // types have the name of package gen
+}
+
+// Item returns the Go type of an item, or of the data of an event.
+func (s *itemStream) Item() (string, error) {
+	schema, err := codegen.GenerateGoSchema(s.schema, nil)
+	if err != nil || !s.qualified {
+		return schema.TypeDecl(), err
+	}
+	return qualify(schema.TypeDecl())
 }
 
 // Type returns the Go type of the items.
-func (s *itemStream) Type() string {
+func (s *itemStream) Type() (string, error) {
+	item, err := s.Item()
 	if s.Events {
-		return "stream.Event[" + s.Item + "]"
+		item = "stream.Event[" + item + "]"
 	}
-	return s.Item
+	return item, err
 }
 
-// streamOf returns the stream that a media type of the adapted document describes, or nil.
-func streamOf(content openapi3.Content, media string) (*itemStream, error) {
-	name, ok := strings.CutPrefix(media, streamed)
-	if !ok || content[media] == nil {
-		return nil, nil //nolint:nilnil // templates test for nil
+// streamOf returns the stream that a media type of the adapted document describes for the client, or nil.
+func streamOf(content openapi3.Content, media string) *itemStream {
+	if content[media] == nil {
+		return nil
 	}
-	format, _ := stream.FormatOf(name)
-	schema, err := codegen.GenerateGoSchema(content[media].ItemSchema, nil)
-	s := &itemStream{Media: name, Tag: streamTag(name), Events: format == stream.Events, Item: schema.TypeDecl()}
-	s.Format = map[stream.Format]string{
-		stream.Events: "stream.Events", stream.Lines: "stream.Lines", stream.Sequence: "stream.Sequence", stream.Mixed: "stream.Mixed",
-	}[format]
-	_, s.Resumable = content[media].Extensions[declaresIDs]
-	return s, err
+	described, ok := content[media].Extensions[streamExtension].(*itemStream)
+	if !ok {
+		return nil
+	}
+	qualified := *described
+	qualified.qualified = true
+	return &qualified
 }
 
 func streamTag(media string) string {
@@ -68,32 +79,6 @@ func streamTag(media string) string {
 		return "Mixed"
 	}
 	return codegen.SchemaNameToTypeName(media)
-}
-
-// streamFunctions are the functions of the templates in api/templates.
-func streamFunctions() map[string]any {
-	return map[string]any{
-		"responseStream": func(operation *openapi3.Operation, status, media string) (*itemStream, error) {
-			return streamOf(operation.Responses.Value(status).Value.Content, media)
-		},
-		"requestStream": func(operation *openapi3.Operation, media string) (*itemStream, error) {
-			return streamOf(operation.RequestBody.Value.Content, media)
-		},
-		"streams": respondsWithStream,
-		"anyStreams": func(all []codegen.OperationDefinition) bool {
-			return slices.ContainsFunc(all, func(d codegen.OperationDefinition) bool { return respondsWithStream(d.Spec) })
-		},
-	}
-}
-
-// respondsWithStream reports whether some response of an operation is a stream.
-func respondsWithStream(operation *openapi3.Operation) bool {
-	for _, response := range operation.Responses.Map() {
-		if hasStream(response.Value.Content) {
-			return true
-		}
-	}
-	return false
 }
 
 func hasStream(content openapi3.Content) bool {
@@ -149,16 +134,18 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 		if !ok || described.ItemSchema == nil || format == stream.Mixed && !hasJSONItems(described) {
 			continue
 		}
-		item := described.ItemSchema
-		if format == stream.Events {
-			if a.declares(item.Value, "id") {
-				described.Extensions = extended(map[string]any{declaresIDs: true}, described.Extensions)
-			}
-			item = a.data(item.Value, name+" data", media)
+		found := &itemStream{Media: media, Tag: streamTag(media), Events: format == stream.Events, schema: described.ItemSchema}
+		found.Format = map[stream.Format]string{
+			stream.Events: "stream.Events", stream.Lines: "stream.Lines", stream.Sequence: "stream.Sequence", stream.Mixed: "stream.Mixed",
+		}[format]
+		if found.Events {
+			found.Resumable = declares(described.ItemSchema.Value, "id")
+			found.schema = a.data(described.ItemSchema.Value, name+" data", media)
 		} else {
-			item = a.named(item, name+" item", media)
+			found.schema = a.named(found.schema, name+" item", media)
 		}
-		described.Schema, described.ItemSchema = nil, item
+		described.Schema, described.ItemSchema = nil, found.schema
+		described.Extensions = extended(map[string]any{streamExtension: found}, described.Extensions)
 		content[streamed+media] = described
 		delete(content, media)
 	}
@@ -253,8 +240,8 @@ func variantsOf(schema *openapi3.Schema) []variant {
 }
 
 // declares reports whether all values of a schema may have a property that the schema describes.
-func (a *streamAdapter) declares(schema *openapi3.Schema, name string) bool {
-	declared := func(part *openapi3.SchemaRef) bool { return a.declares(part.Value, name) }
+func declares(schema *openapi3.Schema, name string) bool {
+	declared := func(part *openapi3.SchemaRef) bool { return declares(part.Value, name) }
 	variants := slices.Concat(schema.OneOf, schema.AnyOf)
 	return schema.Properties[name] != nil || slices.ContainsFunc(schema.AllOf, declared) ||
 		len(variants) > 0 && !slices.ContainsFunc(variants, func(part *openapi3.SchemaRef) bool { return !declared(part) })
