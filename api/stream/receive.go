@@ -35,7 +35,12 @@ func ReceiveEvents[T any](body io.Reader, contentType string) iter.Seq2[Event[T]
 }
 
 func receive[T any](body io.Reader, contentType string, decode func(Frame) (T, error)) iter.Seq2[T, error] {
-	reader, err := NewReader(body, contentType, MaxItem)
+	type source interface{ Next() (Frame, error) }
+	var err error
+	reader, ok := body.(source) // package validate has read it already
+	if !ok {
+		reader, err = NewReader(body, contentType, MaxItem)
+	}
 	return func(yield func(T, error) bool) {
 		for err == nil {
 			var frame Frame

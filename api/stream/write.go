@@ -29,11 +29,13 @@ const (
 // ErrShutdown is the error of a stream that ended because the server shuts down.
 var ErrShutdown = errors.New("stream: the server is shutting down")
 
-// ItemChecker is a ResponseWriter that checks items before they are sent. [Send] uses the first that it finds with [As].
+// ItemChecker is a ResponseWriter that checks items before they are sent. [Send] and [SendEvents] use the first that it finds with [As].
 type ItemChecker interface {
-	// CheckItem checks an item in JSON. A server-sent event is an object with the members data, event, id and retry.
-	// If CheckItem returns an error, the item is not sent, and the stream ends with this error.
+	// CheckItem checks an item in JSON. If it returns an error, the item is not sent, and the stream ends with this
+	// error.
 	CheckItem(item []byte) error
+	// CheckEvent checks a server-sent event like CheckItem.
+	CheckEvent(event Frame) error
 }
 
 // Send sends a response whose items are JSON. The function headers adds headers to the response, unless it is nil. If it
@@ -52,8 +54,8 @@ func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter
 		}
 		item = next
 		s.item, err = encode.Append(s.item[:0], &item)
-		if err == nil {
-			err = s.checkItem(s.item)
+		if err == nil && s.checker != nil {
+			err = s.checker.CheckItem(s.item)
 		}
 		if err != nil {
 			return s.fail(err)
@@ -196,14 +198,6 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 		s.open.add(s.response)
 	}
 	return s, nil
-}
-
-// checkItem calls the checker.
-func (s *sender) checkItem(item []byte) error {
-	if s.checker == nil {
-		return nil
-	}
-	return s.checker.CheckItem(item)
 }
 
 // sendItem sends the item. It returns false if the stream must end.

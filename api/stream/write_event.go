@@ -1,12 +1,11 @@
 package stream
 
 import (
+	"bytes"
 	"errors"
 	"iter"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/encode"
 )
@@ -21,19 +20,26 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 	}
 	defer s.end()
 	var event Event[T] // of the loop, so that not each event is allocated
+	var id, kind []byte
 	for next, err := range events {
 		if err != nil {
 			return s.fail(err)
 		}
 		event = next
-		if err := s.encodeEvent(event.ID, event.Event, event.Retry, func() (err error) {
-			if text, ok := any(&event.Data).(*string); ok {
-				s.item = append(s.item[:0], *text...)
-				return nil
-			}
+		id, kind = append(id[:0], event.ID...), append(kind[:0], event.Event...)
+		frame := Frame{ID: id, Event: kind, Retry: event.Retry}
+		if text, ok := any(&event.Data).(*string); ok {
+			s.item = append(s.item[:0], *text...)
+		} else {
 			s.item, err = encode.Append(s.item[:0], &event.Data)
-			return err
-		}); err != nil {
+		}
+		if frame.Data = s.item; err == nil && s.checker != nil {
+			err = s.checker.CheckEvent(frame)
+		}
+		if err == nil {
+			s.text, err = appendEvent(s.text[:0], frame)
+		}
+		if err != nil {
 			return s.fail(err)
 		}
 		if !s.sendText() {
@@ -43,67 +49,19 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 	return s.finish()
 }
 
-// encodeEvent encodes an event, and checks it if there is a checker. The function data encodes its data into s.item.
-func (s *sender) encodeEvent(id, event string, retry time.Duration, data func() error) error {
-	err := data()
-	if err == nil && s.checker != nil {
-		s.text = appendObject(s.text[:0], id, event, retry, s.item)
-		err = s.checker.CheckItem(s.text)
-	}
-	if err == nil {
-		s.text, err = appendEvent(s.text[:0], id, event, retry, s.item)
-	}
-	return err
-}
-
 // appendEvent appends an event.
-func appendEvent(text []byte, id, event string, retry time.Duration, data []byte) ([]byte, error) {
-	if strings.ContainsAny(id, "\r\n\x00") || strings.ContainsAny(event, "\r\n") || retry < 0 {
+func appendEvent(text []byte, f Frame) ([]byte, error) {
+	if bytes.ContainsAny(f.ID, "\r\n\x00") || bytes.ContainsAny(f.Event, "\r\n") || f.Retry < 0 {
 		return text, errEvent
 	}
-	if id != "" {
-		text = append(append(append(text, "id: "...), id...), '\n')
+	if len(f.ID) > 0 {
+		text = append(append(append(text, "id: "...), f.ID...), '\n')
 	}
-	if event != "" {
-		text = append(append(append(text, "event: "...), event...), '\n')
+	if len(f.Event) > 0 {
+		text = append(append(append(text, "event: "...), f.Event...), '\n')
 	}
-	if retry > 0 {
-		text = append(strconv.AppendInt(append(text, "retry: "...), retry.Milliseconds(), 10), '\n')
+	if f.Retry > 0 {
+		text = append(strconv.AppendInt(append(text, "retry: "...), f.Retry.Milliseconds(), 10), '\n')
 	}
-	return appendData(text, data), nil
-}
-
-// appendObject appends an event as the JSON object that its schema describes.
-func appendObject(text []byte, id, event string, retry time.Duration, data []byte) []byte {
-	text = appendString(append(text, `{"data":`...), data)
-	if event != "" {
-		text = appendString(append(text, `,"event":`...), event)
-	}
-	if id != "" {
-		text = appendString(append(text, `,"id":`...), id)
-	}
-	if retry > 0 {
-		text = strconv.AppendInt(append(text, `,"retry":`...), retry.Milliseconds(), 10)
-	}
-	return append(text, '}')
-}
-
-// appendString appends a text as a JSON string. Unlike package encoding/json, it escapes only what it must.
-func appendString[T string | []byte](text []byte, value T) []byte {
-	text = append(text, '"')
-	start := 0
-	for i := range len(value) {
-		c := value[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		text = append(text, value[start:i]...)
-		if start = i + 1; c >= ' ' {
-			text = append(text, '\\', c)
-		} else {
-			const digits = "0123456789abcdef"
-			text = append(text, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		}
-	}
-	return append(append(text, value[start:]...), '"')
+	return appendData(text, f.Data), nil
 }

@@ -77,8 +77,9 @@ func (f *framing) closing(text []byte) []byte {
 func (f *framing) problem(problem []byte) []byte {
 	var line bytes.Buffer
 	if !bytes.HasPrefix(problem, []byte("{")) || json.Compact(&line, problem) != nil { // it is a text
+		title, _ := json.Marshal(string(problem)) // strings always marshal
 		line.Reset()
-		line.Write(append(appendString([]byte(`{"status":500,"title":`), problem), '}'))
+		line.WriteString(`{"status":500,"title":` + string(title) + `}`)
 	}
 	switch f.format {
 	case Events:

@@ -27,7 +27,7 @@ func NewWriter(to io.Writer, contentType string) (*Writer, error) {
 // Write writes an item. Fields that the format does not have are ignored.
 func (w *Writer) Write(f Frame) (err error) {
 	if w.format == Events {
-		w.text, err = appendEvent(w.text[:0], string(f.ID), string(f.Event), f.Retry, f.Data)
+		w.text, err = appendEvent(w.text[:0], f)
 	} else {
 		w.text = w.append(w.text[:0], f.Data)
 	}

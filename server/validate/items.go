@@ -3,6 +3,9 @@ package validate
 import (
 	"net/http"
 	"strconv"
+	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
 // Items checks the items of a stream: of a body whose media type has an itemSchema. It is not safe for concurrent
@@ -37,12 +40,29 @@ func newItems(w *walker, c *content, status int, detail string) *Items {
 	return &Items{w: own, node: c.node, status: status, detail: detail}
 }
 
-// Check checks the next item, which is JSON. A server-sent event is an object with the members data, event, id and
-// retry, of which data is required and retry a number of milliseconds. If the schema of a string in it has a
-// contentSchema, that applies to the JSON in the string. The error is an [*Error], whose pointers begin with the
-// index of the item.
+// Check checks the next item, which is JSON. If the schema of a string in it has a contentSchema, that applies to the
+// JSON in the string. The error is an [*Error], whose pointers begin with the index of the item.
 func (i *Items) Check(item []byte) error {
 	i.w.walkBody(item, i.node)
+	return i.result()
+}
+
+// CheckEvent checks the next server-sent event like Check. For its schema, it is an object with the member data and, unless
+// they are empty, event, id and retry, which is a number of milliseconds.
+func (i *Items) CheckEvent(event stream.Frame) error {
+	if !utf8.Valid(event.Data) || !utf8.Valid(event.Event) || !utf8.Valid(event.ID) {
+		i.w.malformed = "The event is not valid UTF-8."
+	} else {
+		i.w.tape.setEvent(event)
+		i.w.walk(i.node)
+		i.w.known = nil
+		i.w.tape.release()
+	}
+	return i.result()
+}
+
+// result returns what was found about an item.
+func (i *Items) result() error {
 	i.count++
 	if i.w.malformed == "" && len(i.w.found) == 0 {
 		return nil

@@ -22,7 +22,6 @@ type itemsBody struct {
 	media  string
 	format stream.Format
 	limit  int64
-	event  []byte // the JSON of an event
 	out    []byte // data to return before the next item
 	err    error  // returned after out
 }
@@ -66,8 +65,7 @@ func (b *itemsBody) check(item stream.Frame) error {
 	if !utf8.Valid(item.Event) || !utf8.Valid(item.ID) {
 		return stream.ErrMalformed
 	}
-	b.event = appendEvent(b.event[:0], item)
-	return b.items.Check(b.event)
+	return b.items.CheckEvent(item)
 }
 
 // appendEvent appends the JSON of a server-sent event.
