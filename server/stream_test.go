@@ -33,11 +33,12 @@ type streamer struct {
 
 // serve does what the generated code does.
 func (s *streamer) serve(cfg *Config) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) { //nolint:contextcheck // the context of Open is derived from that of r
 		w, r, stop := stream.Open(w, r)
 		defer stop()
+		ctx := r.Context()
 		headers := func(header http.Header) error { header.Set("X-Length", s.length); return nil }
-		var items iter.Seq2[string, error] = func(yield func(string, error) bool) { s.items(r.Context(), yield) }
+		var items iter.Seq2[string, error] = func(yield func(string, error) bool) { s.items(ctx, yield) }
 		var err error
 		if s.mediaType == "application/jsonl" {
 			err = stream.Send(w, http.StatusOK, s.mediaType, items, headers)
