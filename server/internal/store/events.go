@@ -143,8 +143,9 @@ func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (
 			batch = 0
 			subjects := make(map[string]struct{})
 			// A deletion locks the subjects before their events, too, so that neither waits for the other.
-			_, err := tx.exec(ctx, `SELECT id FROM subjects WHERE id IN (SELECT e.subject_id `+selected+`) ORDER BY id`+tx.forUpdate(), where.args...)
-			if err != nil {
+			locked, err := queryRows(ctx, tx, oneColumn[string],
+				`SELECT id FROM subjects WHERE id IN (SELECT e.subject_id `+selected+`) ORDER BY id`+tx.forUpdate(), where.args...)
+			if err != nil || len(locked) == 0 {
 				return err
 			}
 			err = tx.query(ctx, func(scan func(...any) error) error {
