@@ -49,7 +49,7 @@ run: build ## Run the demo on 127.0.0.1:8080
 	@exec .bin/studiod serve --demo
 
 .PHONY: generate
-generate: ## Generate code and samples from api/openapi.yaml
+generate: ## Generate code, samples and api/bundle.gen.yaml from api/openapi.yaml
 	go generate ./...
 
 .PHONY: check-generate

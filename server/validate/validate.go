@@ -45,6 +45,9 @@
 // Load never accepts a schema that contains itself without a member or element in between, or a path in which
 // two parameters follow each other without a text in between.
 //
+// A document may have several files: [Config.Files] and [Config.Documents] are where references may lead. [NewBundle]
+// combines them in one, for programs that read only one.
+//
 // # Parameters and bodies
 //
 // A parameter is decoded by its style, with percent-decoding only in paths and queries, to the JSON that it
