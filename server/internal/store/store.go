@@ -48,6 +48,22 @@
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
 // updates and records each have their own; group.go commits creations and updates.
+//
+// # What a creation costs
+//
+// These are the writes for a lip-sync with an idempotency key and a webhook, until its rendering has ended. PostgreSQL
+// runs each statement once for a group, and SQLite for each subject. The log is that of PostgreSQL.
+//
+//	          statements  rows                                   index entries             log
+//	                                                             PostgreSQL  SQLite
+//	creation  4           2 inserted                             7           6             1.8 kB
+//	claim     2           1 updated                              4           1             0.6 kB
+//	result    5           2 inserted, 1 updated, 1 deleted       10          6             2.8 kB
+//
+// With 128 callers, a creation takes 0.06 ms of CPU in PostgreSQL and 0.17 ms in studiod on SQLite. With its rendering and
+// its delivery, it takes 0.22 and 0.42 ms. PostgreSQL writes all index entries of a subject again when its status
+// changes, because subjects_newest contains the status. Without it, the log of a creation would be 0.8 kB shorter, but a
+// list of one status would read the rows of all others.
 package store
 
 import (
