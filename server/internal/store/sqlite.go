@@ -24,6 +24,9 @@ const (
 	sqliteReaders  = 4
 	migrationWait  = 10 * time.Second
 	migrationRetry = 50 * time.Millisecond
+	// checkpointPages is the size of the write-ahead log after which a commit copies it to the file, 16 MiB. A page that
+	// several commits have changed is copied once. A larger log would delay this commit by more than 100 ms on a slow disk.
+	checkpointPages = 4000
 )
 
 // sqlite is the engine on an SQLite file. It has one connection that writes and several that read. SQLite
@@ -78,7 +81,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	if e.writer, err = openSQLiteDSN(sqliteDSN(path, "_txlock=immediate"), cfg.Traces); err != nil {
+	if e.writer, err = openSQLiteDSN(sqliteDSN(path, fmt.Sprintf("_txlock=immediate&_pragma=wal_autocheckpoint(%d)", checkpointPages)), cfg.Traces); err != nil {
 		return nil, err
 	}
 	e.writer.SetMaxOpenConns(1)
