@@ -124,7 +124,7 @@ bench-packages: ## Run the benchmarks of all packages
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: bench
-bench: ## Benchmark against other validators and write server/bench/RESULTS.md (2 minutes)
+bench: ## Benchmark against other validators and write server/bench/RESULTS.md (3 minutes)
 	cd server/bench && go generate ./... && go test -count=1 -timeout 1h -v . -full
 
 .PHONY: bench-delivery
