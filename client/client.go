@@ -52,7 +52,8 @@
 // If the document declares ids for server-sent events, the client resumes a stream that breaks off, or that the service
 // ends with a transient error, with the header Last-Event-ID. It makes up to Retry.Attempts attempts without a new
 // event. It drops the first events of the new connection whose ids it has already seen, as far as they are among the
-// last 256, so that the caller gets each event with an id once. Any other stream that breaks off is an [ErrCut]: the
+// last 256, so that the caller gets each event with an id once. A response that ends properly ends the stream, and so does
+// a 204: unlike browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the
 // client does not send the request again after the response has begun.
 //
 // [Client.Raw] returns the items of any stream as text.

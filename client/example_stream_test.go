@@ -25,7 +25,7 @@ func ExampleClient_Raw() {
 		log.Fatal(err)
 	}
 
-	for event, err := range studio.Raw(context.Background(), "/v1/renderings/events", client.After("7")) {
+	for event, err := range studio.Raw(context.Background(), http.MethodGet, "/v1/renderings/events", nil, client.After("7")) {
 		if err != nil {
 			log.Fatal(err) // errors.Is(err, client.ErrCut) if the connection broke
 		}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
@@ -10,19 +11,24 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
-// Raw requests a path with GET and returns the items of the stream in the response, whether the document describes them
-// or not. The path begins with a slash and may have a query. Data is the text of each item, which may have any of the
-// formats of OpenAPI 3.2: server-sent events, JSON lines, JSON text sequences or multipart/mixed.
+// Raw sends a request with a method such as GET and returns the items of the stream in the response, whether the
+// document describes them or not. The path begins with a slash and may have a query. The body is JSON, or nil. Data is
+// the text of each item, which may have any of the formats of OpenAPI 3.2: server-sent events, JSON lines, JSON text
+// sequences or multipart/mixed.
 //
 // Each range over the result sends the request. The last pair has the error with which the stream ended, if any. A
-// stream that breaks off is not resumed, but the option [After] sets the event after which it begins.
-func (c *Client) Raw(ctx context.Context, path string, options ...CallOption) iter.Seq2[*stream.Event[string], error] {
+// stream that breaks off is not resumed, but the option [After] sets the event after which it begins. POST and PATCH are
+// retried only if the service cannot have processed the request.
+func (c *Client) Raw(ctx context.Context, method, path string, body json.RawMessage, options ...CallOption) iter.Seq2[*stream.Event[string], error] {
 	call := c.call(&operation{
-		id: "raw", method: http.MethodGet, path: path, idempotent: true, body: bodyItems,
+		id: "raw", method: method, path: path, idempotent: method != http.MethodPost && method != http.MethodPatch, body: bodyItems,
 		accept: []string{"text/event-stream, application/jsonl, application/x-ndjson, application/json-seq, multipart/mixed, application/problem+json"},
 	}, options)
 	if !strings.HasPrefix(path, "/") {
 		call.fail(errors.New("Raw: the path must begin with a slash"))
+	}
+	if body != nil {
+		call.contentType, call.content = "application/json", body
 	}
 	return streamEvents[string](ctx, call)
 }

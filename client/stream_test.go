@@ -237,13 +237,13 @@ func TestRaw_showsAnyStream(t *testing.T) {
 		"application/json-seq": {"\x1e1\n\x1e\"a\"\n", `{  0s 1} {  0s "a"}`},
 	} {
 		s := newConnections(contentType, test.body)
-		got, err := collect(s.start(t, static).Raw(t.Context(), "/stream?a=b", client.After("7")), func(e *stream.Event[string]) string { return fmt.Sprint(*e) })
-		if seen := s.requests("GET /stream"); got != test.want || err != nil || seen[0].query != "a=b" || s.after[0] != "7" {
+		got, err := collect(s.start(t, static).Raw(t.Context(), http.MethodPost, "/stream?a=b", []byte("[1]"), client.After("7")), func(e *stream.Event[string]) string { return fmt.Sprint(*e) })
+		if seen := s.requests("POST /stream"); got != test.want || err != nil || seen[0].body != "[1]" || seen[0].query != "a=b" || s.after[0] != "7" {
 			t.Errorf("%s: %s, error %v, %v", contentType, got, err, seen)
 		}
 	}
 	s := newConnections(sse)
-	if _, err := collect(s.start(t, static).Raw(t.Context(), "@example.com/"), func(*stream.Event[string]) string { return "" }); err == nil || len(s.seen) > 0 {
+	if _, err := collect(s.start(t, static).Raw(t.Context(), http.MethodGet, "@example.com/", nil), func(*stream.Event[string]) string { return "" }); err == nil || len(s.seen) > 0 {
 		t.Errorf("another host: %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func TestFault_changesItemsOfStreams(t *testing.T) {
 					defer cancel()
 					began := time.Now()
 					var got []string
-					for item, itemErr := range c.Raw(ctx, test.path+"?"+contentType) {
+					for item, itemErr := range c.Raw(ctx, http.MethodGet, test.path+"?"+contentType, nil) {
 						if err = itemErr; err == nil {
 							got = append(got, item.Data)
 						}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -14,19 +15,29 @@ import (
 
 // streamCommand returns the command that prints a stream of any format.
 func (p *program) streamCommand() *cli.Command {
-	return p.serviceLeaf("stream", "print each item of a stream as it arrives; PATH is that of a GET operation", "PATH",
+	return p.serviceLeaf("stream", "print each item of a stream as it arrives; PATH is that of an operation", "PATH",
 		"  studio stream /v1/ticks/events\n  studio stream --after 17 --json \"/v1/ticks/events?limit=3\"",
-		[]cli.Flag{&cli.StringFlag{Name: "after", Usage: "print only events after the one with this id"}},
+		[]cli.Flag{
+			&cli.StringFlag{Name: "after", Usage: "print only events after the one with this id"},
+			&cli.StringFlag{Name: "method", Usage: "method of the operation", Value: http.MethodGet},
+			&cli.StringFlag{Name: "body", Usage: "body of the request in JSON"},
+		},
 		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			path := command.Args().First()
 			if !strings.HasPrefix(path, "/") {
 				return usagef("PATH must begin with a slash")
 			}
+			var body json.RawMessage
+			if text := command.String("body"); text != "" {
+				if body = json.RawMessage(text); !json.Valid(body) {
+					return usagef("--body must be JSON")
+				}
+			}
 			var options []client.CallOption
 			if id := command.String("after"); id != "" {
 				options = append(options, client.After(id))
 			}
-			for event, err := range c.Raw(ctx, path, options...) {
+			for event, err := range c.Raw(ctx, command.String("method"), path, body, options...) {
 				if err != nil {
 					return err
 				}
