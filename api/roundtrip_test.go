@@ -46,7 +46,7 @@ func styles() string {
 	}
 	var b strings.Builder
 	for in, all := range map[string][]string{
-		"path": {"simple", "label", "matrix"}, "query": {"form", "spaceDelimited", "pipeDelimited", "deepObject"}, "header": {"simple"}, "cookie": {"form"},
+		"path": {"simple", "label", "matrix"}, "query": {"form", "spaceDelimited", "pipeDelimited", "deepObject"}, "header": {"simple"}, "cookie": {"form", "cookie"},
 	} {
 		for _, style := range all {
 			for _, explode := range []bool{false, true} {

@@ -21,9 +21,6 @@ func lower(document *openapi3.T) error {
 		if p.In == "querystring" {
 			lowerQueryString(p)
 		}
-		if p.Style == "cookie" { // without percent-encoding, as package style writes cookies in any case
-			p.Style = "form"
-		}
 	})
 	eachSchema(document, func(ref *openapi3.SchemaRef) { lowerDiscriminator(document, ref.Value) })
 	return nil

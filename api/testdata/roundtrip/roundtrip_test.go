@@ -460,7 +460,7 @@ func TestParameters_arriveInEachStyle(t *testing.T) {
 			}
 		}
 	}
-	if tried != 169 || refused != 7 {
+	if tried != 194 || refused != 9 {
 		t.Errorf("%d values were tried, and %d refused", tried, refused)
 	}
 }
