@@ -196,19 +196,6 @@ func (c *compiler) format(n *node, name *document.Node) {
 	}
 }
 
-// contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an
-// annotation.
-func (c *compiler) contentSchema(s *scope, n *node, source *document.Node) {
-	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
-	switch {
-	case s == nil || !s.events:
-	case media != nil && isJSON(media.Text) && source.Get("contentEncoding") == nil:
-		n.content = c.schemaOrAny(s.inContent(), schema)
-	case schema != nil:
-		c.unsupported(schema, "needs the contentMediaType "+mediaJSON+" and no contentEncoding")
-	}
-}
-
 func (c *compiler) bound(n *node, source *document.Node, keyword, relation string) {
 	if value := source.Get(keyword); value != nil {
 		n.bounds = append(n.bounds, bound{keyword, parseDecimal(nil, []byte(value.Text)), "must be " + relation + value.Text})

@@ -141,19 +141,6 @@ func (c *compiler) encodingHeaders(at *document.Node) map[*document.Node][]*para
 	return all
 }
 
-// items compiles the schema of each item of a stream.
-func (c *compiler) items(result *content, at, schema *document.Node, byPosition bool) {
-	result.format = formatOf(result.media)
-	if result.format == 0 && !byPosition {
-		c.unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
-		return
-	}
-	if whole := at.Get("schema"); whole != nil {
-		c.unsupported(whole, "is beside itemSchema")
-	}
-	result.node, result.isStream = c.schemaIn(c.scopeOf(result.format), schema), true
-}
-
 // setMedia sets the media types of a part. The default is JSON for objects, text for scalars, and any type
 // for values without a type or with the format binary.
 func (p *part) setMedia(contentType *document.Node) {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // Items checks the items of a stream: of a body whose media type has an itemSchema. It is not safe for concurrent
@@ -73,4 +74,30 @@ func (i *Items) result() error {
 	err := i.w.failure(i.status, i.detail)
 	i.w.found, i.w.malformed = i.w.found[:0], ""
 	return err
+}
+
+// items compiles the schema of each item of a stream.
+func (c *compiler) items(result *content, at, schema *document.Node, byPosition bool) {
+	result.format = formatOf(result.media)
+	if result.format == 0 && !byPosition {
+		c.unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
+		return
+	}
+	if whole := at.Get("schema"); whole != nil {
+		c.unsupported(whole, "is beside itemSchema")
+	}
+	result.node, result.isStream = c.schemaIn(c.scopeOf(result.format), schema), true
+}
+
+// contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an
+// annotation.
+func (c *compiler) contentSchema(s *scope, n *node, source *document.Node) {
+	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
+	switch {
+	case s == nil || !s.events:
+	case media != nil && isJSON(media.Text) && source.Get("contentEncoding") == nil:
+		n.content = c.schemaOrAny(s.inContent(), schema)
+	case schema != nil:
+		c.unsupported(schema, "needs the contentMediaType "+mediaJSON+" and no contentEncoding")
+	}
 }

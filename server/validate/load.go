@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"maps"
 	"net/url"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,12 +48,6 @@ type resource struct {
 	dynamic map[string]*document.Node // the $dynamicAnchors
 }
 
-// link is a reference, with the kind of OpenAPI object that it must resolve to.
-type link struct {
-	from *document.Node // the value of $ref or $dynamicRef
-	to   string
-}
-
 func newLoader(cfg Config) *loader {
 	l := &loader{
 		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
@@ -75,15 +66,6 @@ func newLoader(cfg Config) *loader {
 		l.documents[fileURI(name).String()] = text
 	}
 	return l
-}
-
-// fileURI returns the URI of the document with the given name. If name is an absolute URI, it returns that
-// URI.
-func fileURI(name string) *url.URL {
-	if u, err := url.Parse(name); err == nil && u.IsAbs() {
-		return u
-	}
-	return &url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
 // load reads the main document and all documents that it refers to. It reports whether the document can be
@@ -247,149 +229,4 @@ func (l *loader) anchor(n, name *document.Node, dynamic bool) {
 	if dynamic {
 		r.dynamic[name.Text] = n
 	}
-}
-
-// addLink records a reference, whose target may not have been checked yet.
-func (l *loader) addLink(n *document.Node, keyword, to string) {
-	if ref := n.Get(keyword); ref != nil && ref.Kind == jsontext.KindString {
-		l.links = append(l.links, link{ref, to})
-	}
-}
-
-// follow resolves a reference and checks its target.
-func (l *loader) follow(link link) {
-	ref := link.from
-	r, fragment := l.resourceOf(ref), strings.TrimPrefix(ref.Text, "#")
-	if fragment == ref.Text || strings.Contains(fragment, "%") {
-		r, fragment = l.lookUp(ref)
-	}
-	if r == nil {
-		return
-	}
-	target := r.anchors[fragment]
-	if fragment == "" || fragment[0] == '/' {
-		target = r.root.Find(fragment)
-	}
-	if target == nil {
-		l.fail(ref, "leads nowhere")
-		return
-	}
-	rule := link.to
-	if rule != "Schema" && rule != "PathItem" {
-		rule = "&" + rule
-	}
-	if l.conform(target, rule); !l.unfit[target] {
-		l.targets[ref] = target
-	}
-}
-
-// lookUp returns the resource that a reference leads to, or nil. It reports an error if there is no such
-// resource, but none if the resource cannot be read.
-func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
-	uri, err := url.Parse(ref.Text)
-	if err != nil {
-		l.fail(ref, "leads nowhere")
-		return nil, ""
-	}
-	base := l.resourceOf(ref).uri
-	whole := base.ResolveReference(uri)
-	fragment = whole.Fragment
-	whole.Fragment, whole.RawFragment = "", ""
-	if r, known := l.resources[whole.String()]; known {
-		return r, fragment
-	}
-	name, text, wrong := l.find(whole, base, uri)
-	if wrong != "" && l.is32 { // another document may have the URI as its $self or in an $id
-		if r := l.readOthers(whole.String()); r != nil {
-			return r, fragment
-		}
-	}
-	if wrong != "" {
-		l.fail(ref, wrong)
-		return nil, ""
-	}
-	if name == l.name { // its $self is another URI
-		return l.roots[l.root], fragment
-	}
-	root := l.read(name, whole, text)
-	l.register(root)
-	return l.roots[root], fragment
-}
-
-// find returns the text of another document, and its name in positions. Otherwise it returns what is wrong with the
-// reference.
-func (l *loader) find(whole, base, reference *url.URL) (name string, text []byte, wrong string) {
-	if text, ok := l.documents[whole.String()]; ok {
-		return fileName(whole), text, ""
-	}
-	if l.files == nil {
-		return "", nil, "leads nowhere"
-	}
-	home := l.resourceOf(l.root).uri
-	if whole.Scheme != home.Scheme || whole.Host != home.Host || whole.RawQuery != "" || reference.IsAbs() {
-		return "", nil, "leads to a URL, and not to a file in the folder of the document"
-	}
-	up := path.Join(path.Dir(strings.TrimPrefix(base.Path, "/")), reference.Path) // unlike whole, keeps surplus elements ..
-	name, inside := strings.CutPrefix(whole.Path, strings.TrimSuffix(path.Dir(home.Path), "/")+"/")
-	if !inside || !fs.ValidPath(name) || path.IsAbs(reference.Path) || up == ".." || strings.HasPrefix(up, "../") {
-		return "", nil, "leaves the folder of the document"
-	}
-	text, err := fs.ReadFile(l.files, name)
-	switch failed := (*fs.PathError)(nil); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, "leads nowhere"
-	case errors.As(err, &failed):
-		return "", nil, "leads to a file that cannot be read: " + failed.Err.Error()
-	case err != nil:
-		return "", nil, "leads to a file that cannot be read"
-	}
-	return path.Join(path.Dir(l.name), name), text, ""
-}
-
-// register finds the URIs and the anchors in another document.
-func (l *loader) register(root *document.Node) {
-	switch {
-	case l.is32 && root.Get("openapi") != nil:
-		l.whole(root)
-	case root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil:
-		l.conform(root, "Schema")
-	}
-}
-
-// readOthers reads the documents that nothing has referred to, until one of them has the URI. It returns nil if none has.
-func (l *loader) readOthers(wanted string) *resource {
-	for _, uri := range slices.Sorted(maps.Keys(l.documents)) {
-		if _, read := l.resources[uri]; read {
-			continue
-		}
-		parsed, _ := url.Parse(uri) // it was a URL before
-		l.register(l.read(fileName(parsed), parsed, l.documents[uri]))
-		if r := l.resources[wanted]; r != nil {
-			return r
-		}
-	}
-	return nil
-}
-
-// fileName is the opposite of fileURI.
-func fileName(uri *url.URL) string {
-	if uri.Scheme == "file" {
-		return strings.TrimPrefix(uri.Path, "/")
-	}
-	return uri.String()
-}
-
-// resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns
-// nil.
-func (l *loader) resolve(n *document.Node) *document.Node {
-	var passed []*document.Node
-	for n != nil && n.Get("$ref") != nil {
-		if slices.Contains(passed, n) {
-			l.fail(n.Get("$ref"), "leads to itself")
-			return nil
-		}
-		passed = append(passed, n)
-		n = l.targets[n.Get("$ref")]
-	}
-	return n
 }
