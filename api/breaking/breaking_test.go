@@ -100,6 +100,9 @@ webhooks:
       responses:
         2XX: { description: Taken., content: { application/json: { schema: { type: object } } } }
         '410': { description: Gone. }
+  media_event:
+    put: { requestBody: { content: { application/json: { schema: { type: object, required: [id], properties: { id: { type: string } } } } } }, responses: { '204': {} } }
+    additionalOperations: { NOTIFY: { responses: { '204': {} } } }
   lipsync_event:
     post:
       responses:
@@ -186,6 +189,8 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"an event no longer requires a member":   {"[avatar_id, status]", "[status]", event},
 		"an event loses an optional member":      {"                attempt: { type: integer, default: 1 }\n", "", event},
 		"an event loses a status":                {"[published, failed]", "[published]", ""},
+		"an event by PUT requires less":          {"required: [id]", "required: []", "webhook PUT media_event"},
+		"an event by another method is removed":  {"{ NOTIFY:", "{ TELL:", "webhook NOTIFY media_event"},
 		"an event gains a status":                {"[published, failed]", "[published, failed, gone]", event},
 		"an event may have other members":        {"              additionalProperties: false\n", "", event},
 		"an event has another media type":        {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},

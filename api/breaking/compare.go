@@ -71,9 +71,15 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 		return nil, err
 	}
 	for event, item := range document.Webhooks {
-		document.Paths.Set(webhookPath+event, asResponse(item))
-		for status, response := range item.Post.Responses.Map() {
-			document.Paths.Set(webhookPath+event+responsePath+status, asRequest(response.Value))
+		for method, operation := range item.Operations() {
+			path := webhookPath + event
+			if len(item.Operations()) > 1 {
+				path = webhookPath + method + " " + event
+			}
+			document.Paths.Set(path, asResponse(operation))
+			for status, response := range operation.Responses.Map() {
+				document.Paths.Set(path+responsePath+status, asRequest(response.Value))
+			}
 		}
 	}
 	document.Webhooks = nil
@@ -82,8 +88,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 
 // asResponse converts a webhook to an operation whose response is the notification, so that oasdiff treats the
 // notification as output of the service.
-func asResponse(item *openapi3.PathItem) *openapi3.PathItem {
-	operation := item.Post
+func asResponse(operation *openapi3.Operation) *openapi3.PathItem {
 	notification := openapi3.NewResponse().WithDescription("The notification.")
 	if operation.RequestBody != nil {
 		notification.Content = operation.RequestBody.Value.Content

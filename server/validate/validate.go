@@ -60,6 +60,8 @@
 //   - An empty text between delimiters is no element. An empty required scalar is missing.
 //   - Nested keys of a deepObject are members of members. Indexes from 0, or empty keys, are elements.
 //   - An exploded value in cookies is several cookies.
+//   - A querystring parameter that is JSON or a text is percent-decoded as a whole, and a plus is a space only in a
+//     form. If a form is required, an empty query is an object without members.
 //   - Defaults are not applied; the implementation applies them.
 //   - If an operation has no request body, the body of a request is not touched.
 //
