@@ -8,7 +8,7 @@ import (
 	"iter"
 )
 
-// MaxItem is the size in bytes above which an item of a request is refused.
+// MaxItem is the size in bytes above which an item of a request is refused, unless a validator has read the item.
 const MaxItem = 1 << 20
 
 // ErrItem is the error of an item that has no value of its Go type.
@@ -16,9 +16,12 @@ var ErrItem = errors.New("stream: the item cannot be decoded")
 
 // Receive returns the items of a request body. They are read while the caller ranges over them, and can be read once. The
 // last pair has the error with which reading ended, if any: that of a [Reader] or of the body, or [ErrItem].
+//
+// If the body has a method like [Reader.Next], as one that a validator reads, Receive calls that instead of reading.
 func Receive[T any](body io.Reader, contentType string) iter.Seq2[T, error] {
 	return receive(body, contentType, func(frame Frame) (item T, err error) {
-		return item, json.Unmarshal(frame.Data, &item)
+		err = json.Unmarshal(frame.Data, &item)
+		return item, err
 	})
 }
 
@@ -30,7 +33,8 @@ func ReceiveEvents[T any](body io.Reader, contentType string) iter.Seq2[Event[T]
 			*text = string(frame.Data)
 			return event, nil
 		}
-		return event, json.Unmarshal(frame.Data, &event.Data)
+		err := json.Unmarshal(frame.Data, &event.Data)
+		return event, err
 	})
 }
 

@@ -3,9 +3,11 @@ package validate_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -127,6 +129,28 @@ func TestAllocations_items(t *testing.T) {
 		}
 	}); got > 0 && !raceEnabled {
 		t.Errorf("an item takes %v allocations", got)
+	}
+}
+
+// The generated server gets the items as they were checked, so that only the limits of Config apply.
+func TestOperation_Handler_passesItems(t *testing.T) {
+	t.Parallel()
+	o := itemOperation(t, "application/jsonl", eachS, `{"type": "string"}`, validate.Config{MaxItemBytes: 2 * stream.MaxItem, MaxBodyBytes: 8 * stream.MaxItem})
+	large := strings.Repeat("x", stream.MaxItem)
+	var got []string
+	var ended error
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for item, err := range stream.Receive[string](r.Body, "application/jsonl") {
+			if ended = err; err == nil {
+				got = append(got, item)
+			}
+		}
+	})
+	r := httptest.NewRequest("POST", "/p", strings.NewReader("\""+large+"\"\n\"b\"\n3\n\"c\"\n"))
+	r.Header.Set("Content-Type", "application/jsonl")
+	o.Handler(next, func(_ http.ResponseWriter, _ *http.Request, err error) { ended = err }).ServeHTTP(httptest.NewRecorder(), r)
+	if !slices.Equal(got, []string{large, "b"}) || violations(failure(t, ended)) != "/2 type" {
+		t.Errorf("got %d items, %v", len(got), ended)
 	}
 }
 
