@@ -79,6 +79,9 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 	case inPath:
 		p.unescape = url.PathUnescape
 	case inHeader:
+		if !isToken(name) {
+			c.fail(source, "has a name that no header can have: "+name)
+		}
 		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
 	case inQuery:
 		p.unescape = url.QueryUnescape

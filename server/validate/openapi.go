@@ -61,7 +61,7 @@ func openAPIObjects(is32 bool) map[string]object {
 		},
 		"RequestBody": {"description": "string", "content": "*{&MediaType}", "required": "boolean"},
 		"MediaType": {
-			"$ref": "+string", "schema": "Schema", "itemSchema": "+Schema", "example": "any", "examples": "{&Example}",
+			"$ref": "+string", "description": "+string", "schema": "Schema", "itemSchema": "+Schema", "example": "any", "examples": "{&Example}",
 			"encoding": "{Encoding}", "prefixEncoding": "+[Encoding]", "itemEncoding": "+Encoding",
 		},
 		"Encoding": {

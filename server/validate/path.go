@@ -26,6 +26,9 @@ func operationsOf(item *document.Node) iter.Seq2[string, *document.Node] {
 	}
 }
 
+// isToken reports whether text can be a method or the name of a header (RFC 9110, section 5.6.2).
+func isToken(text string) bool { return text != "" && consistsOf([]byte(text), "!#$%&'*+-.^_`|~") }
+
 // pathItem checks the members beside a $ref, and the methods of additionalOperations.
 func (l *loader) pathItem(n *document.Node) {
 	l.addLink(n, "$ref", "PathItem")
@@ -42,7 +45,7 @@ func (l *loader) pathItem(n *document.Node) {
 		switch lower := strings.ToLower(m.Name); {
 		case slices.Contains(methods(), lower):
 			l.fail(additional.Key(m), "is the method of the member "+lower)
-		case m.Name == "" || !consistsOf([]byte(m.Name), "!#$%&'*+-.^_`|~"):
+		case !isToken(m.Name):
 			l.fail(additional.Key(m), "is no HTTP method")
 		}
 	}

@@ -46,10 +46,13 @@ func (l *loader) rules(n *document.Node, rule string) {
 		}
 		l.exclusive(n, "nodeType", "attribute", "wrapped")
 	case "Example":
-		l.exclusive(n, "value", "dataValue", "serializedValue")
+		l.exclusive(n, "value", "dataValue", "serializedValue", "externalValue")
 		l.exclusive(n, "externalValue", "serializedValue")
-	case "MediaType", "Encoding":
+	case "MediaType", "Encoding", "Parameter", "Header":
+		l.exclusive(n, "examples", "example")
 		l.exclusive(n, "encoding", "prefixEncoding", "itemEncoding")
+	case "ServerVariable":
+		l.serverVariable(n)
 	}
 }
 
@@ -117,6 +120,18 @@ func (l *loader) servers(servers *document.Node) {
 			l.fail(name, "is not unique")
 		}
 		names[name.Text] = true
+	}
+}
+
+// serverVariable checks that the default is one of the values, if there are any.
+func (l *loader) serverVariable(n *document.Node) {
+	values, preset := n.Get("enum"), n.Get("default")
+	switch {
+	case values == nil || l.unfit[values] || l.lossy[values]:
+	case len(values.Elements) == 0:
+		l.fail(values, "must have a value")
+	case preset != nil && !slices.ContainsFunc(values.Elements, func(value *document.Node) bool { return value.Text == preset.Text }):
+		l.fail(preset, "is not in the enum beside it")
 	}
 }
 

@@ -249,7 +249,32 @@ func (c *compiler) validator() *Validator {
 			v.webhooks[key] = o
 		}
 	}
+	c.unused()
 	return v
+}
+
+// unused compiles the components that no reference leads to, only to report errors.
+func (c *compiler) unused() {
+	used := make(map[*document.Node]bool, len(c.targets))
+	for _, target := range c.targets {
+		used[target] = true
+	}
+	components := func(group string, compile func(name string, source *document.Node)) {
+		for name, source := range c.root.Get("components").Get(group).All() {
+			if source = c.resolve(source); source != nil && !used[source] {
+				compile(name, source)
+			}
+		}
+	}
+	components("parameters", func(_ string, source *document.Node) {
+		if name, in := source.Get("name"), source.Get("in"); name != nil && in != nil {
+			c.parameter(source, name.Text, in)
+		}
+	})
+	components("headers", func(name string, source *document.Node) { c.parameter(source, name, nil) })
+	components("requestBodies", func(_ string, source *document.Node) { c.requestBody(source) })
+	components("responses", func(_ string, source *document.Node) { c.response(source) })
+	components("pathItems", func(_ string, source *document.Node) { c.pathItem("", source) })
 }
 
 // Operation returns the operation with the given method and path. The names of the path parameters are
