@@ -287,3 +287,13 @@ func FuzzNewBundle(f *testing.F) {
 		}
 	})
 }
+
+// The name of a security scheme in a bundle is that of a component.
+func TestNewBundle_refusesSecuritySchemesInOtherFiles(t *testing.T) {
+	t.Parallel()
+	const text = head32 + "paths: {}\nsecurity: [{./schemes.yaml#/s: []}]\n"
+	_, err := validate.NewBundle([]byte(text), validate.Config{Documents: map[string][]byte{"schemes.yaml": []byte("s: {type: mutualTLS}")}})
+	if err == nil || !strings.Contains(err.Error(), "openapi.yaml:4:13: /security/0/.~1schemes.yaml#~1s: leads to another file") {
+		t.Errorf("got %v", err)
+	}
+}

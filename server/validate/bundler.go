@@ -48,6 +48,11 @@ func (b *bundler) document() *document.Node {
 	for i := 0; i < len(b.foreign); i++ { // pass appends further values
 		b.pass(b.foreign[i])
 	}
+	for _, ref := range b.schemes {
+		if !strings.HasPrefix(ref.Text, "#") {
+			b.fail(ref, "leads to another file: refer to it from components")
+		}
+	}
 	if len(b.errs) > 0 {
 		return nil
 	}

@@ -118,8 +118,8 @@ const (
 
 // Config configures [Load]. The zero value is valid.
 type Config struct {
-	// Name is the file name or URI of the document. Errors contain it, and references are relative to it.
-	// Defaults to "openapi.yaml".
+	// Name is the file name or URI of the document. Errors contain it, and references are relative to it, or to the
+	// $self of the document. Defaults to "openapi.yaml".
 	Name string
 	// Documents are the other documents that references may point to. Each key is the name or URI that a
 	// reference resolves to, relative to Name. Empty by default.
