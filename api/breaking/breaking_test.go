@@ -56,7 +56,7 @@ paths:
     query:
       security: []
       parameters:
-        - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object, properties: { since: { type: string } } } } } }
+        - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object, properties: { since: { type: string, default: now } } } } } }
       responses:
         '200': { content: { application/jsonl: { $ref: '#/components/mediaTypes/Lines' } } }
     get:
@@ -183,7 +183,9 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"QUERY is removed":                               {"    query:\n", "    put:\n", "QUERY /logs"},
 		"an additional operation is removed":             {"COPY:", "MOVE:", "COPY /logs"},
 		"a query has another media type":                 {"content: { application/x-www-form-urlencoded", "content: { application/json", "QUERY /logs"},
-		"a member of the whole query has another type":   {"since: { type: string }", "since: { type: integer }", "QUERY /logs"},
+		"a member of the whole query has another type":   {"since: { type: string, default: now }", "since: { type: integer }", "QUERY /logs"},
+		"a default of the whole query changes":           {"default: now", "default: then", "QUERY /logs"},
+		"a default of the whole query is removed":        {", default: now", "", "QUERY /logs"},
 
 		"an event requires another member":       {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
 		"an event no longer requires a member":   {"[avatar_id, status]", "[status]", event},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -76,6 +77,11 @@ func (c *comparison) compare(before, after *openapi3.Operation) {
 	if before.Servers != nil && after.Servers != nil {
 		c.servers(*before.Servers, *after.Servers)
 	}
+	for _, ref := range before.Parameters {
+		if now := after.Parameters.GetByInAndName(ref.Value.In, ref.Value.Name); now != nil && ref.Value.Schema != nil && now.Schema != nil {
+			c.defaults("the parameter "+now.Name, ref.Value.Schema, now.Schema, make(map[*openapi3.Schema]bool))
+		}
+	}
 	if before.RequestBody != nil && after.RequestBody != nil {
 		c.content("the request", before.RequestBody.Value.Content, after.RequestBody.Value.Content, false)
 	}
@@ -83,6 +89,25 @@ func (c *comparison) compare(before, after *openapi3.Operation) {
 		if response := after.Responses.Value(status); response != nil {
 			c.content("the response "+status, old.Value.Content, response.Value.Content, true)
 		}
+	}
+}
+
+// defaults reports the members of a parameter that have another default. oasdiff compares those of whole parameters, and
+// of members of bodies.
+func (c *comparison) defaults(at string, before, after *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) {
+	if seen[before.Value] {
+		return
+	}
+	seen[before.Value] = true
+	for _, name := range slices.Sorted(maps.Keys(before.Value.Properties)) {
+		old, now := before.Value.Properties[name], after.Value.Properties[name]
+		if now == nil {
+			continue
+		}
+		if !reflect.DeepEqual(old.Value.Default, now.Value.Default) && old.Value.Default != nil {
+			c.add("parameter-default", "the default of %s/%s is %v instead of %v", at, name, now.Value.Default, old.Value.Default)
+		}
+		c.defaults(at+"/"+name, old, now, seen)
 	}
 }
 
