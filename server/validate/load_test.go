@@ -149,6 +149,7 @@ func TestLoad_locatesErrors(t *testing.T) {
 		head + "components: {responses: {R: {description: d, content: {html: {}}}}}":                                                                                                                                   "3:56: /components/responses/R/content/html: is no media type",
 		head + "components: {requestBodies: {R: {content: {}}}}":                                                                                                                                                       "3:43: /components/requestBodies/R/content: must have a media type",
 		head + "components: {pathItems: {I: {get: {security: [{none: []}]}}}}":                                                                                                                                         "3:54: /components/pathItems/I/get/security/0/none: is no security scheme of the document",
+		head32 + "components: {mediaTypes: {M: {itemSchema: {minItems: 1, pattern: '('}}}}":                                                                                                                            "3:66: /components/mediaTypes/M/itemSchema/pattern: is no regular expression",
 	} {
 		_, err := validate.Load([]byte(text), validate.Config{Name: "dir/a.yaml"})
 		if err == nil || !strings.Contains(err.Error(), "dir/a.yaml:"+want) {

@@ -274,6 +274,10 @@ func (c *compiler) unused() {
 	components("headers", func(name string, source *document.Node) { c.parameter(source, name, nil) })
 	components("requestBodies", func(_ string, source *document.Node) { c.requestBody(source) })
 	components("responses", func(_ string, source *document.Node) { c.response(source) })
+	components("mediaTypes", func(_ string, source *document.Node) {
+		c.schema(source.Get("schema"))
+		c.schema(source.Get("itemSchema"))
+	})
 	components("pathItems", func(_ string, source *document.Node) { c.pathItem("", source) })
 }
 
