@@ -60,8 +60,12 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	response.Request = c.request
 	a.response = response
 	success := c.operation.success(response.StatusCode)
-	if streaming = success && c.operation.streams() && begun(); streaming {
+	if success && c.operation.streams() {
 		response.Body = &openBody{response.Body, cancel}
+		if streaming = begun(); !streaming {
+			response.Body.Close()
+			a.err = transportError(c.request, context.DeadlineExceeded)
+		}
 		return a
 	}
 	defer response.Body.Close()

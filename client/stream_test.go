@@ -287,6 +287,22 @@ func TestStream_endsWithTheRange(t *testing.T) {
 	<-closed
 }
 
+// A response that begins after the timeout is none, even if the transport returns it.
+func TestStream_doesNotBeginAfterTheTimeout(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, static, once, func(c *client.Config) {
+		c.Timeout = time.Nanosecond
+		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return respond(http.StatusOK, http.Header{"Content-Type": {"application/jsonl"}}, "1\n"), nil
+		})}
+	})
+	got, err := collect(client.StreamItems[int](t.Context(), c, "application/jsonl"), number)
+	if got != "" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("items %s, error %v", got, err)
+	}
+}
+
 // quiet is a body that is silent for a time before each part, and after the last one until its context ends.
 type quiet struct {
 	ctx   context.Context
