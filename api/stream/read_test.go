@@ -109,6 +109,7 @@ func TestReader_readsEveryFormat(t *testing.T) {
 		{texts, "\x1e{}\n\x1e[1,\x1e{}\n", `"{}"`, stream.ErrTruncated},
 		{texts, "\x1e1\n2\n", `"1"`, stream.ErrMalformed},
 		{texts, "{}\n", "", stream.ErrMalformed},
+		{texts, "\x1e\x01{}\n", `"\x01{}"`, nil},
 		{texts, "\x1e[" + long + long, "", stream.ErrTooLarge},
 		{texts, "\x1e" + long + "\n", fmt.Sprintf("%q", long), nil},
 
