@@ -51,7 +51,7 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 
 // appendEvent appends an event.
 func appendEvent(text []byte, f Frame) ([]byte, error) {
-	if bytes.ContainsAny(f.ID, "\r\n\x00") || bytes.ContainsAny(f.Event, "\r\n") || f.Retry < 0 {
+	if lineEnd(f.ID) >= 0 || bytes.IndexByte(f.ID, 0) >= 0 || lineEnd(f.Event) >= 0 || f.Retry < 0 {
 		return text, errEvent
 	}
 	if len(f.ID) > 0 {

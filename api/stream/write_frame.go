@@ -39,7 +39,7 @@ func (f *framing) appendPart(text []byte, contentType string, content []byte) []
 // appendData appends the data of an event, which may have several lines, and the end of the event.
 func appendData(text, data []byte) []byte {
 	for {
-		end := bytes.IndexAny(data, "\r\n")
+		end := lineEnd(data)
 		if end < 0 {
 			return append(append(append(text, "data: "...), data...), "\n\n"...)
 		}
@@ -49,6 +49,18 @@ func appendData(text, data []byte) []byte {
 		}
 		data = data[end+1:]
 	}
+}
+
+// lineEnd returns the index of the first CR or LF, or -1. It is several times faster than [bytes.IndexAny].
+func lineEnd(text []byte) int {
+	lf := bytes.IndexByte(text, '\n')
+	if lf >= 0 {
+		text = text[:lf]
+	}
+	if cr := bytes.IndexByte(text, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
 }
 
 // heartbeat returns what readers ignore between two items.
