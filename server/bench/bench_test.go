@@ -67,6 +67,8 @@ type plan struct {
 	rounds, loopbackRounds, starts int
 	slice, loopbackSlice           time.Duration
 	connections                    int
+
+	streamRounds, streamItems, silentStreams int
 }
 
 // results are the measurements of one run.
@@ -78,13 +80,14 @@ type results struct {
 	cold, warm             []time.Duration    // of server.New: the first call in a process, and later calls
 	files                  []time.Duration    // of loading a document of 3 MB in twelve files
 	streams                map[string]float64 // read by package client, by media type
+	sent, silent           []rounds           // by variant of streamVariants
 }
 
 // Every variant is measured and in every table.
 func TestResults(t *testing.T) {
-	r := results{variants: variants(), plan: plan{3, 3, 3, 10 * time.Millisecond, 50 * time.Millisecond, 16}}
+	r := results{variants: variants(), plan: plan{3, 3, 3, 10 * time.Millisecond, 50 * time.Millisecond, 16, 3, 1000, 50}}
 	if *measure.Full {
-		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16}
+		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16, 11, 100_000, 10_000}
 	}
 	var children []*child
 	for _, v := range r.variants {
@@ -98,8 +101,8 @@ func TestResults(t *testing.T) {
 		r.warm = append(r.warm, time.Since(began))
 		r.files = append(r.files, loadFiles(t))
 	}
-	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{small, r.slice}) })
-	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{large, r.slice}) })
+	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: small, Slice: r.slice}) })
+	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: large, Slice: r.slice}) })
 	request := measure.Request(http.MethodPost, createLipsync, goodHeader, smallBody)
 	clients := make(map[*child]*measure.Client)
 	for _, c := range children {
@@ -117,6 +120,7 @@ func TestResults(t *testing.T) {
 	alternate(children, 1, load) // warm up
 	r.loopback = alternate(children, r.loopbackRounds, load)
 	r.streams = readStreams(t, r.starts)
+	r.measureStreams(t)
 
 	text := r.markdown()
 	for _, v := range r.variants {

@@ -23,10 +23,11 @@ type hello struct {
 }
 
 // job makes a child serve a body for about a time without a network. The response is the cost of a request. The zero job
-// returns the CPU time that the process has used.
+// returns the CPU time that the process has used. With Memory, the response is the memory that it uses.
 type job struct {
-	Body  string
-	Slice time.Duration
+	Body   string
+	Slice  time.Duration
+	Memory bool
 }
 
 // runChild runs this program as the server of the variant in args, and does jobs until the end of its input.
@@ -54,7 +55,10 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 			return nil
 		}
 		result := cost{CPU: cpuTime()}
-		if j != (job{}) {
+		switch {
+		case j.Memory:
+			result.Bytes = memory()
+		case j != (job{}):
 			if sizes[j] == 0 {
 				sizes[j] = calls[j.Body].calibrate(handler, j.Slice)
 			}
@@ -67,7 +71,7 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 }
 
 func build(name string) (http.Handler, error) {
-	for _, v := range variants() {
+	for _, v := range append(variants(), streamVariants()...) {
 		if v.name == name {
 			return v.build()
 		}

@@ -35,9 +35,15 @@ authentication, validation, decoding and the response, but not the creation of t
 ## Loopback
 
 %s
+## Streams
+
+%d items of 200 bytes over one connection, %d rounds; and %d streams that are open and silent.
+
+%s
 `, createLipsync, measure.Machine(), len(smallBody), len(largeBody()),
 		r.rounds, r.slice, r.loopbackRounds, r.loopbackSlice, r.connections,
-		r.targetTable(), r.inProcessTable(), len(largeBody())-len(smallBody), r.loopbackTable())
+		r.targetTable(), r.inProcessTable(), len(largeBody())-len(smallBody), r.loopbackTable(),
+		r.streamItems, r.streamRounds, r.silentStreams, r.streamTable())
 	fmt.Fprintf(&b, "## Rejected requests\n\n%s\n## Variants\n\n%s", r.probeTable(), r.variantTable())
 	return b.String()
 }
@@ -98,6 +104,12 @@ func (r *results) targetTable() string {
 		row("reading "+media+" in client, CPU time × bufio.Scanner with json.Unmarshal", "≤", 1.5, r.streams[media], "%.2f")
 	}
 	row("validate.Load of 3 MB in twelve files, ms", "≤", 400, measure.Median(r.files).Seconds()*1e3, "%.0f")
+	for i, v := range streamVariants() {
+		if floor := i - 1; v.checks {
+			row(v.name+", server CPU of an item, × bare", "≤", 1.5, r.sent[i].ratio(r.sent[floor], cost.cpu), "%.2f")
+			row(v.name+", additional memory of a silent stream, KB", "≤", 20, (r.silent[i].median(cost.bytes)-r.silent[floor].median(cost.bytes))/1e3, "%.1f")
+		}
+	}
 	return b.String()
 }
 
