@@ -24,7 +24,13 @@ func streamBody[T any](c *call, contentType string, items iter.Seq2[T, error]) {
 // streamEventBody is like streamBody for server-sent events. Data of type string is text, and other data is JSON.
 func streamEventBody[T any](c *call, contentType string, events iter.Seq2[stream.Event[T], error]) {
 	sendItems(c, contentType, events, func(event stream.Event[T]) (f stream.Frame, err error) {
-		f = stream.Frame{ID: []byte(event.ID), Event: []byte(event.Event), Retry: event.Retry}
+		f.Retry = event.Retry
+		if event.ID != "" {
+			f.ID = []byte(event.ID)
+		}
+		if event.Event != "" {
+			f.Event = []byte(event.Event)
+		}
 		if text, ok := any(event.Data).(string); ok {
 			f.Data = []byte(text)
 			return f, nil

@@ -26,8 +26,15 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 			return s.fail(err)
 		}
 		event = next
-		id, kind = append(id[:0], event.ID...), append(kind[:0], event.Event...)
-		frame := Frame{ID: id, Event: kind, Retry: event.Retry}
+		frame := Frame{Retry: event.Retry}
+		if event.ID != "" {
+			id = append(id[:0], event.ID...)
+			frame.ID = id
+		}
+		if event.Event != "" {
+			kind = append(kind[:0], event.Event...)
+			frame.Event = kind
+		}
 		if text, ok := any(&event.Data).(*string); ok {
 			s.item = append(s.item[:0], *text...)
 		} else {
@@ -54,10 +61,10 @@ func appendEvent(text []byte, f Frame) ([]byte, error) {
 	if lineEnd(f.ID) >= 0 || bytes.IndexByte(f.ID, 0) >= 0 || lineEnd(f.Event) >= 0 || f.Retry < 0 {
 		return text, errEvent
 	}
-	if len(f.ID) > 0 {
+	if f.ID != nil {
 		text = append(append(append(text, "id: "...), f.ID...), '\n')
 	}
-	if len(f.Event) > 0 {
+	if f.Event != nil {
 		text = append(append(append(text, "event: "...), f.Event...), '\n')
 	}
 	if f.Retry > 0 {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,15 +21,18 @@ type itemsBody struct {
 	media  string
 	format stream.Format
 	limit  int64
-	out    []byte // data to return before the next item
-	err    error  // returned after out
+	writer *stream.Writer // to out
+	out    bytes.Buffer   // data to return before the next item
+	err    error          // returned after out
 }
 
 func newItemsBody(w *walker, c *content, body io.Reader, limit int64) (*itemsBody, error) {
-	reader, err := stream.NewReader(body, c.media, int(limit))
-	return &itemsBody{
-		items: newItems(w, c, http.StatusBadRequest, mismatch), reader: reader, media: c.media, format: c.format, limit: limit,
-	}, err
+	b := &itemsBody{items: newItems(w, c, http.StatusBadRequest, mismatch), media: c.media, format: c.format, limit: limit}
+	var err error
+	if b.reader, err = stream.NewReader(body, c.media, int(limit)); err == nil {
+		b.writer, err = stream.NewWriter(&b.out, c.media)
+	}
+	return b, err
 }
 
 // Next returns the next item, for callers that do not read the body. The generated server looks for this method. The
@@ -114,47 +116,19 @@ func (w *walker) sequenceJSON(c *content, body []byte) []byte {
 }
 
 func (b *itemsBody) Read(p []byte) (int, error) {
-	for len(b.out) == 0 {
+	for b.out.Len() == 0 {
 		item, err := b.Next()
+		if err == nil {
+			err = b.writer.Write(item)
+		}
 		if err != nil {
 			return 0, err
 		}
-		b.out = appendItem(b.out[:0], b.format, item)
 	}
-	n := copy(p, b.out)
-	b.out = b.out[n:]
-	return n, nil
-}
-
-// appendItem appends an item as it is sent.
-func appendItem(dst []byte, format stream.Format, item stream.Frame) []byte {
-	switch format {
-	case stream.Events:
-		dst = appendField(dst, "id", item.ID)
-		dst = appendField(dst, "event", item.Event)
-		if item.Retry > 0 {
-			dst = appendField(dst, "retry", strconv.AppendInt(nil, int64(item.Retry/time.Millisecond), 10))
-		}
-		for line := range bytes.SplitSeq(item.Data, []byte{'\n'}) {
-			dst = append(append(append(dst, "data: "...), line...), '\n')
-		}
-	case stream.Sequence:
-		dst = append(append(dst, '\x1e'), item.Data...)
-	default:
-		dst = append(dst, item.Data...)
-	}
-	return append(dst, '\n')
-}
-
-// appendField appends a field of a server-sent event, if it is given.
-func appendField(dst []byte, name string, value []byte) []byte {
-	if value == nil {
-		return dst
-	}
-	return append(append(append(append(dst, name...), ": "...), value...), '\n')
+	return b.out.Read(p)
 }
 
 func (b *itemsBody) Close() error {
-	b.out, b.err = nil, http.ErrBodyReadAfterClose
+	b.out, b.err = bytes.Buffer{}, http.ErrBodyReadAfterClose
 	return nil
 }
