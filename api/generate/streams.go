@@ -180,17 +180,18 @@ func (a *streamAdapter) named(schema *openapi3.SchemaRef, name, media string) *o
 // JSON. If the events have data of several schemas, it is their union.
 func (a *streamAdapter) data(item *openapi3.Schema, name, media string) *openapi3.SchemaRef {
 	var all openapi3.SchemaRefs
+	var events []string
 	for _, variant := range variantsOf(item) {
-		data := variant.data
-		if data == nil {
+		switch same := func(other *openapi3.SchemaRef) bool { return other.Value == variant.data.Value }; {
+		case variant.data == nil:
 			return openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		case !slices.ContainsFunc(all, same):
+			all, events = append(all, variant.data), append(events, variant.event)
 		}
-		if slices.ContainsFunc(all, func(other *openapi3.SchemaRef) bool { return other.Value == data.Value }) {
-			continue
-		}
-		all = append(all, data)
-		if variant.event != "" && data.Ref == "" && len(variantsOf(item)) > 1 {
-			all[len(all)-1] = a.named(data, strings.TrimSuffix(name, "data")+variant.event, media)
+	}
+	for i, event := range events {
+		if event != "" && len(all) > 1 {
+			all[i] = a.named(all[i], strings.TrimSuffix(name, "data")+event, media)
 		}
 	}
 	switch {

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// The data of events has the type of its JSON. If some data is not JSON, it is text.
+func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
+	t.Parallel()
+	const (
+		one  = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "object", "properties": {"a": {}}}}`
+		two  = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "object", "properties": {"b": {}}}}`
+		text = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "string"}}`
+		id   = `"id": {"type": "string"}`
+	)
+	for _, test := range []struct {
+		schema, ref string // a reference, or else a type
+		union       int
+		resumable   bool
+	}{
+		{`{"properties": {"data": ` + one + `, ` + id + `}}`, "#/components/schemas/WatchData", 0, true},
+		{`{"properties": {"data": {"type": "string"}}}`, "string", 0, false},
+		{`{"properties": {"data": ` + text + `}}`, "", 0, false}, // any JSON, because a Go string is text
+		{`{"allOf": [{"properties": {"data": ` + one + `}}, {"properties": {` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
+		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}, "data": ` + two + `}}]}`, "#/components/schemas/WatchData", 2, false},
+		{`{"properties": {"data": ` + one + `}, "oneOf": [{"properties": {"event": {"const": "a"}, ` + id + `}}, {"properties": {"event": {"const": "b"}, ` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
+		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}}}]}`, "string", 0, false},
+		{`{"anyOf": [{"properties": {"data": ` + one + `, ` + id + `}}, {"properties": {"data": ` + one + `}}]}`, "#/components/schemas/WatchData", 2, false},
+	} {
+		var schema openapi3.Schema
+		if err := json.Unmarshal([]byte(test.schema), &schema); err != nil {
+			t.Fatal(err)
+		}
+		a := streamAdapter{schemas: openapi3.Schemas{}}
+		content := openapi3.Content{"text/event-stream": {ItemSchema: &openapi3.SchemaRef{Value: &schema}}}
+		a.content(content, "watch")
+		found := streamOf(content, streamed+"text/event-stream")
+		got := found.schema.Ref
+		if types := found.schema.Value.Type.Slice(); got == "" && len(types) > 0 {
+			got = types[0]
+		}
+		if got != test.ref || len(found.schema.Value.OneOf) != test.union || found.Resumable != test.resumable || a.err != nil {
+			t.Errorf("%s: %s, %d alternatives, resumable %t, %v", test.schema, got, len(found.schema.Value.OneOf), found.Resumable, a.err)
+		}
+	}
+}
+
+// Two bodies whose items have the same name but different schemas have types of their own.
+func TestNameStreams_givesEachSchemaAType(t *testing.T) {
+	t.Parallel()
+	a := streamAdapter{schemas: openapi3.Schemas{}}
+	item := func(description string) *openapi3.SchemaRef {
+		return &openapi3.SchemaRef{Value: &openapi3.Schema{Description: description}}
+	}
+	for i, want := range []string{"ListItem", "ListItemJSONL", "ListItem"} {
+		if got := a.named(item([]string{"a", "b", "a"}[i]), "list item", "application/jsonl"); got.Ref != "#/components/schemas/"+want || a.err != nil {
+			t.Errorf("%s, %v", got.Ref, a.err)
+		}
+	}
+	if a.named(item("c"), "list item", "application/jsonl"); a.err == nil {
+		t.Error("a third schema has a name")
+	}
+}
