@@ -103,8 +103,8 @@ func bareStream(mediaType string, write func(w io.Writer, encode func(any) error
 		w.Header().Set("Content-Type", mediaType)
 		encoder, control := json.NewEncoder(w), http.NewResponseController(w)
 		_ = control.Flush()
-		for item := range itemsOf(r) {
-			if write(w, encoder.Encode, item) != nil || control.Flush() != nil {
+		for item, err := range itemsOf(r) {
+			if err != nil || write(w, encoder.Encode, item) != nil || control.Flush() != nil {
 				return
 			}
 		}
