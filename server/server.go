@@ -16,7 +16,8 @@
 //     r.PathValue("query:NAME"), which costs one allocation less than a value in the context.
 //   - The generated code decodes the request.
 //   - [Config.Middleware] wraps each operation. It ends when the implementation has returned the response.
-//   - The implementation responds. The generated code encodes the response.
+//   - The implementation responds. The generated code encodes the response, and calls the iterator of a stream as package
+//     stream describes.
 //
 // A path of the document matches exactly. Its segments may have text beside a parameter, such as
 // /jobs/{id}:cancel. If several paths match a request, the one whose first different segment has more text is

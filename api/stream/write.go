@@ -18,7 +18,7 @@ const (
 	// Heartbeat is how long a response may be silent. Many proxies and load balancers close connections after 30 or 60
 	// seconds of silence, so two heartbeats fit into the shorter time.
 	Heartbeat = 15 * time.Second
-	// WriteTimeout is how long a client may refuse the data of an item.
+	// WriteTimeout is how long a client may refuse the data of an item, at most.
 	WriteTimeout = 30 * time.Second
 	// renewal is the age at which a write deadline is renewed. Setting it for each item would cost more than encoding it.
 	renewal = WriteTimeout / 6

@@ -267,14 +267,18 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error { close(p); return nil }
 func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// inBubble sends a request for a stream. The iterator tells ended why its context has ended.
-func inBubble(t *testing.T, mediaType string, items func(ended chan<- error) func(context.Context) things, test func(t *testing.T, body io.Reader, ended <-chan error)) {
+// inBubble sends a request for a stream with HTTP/1 or HTTP/2. The iterator tells ended why its context has ended.
+func inBubble(t *testing.T, version int, mediaType string, items func(ended chan<- error) func(context.Context) things, test func(t *testing.T, body io.Reader, ended <-chan error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		listener, ended := make(pipes), make(chan error, 1)
-		server := &http.Server{Handler: sends(mediaType, items(ended)), ReadHeaderTimeout: time.Minute, WriteTimeout: time.Minute}
+		server := &http.Server{Handler: sends(mediaType, items(ended)), ReadTimeout: time.Minute, WriteTimeout: time.Minute}
+		protocols := new(http.Protocols)
+		protocols.SetHTTP1(version == 1)
+		protocols.SetUnencryptedHTTP2(version == 2)
+		server.Protocols = protocols
 		go func() { _ = server.Serve(listener) }()
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		transport := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			listener <- theirs
 			return ours, nil
@@ -287,11 +291,11 @@ func inBubble(t *testing.T, mediaType string, items func(ended chan<- error) fun
 	})
 }
 
-// A silent stream sends what readers ignore, also long after the WriteTimeout of the server.
+// A silent stream sends what readers ignore, also long after the timeouts of the server.
 func TestSend_keepsSilentConnectionsOpen(t *testing.T) {
 	t.Parallel()
 	for mediaType, want := range map[string]string{sse: ":\n\n", lines: "\n", texts: "\x1e", mixed: ""} {
-		inBubble(t, mediaType, untilDone, func(t *testing.T, body io.Reader, ended <-chan error) {
+		test := func(t *testing.T, body io.Reader, ended <-chan error) {
 			began := time.Now()
 			text := make([]byte, 1<<10)
 			if _, err := body.Read(text); err != nil {
@@ -310,7 +314,9 @@ func TestSend_keepsSilentConnectionsOpen(t *testing.T) {
 			if len(ended) > 0 {
 				t.Errorf("%s ended: %v", mediaType, <-ended)
 			}
-		})
+		}
+		inBubble(t, 1, mediaType, untilDone, test)
+		inBubble(t, 2, mediaType, untilDone, test)
 	}
 }
 
@@ -325,7 +331,7 @@ func TestSend_endsWhenAWriteStalls(t *testing.T) {
 			}
 		}
 	}
-	inBubble(t, sse, endless, func(t *testing.T, _ io.Reader, ended <-chan error) {
+	inBubble(t, 1, sse, endless, func(t *testing.T, _ io.Reader, ended <-chan error) {
 		began := time.Now()
 		if err := <-ended; err == nil || time.Since(began) != stream.WriteTimeout {
 			t.Errorf("after %v: %v", time.Since(began), err)
