@@ -2,7 +2,7 @@ package bench_test
 
 import (
 	"fmt"
-	"runtime/debug"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -115,9 +115,10 @@ func (r *results) targetTable() string {
 
 func (r *results) variantTable() string {
 	versions := make(map[string]string)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, module := range info.Deps {
-			versions[module.Path] = module.Version
+	modules, _ := exec.Command("go", "list", "-m", "all").Output() // a test program does not know its modules
+	for line := range strings.Lines(string(modules)) {
+		if path, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			versions[path] = version
 		}
 	}
 	var b strings.Builder
