@@ -10,8 +10,9 @@
 // multipart/mixed have nothing between them that could be sent.
 //
 // The context that the operation got ends when the client disconnects, when a write takes longer than
-// [WriteTimeout], and when [http.Server.Shutdown] is called. The iterator must then return. The WriteTimeout of the
-// [http.Server] does not apply to a stream. Its ReadTimeout limits how long the items of a request may take.
+// [WriteTimeout], and when [http.Server.Shutdown] is called. The function yield then returns false. An iterator that
+// waits must also wait for the end of the context. The WriteTimeout of the [http.Server] does not apply to a stream. Its
+// ReadTimeout limits how long the items of a request may take.
 //
 // An error of the iterator ends the response with a problem document (RFC 9457), because the status has been
 // sent. Server-sent events have it as the data of a last event of the type error; JSON lines and JSON text sequences as the

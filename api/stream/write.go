@@ -38,15 +38,18 @@ type ItemChecker interface {
 	CheckEvent(event Frame) error
 }
 
-// Send sends a response whose items are JSON. The function headers adds headers to the response, unless it is nil. If it
+// Send sends a response whose items are JSON. There are none if items is nil. The function headers adds headers to the response, unless it is nil. If it
 // fails, Send sends nothing and returns the error. Send also returns an error with which the iterator ended, and after
 // which [Fail] must be called.
 func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
 	s, err := begin(w, status, mediaType, headers)
-	if err != nil || s.silent || items == nil {
+	if err != nil || s.silent {
 		return err
 	}
 	defer s.end()
+	if items == nil {
+		return s.finish()
+	}
 	var item T // of the loop, so that not each item is allocated
 	for next, err := range items {
 		if err != nil {
@@ -214,7 +217,7 @@ func (s *sender) sendText() bool {
 	if cap(s.text) > maxKeptBuffer || cap(s.item) > maxKeptBuffer {
 		s.text, s.item = nil, nil
 	}
-	return err == nil
+	return err == nil && (s.response == nil || s.response.ctx.Err() == nil)
 }
 
 // write writes and flushes text. The caller must hold mu.

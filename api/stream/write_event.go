@@ -15,10 +15,13 @@ var errEvent = errors.New("stream: the id or type of an event has a line break o
 // SendEvents sends server-sent events like [Send]. The data is text if T is string, and JSON otherwise.
 func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, events iter.Seq2[Event[T], error], headers func(http.Header) error) error {
 	s, err := begin(w, status, mediaType, headers)
-	if err != nil || s.silent || events == nil {
+	if err != nil || s.silent {
 		return err
 	}
 	defer s.end()
+	if events == nil {
+		return s.finish()
+	}
 	var event Event[T] // of the loop, so that not each event is allocated
 	var id, kind []byte
 	for next, err := range events {

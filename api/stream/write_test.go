@@ -117,6 +117,30 @@ func TestSend_sendsEachFormat(t *testing.T) {
 	}
 }
 
+// A stream without an iterator is empty, and no heartbeat comes after its end.
+func TestSend_sendsNothingWithoutAnIterator(t *testing.T) {
+	t.Parallel()
+	for mediaType, send := range map[string]func(http.ResponseWriter) error{
+		mixed: func(w http.ResponseWriter) error { return stream.Send[thing](w, http.StatusOK, mixed, nil, nil) },
+		sse:   func(w http.ResponseWriter) error { return stream.SendEvents[thing](w, http.StatusOK, sse, nil, nil) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			recorder := httptest.NewRecorder()
+			w, _, stop := stream.Open(recorder, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			if err := send(w); err != nil {
+				t.Error(err)
+			}
+			stop()
+			time.Sleep(2 * stream.Heartbeat)
+			_, boundary, _ := strings.Cut(recorder.Header().Get("Content-Type"), "boundary=")
+			want := map[string]string{mixed: "--" + boundary + "--\r\n"}[mediaType]
+			if got := recorder.Body.String(); got != want {
+				t.Errorf("%s is %q, want %q", mediaType, got, want)
+			}
+		})
+	}
+}
+
 // The client has the header before the first item, and each item before the next.
 func TestSend_waitsForNothing(t *testing.T) {
 	t.Parallel()
@@ -165,6 +189,27 @@ func TestSend_endsWhenTheServerShutsDown(t *testing.T) {
 		}
 		text, err := io.ReadAll(response.Body)
 		if want := "{\"n\":0}\n{\"error\":{\"status\":500,\"title\":\"" + stream.ErrShutdown.Error() + "\"}}\n"; string(text) != want || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+}
+
+// An iterator that does not look at its context ends as well.
+func TestSend_takesNoItemsAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, mediaType := range []string{lines, sse} {
+		server := httptest.NewServer(nil)
+		t.Cleanup(server.Close)
+		server.Config.Handler = sends(mediaType, func(ctx context.Context) things {
+			return func(yield func(stream.Event[thing], error) bool) {
+				go func() { _ = server.Config.Shutdown(context.WithoutCancel(ctx)) }()
+				<-ctx.Done()
+				for yield(stream.Event[thing]{}, nil) {
+				}
+			}
+		})
+		text, err := io.ReadAll(get(t, server.Client(), server.URL).Body)
+		if !strings.Contains(string(text), stream.ErrShutdown.Error()) || err != nil {
 			t.Errorf("%q, %v", text, err)
 		}
 	}
