@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/stream"
@@ -91,12 +92,12 @@ func (c *call) again() *call {
 type streamCall struct {
 	*call
 
-	lastID    string
-	delivered bool     // the current connection has delivered an item
-	any       bool     // some connection has delivered an item
-	given     [][]byte // the last ids, as a ring
-	oldest    int      // in given
-	repeated  [][]byte // ids that the beginning of the current connection may repeat
+	lastID   string
+	worked   bool     // the current connection has delivered an item, or stayed open
+	any      bool     // some connection has delivered an item
+	given    [][]byte // the last ids, as a ring
+	oldest   int      // in given
+	repeated [][]byte // ids that the beginning of the current connection may repeat
 }
 
 // run sends the request and calls give for each item. It sends it again as far as that is allowed: like any other call
@@ -114,8 +115,8 @@ func (s *streamCall) run(ctx context.Context, give func(*attempt, stream.Frame) 
 		if begun {
 			a.err = s.read(ctx, a, give)
 		}
-		if s.delivered {
-			s.attempts, s.renewsToken, s.delivered = 1, renewsToken, false
+		if s.worked {
+			s.attempts, s.renewsToken, s.worked = 1, renewsToken, false
 		}
 		if a.err == nil || errors.Is(a.err, errStopped) {
 			return a.err
@@ -134,7 +135,8 @@ func (s *streamCall) run(ctx context.Context, give func(*attempt, stream.Frame) 
 
 // resumes reports whether the stream can continue with another connection without losing or repeating items.
 func (s *streamCall) resumes() bool {
-	return s.operation.resumable && (s.lastID != "" || !s.any) && headerValue(s.lastID)
+	trimmed := strings.Trim(s.lastID, " \t") // as in a header
+	return s.operation.resumable && (s.lastID != "" || !s.any) && headerValue(s.lastID) && trimmed == s.lastID
 }
 
 // resume prepares a request for the items after the last one.
@@ -162,7 +164,8 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 	if want := s.operation.format; !ok || want != 0 && format != want {
 		return newError(a.response, noteNotPromised)
 	}
-	r, err := stream.NewReader(newTimeoutReader(body, max(s.timeout, idleTimeout), body.cancel), contentType, s.client.maxItemBytes)
+	source := &workingReader{newTimeoutReader(body, max(s.timeout, idleTimeout), body.cancel), time.Now().Add(s.retry.MaxDelay), &s.worked}
+	r, err := stream.NewReader(source, contentType, s.client.maxItemBytes)
 	if err != nil {
 		return newError(a.response, noteNotPromised)
 	}
@@ -193,11 +196,27 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 		if s.repeats(f.ID) {
 			continue
 		}
-		s.delivered, s.any = true, true
+		s.worked, s.any = true, true
 		if err := give(a, f); err != nil {
 			return err
 		}
 	}
+}
+
+// workingReader sets worked when bytes come after a time. They may be heartbeats of a stream that has no items for hours,
+// and whose connections a proxy closes again and again.
+type workingReader struct {
+	io.Reader
+	after  time.Time
+	worked *bool
+}
+
+func (r *workingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 && !*r.worked {
+		*r.worked = time.Now().After(r.after)
+	}
+	return n, err
 }
 
 // repeats reports whether an event with this id was given before the connection broke. A service may repeat events: the

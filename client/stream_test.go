@@ -128,6 +128,7 @@ func TestStreamEvents_givesEachEventOnce(t *testing.T) {
 		"no id for an event":              {[]string{"data: {\"n\":1}\n\n!", event(2)}, "=1", []string{""}, client.ErrCut},
 		"the id is taken back":            {[]string{event(1) + "id\n\n!", event(1)}, "1=1", []string{""}, client.ErrCut},
 		"an id that no header can have":   {[]string{"id: \x01\ndata: {\"n\":1}\n\n!", event(1)}, "\x01=1", []string{""}, client.ErrCut},
+		"an id that a header would trim":  {[]string{"id:  1\ndata: {\"n\":1}\n\n!", event(1)}, " 1=1", []string{""}, client.ErrCut},
 		"another type":                    {[]string{event(1) + "id: 2\ndata: {\"n\":\"a\"}\n\n" + event(3)}, "1=1", []string{""}, client.ErrDecode},
 		"no JSON":                         {[]string{event(1) + "id: 2\ndata: {\n\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
 		"too long a line":                 {[]string{event(1) + ":" + strings.Repeat("x", 2000) + "\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
@@ -348,6 +349,25 @@ func TestStreamEvents_detectsSilence(t *testing.T) {
 			if took := times[i+1].Sub(times[i]); took != want {
 				t.Errorf("request %d comes after %v, want %v", i+2, took, want)
 			}
+		}
+	})
+}
+
+// A stream may have no items for hours while a proxy closes its connections.
+func TestStreamEvents_resumesSilentStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		c := newService().direct(t, static, func(config *client.Config) {
+			config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if requests++; requests > 20 {
+					return respond(http.StatusNoContent, http.Header{}, ""), nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {sse}}, Body: &quiet{r.Context(), []string{":\n", "\n", ":\n"}, 15 * time.Second}}, nil
+			})}
+		})
+		if got, err := ticks(client.StreamEvents[tick](t.Context(), c, true)); got != "" || err != nil || requests != 21 {
+			t.Errorf("%d requests, events %s, error %v", requests, got, err)
 		}
 	})
 }
