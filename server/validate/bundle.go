@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -55,10 +56,17 @@ func NewBundle(text []byte, cfg Config) (*Bundle, error) {
 	}
 	bundle.Text = append([]byte("# Code generated from "+path.Base(l.name)+" and the files that it refers to. DO NOT EDIT.\n"), bundle.Text...)
 	written, err := document.Parse(l.name, bundle.Text)
-	if err != nil {
+	if written == nil {
 		return nil, err
 	}
 	bundle.locate(written, root)
+	if tooDeep := document.Errors(nil); errors.As(err, &tooDeep) { // a component may be deeper than it was in its file
+		for _, e := range tooDeep {
+			at := bundle.Locate(e.Position.Line, e.Position.Column, "")
+			l.fail(&document.Node{Position: document.Position{File: at.File, Line: at.Line, Column: at.Column}}, e.Detail)
+		}
+		return nil, l.err()
+	}
 	return bundle, nil
 }
 

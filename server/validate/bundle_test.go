@@ -207,7 +207,7 @@ func TestNewBundle_locatesErrors(t *testing.T) {
 	check(os.MkdirAll(filepath.Join(directory, "in"), 0o700))
 	for name, text := range map[string]string{
 		"out.yaml": "{}", "in/schema.yaml": "{}", "in/empty.yaml": "", "in/wrong.yaml": "a:\n  type: [no]", "in/up.yaml": "a: {$ref: ../out.yaml}",
-		"in/number.yaml": "a: 1", "in/dynamic.yaml": "a: {$dynamicAnchor: b, items: {$dynamicRef: '#b'}}", "in/S.yaml": "not: {}",
+		"in/deep.yaml": "a: " + strings.Repeat("{not: ", 197) + "{}" + strings.Repeat("}", 197), "in/number.yaml": "a: 1", "in/dynamic.yaml": "a: {$dynamicAnchor: b, items: {$dynamicRef: '#b'}}", "in/S.yaml": "not: {}",
 		"in/loop.yaml": "a: {$ref: '#/b'}\nb: {$ref: '#/a'}", "in/two.yaml": "a: {b: {}, c: {b: {}}}\nd: {allOf: [{$ref: '#/a/b'}, {$ref: '#/a/c/b'}]}",
 	} {
 		check(os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600))
@@ -242,6 +242,7 @@ func TestNewBundle_locatesErrors(t *testing.T) {
 		"loop.yaml#/a":              "contains itself",
 		"S.yaml":                    "api/S.yaml:1:1: has the same name as api/openapi.yaml:5:5: refer to it from components with another name",
 		"two.yaml#/d":               "api/two.yaml:1:19: /a/c/b: has the same name as api/two.yaml:1:5: refer to it from components with another name",
+		"deep.yaml#/a":              "api/deep.yaml:1:1180: is nested too deep",
 		"openapi.yaml#/info/title":  "must be a schema: an object or a boolean",
 		"openapi.yaml#/components":  "",
 		"openapi.yaml#/none":        nowhere,
@@ -286,6 +287,22 @@ func FuzzNewBundle(f *testing.F) {
 			t.Errorf("the bundle changes:\n%s", b.Text)
 		}
 	})
+}
+
+// A link leads to an operation in another file by its id, because path items move.
+func TestNewBundle_refusesLinksToOtherFiles(t *testing.T) {
+	t.Parallel()
+	const paths = "paths: {/a: {get: {responses: {200: {description: d, links: {l: "
+	files := folder(map[string]string{"parts.yaml": "l: {operationRef: '#/o'}\nid: {operationId: i}\no: {responses: {200: {description: d}}}"})
+	for link, want := range map[string]string{
+		"{operationRef: 'parts.yaml#/o'}": "api/openapi.yaml:3:80: /paths/~1a/get/responses/200/links/l/operationRef: leads to another file",
+		"{$ref: 'parts.yaml#/l'}":         "api/parts.yaml:1:19: /l/operationRef: leads to another file",
+	} {
+		text := head + paths + link + "}}}}}}\ncomponents: {links: {id: {$ref: 'parts.yaml#/id'}}}"
+		if _, err := validate.NewBundle([]byte(text), inFolder(files)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", link, err, want)
+		}
+	}
 }
 
 // The name of a security scheme in a bundle is that of a component.

@@ -128,7 +128,7 @@ func (b *bundler) pass(n *document.Node) {
 	if b.kinds[n] != "" {
 		b.settle(n)
 	}
-	if operation := n.Get("operationRef"); b.visited[visit{n, "Link"}] && operation != nil && (b.isForeign(n) || !strings.HasPrefix(operation.Text, "#")) {
+	if operation := n.Get("operationRef"); b.visited[visit{n, "&Link"}] && operation != nil && (b.isForeign(n) || !strings.HasPrefix(operation.Text, "#")) {
 		b.fail(operation, "leads to another file, which only operationId can")
 	}
 	for _, m := range n.Members {
