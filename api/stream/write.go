@@ -89,8 +89,27 @@ func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Re
 	opened := &response{
 		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
 	}
-	return opened, r.WithContext(ctx), func() { cancel(nil) }
+	stop := func() { cancel(nil) }
+	if r.Body != nil && r.Body != http.NoBody {
+		stopped := make(chan struct{})
+		unregister := context.AfterFunc(ctx, func() { opened.stopReading(); close(stopped) })
+		stop = func() {
+			if !unregister() {
+				<-stopped // w must not be used after the operation
+			}
+			cancel(nil)
+		}
+	}
+	return opened, r.WithContext(ctx), stop
 }
+
+// stopReading ends a read of the request, for which the iterator may wait.
+func (w *response) stopReading() {
+	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // not every connection supports it
+}
+
+// shutDown reports whether the stream ends because the server shuts down.
+func (w *response) shutDown() bool { return errors.Is(context.Cause(w.ctx), ErrShutdown) }
 
 // WriteHeader aborts the connection if a stream has ended: only [Fail] can tell the client about an error.
 func (w *response) WriteHeader(status int) {
@@ -266,7 +285,7 @@ func (s *sender) fail(err error) error {
 	if s.isCut() {
 		return s.finish()
 	}
-	if s.response != nil && errors.Is(context.Cause(s.response.ctx), ErrShutdown) {
+	if s.response != nil && s.response.shutDown() {
 		return ErrShutdown
 	}
 	return err
@@ -276,7 +295,7 @@ func (s *sender) fail(err error) error {
 func (s *sender) isCut() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err != nil || s.response != nil && errors.Is(s.response.request.Err(), context.Canceled)
+	return s.err != nil || s.response != nil && errors.Is(s.response.request.Err(), context.Canceled) && !s.response.shutDown()
 }
 
 // finish ends a stream whose iterator returned without an error.

@@ -194,6 +194,47 @@ func TestSend_endsWhenTheServerShutsDown(t *testing.T) {
 	}
 }
 
+// An iterator that waits for the next item of the request ends as well.
+func TestSend_endsWhileTheRequestIsRead(t *testing.T) {
+	t.Parallel()
+	for _, http2 := range []bool{false, true} {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w, r, stop := stream.Open(w, r)
+			defer stop()
+			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 needs no call
+			if err := stream.Send(w, http.StatusOK, lines, stream.Receive[thing](r.Body, lines), nil); err != nil {
+				stream.Fail(w, []byte(err.Error()))
+			}
+		}))
+		if server.EnableHTTP2 = http2; http2 {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		t.Cleanup(server.Close)
+		body, pipe := io.Pipe()
+		t.Cleanup(func() { _ = pipe.Close() })
+		go func() { _, _ = io.WriteString(pipe, "{\"n\":1}\n") }()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		items := bufio.NewReader(response.Body)
+		if line, err := items.ReadString('\n'); line != "{\"n\":1}\n" || err != nil {
+			t.Errorf("%q, %v", line, err)
+		}
+		go func() { _ = server.Config.Shutdown(context.WithoutCancel(t.Context())) }()
+		if text, err := io.ReadAll(items); !strings.Contains(string(text), stream.ErrShutdown.Error()) || err != nil {
+			t.Errorf("with HTTP/2 %v: %q, %v", http2, text, err)
+		}
+	}
+}
+
 // An iterator that does not look at its context ends as well.
 func TestSend_takesNoItemsAfterTheEnd(t *testing.T) {
 	t.Parallel()
