@@ -11,9 +11,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
-// streamBody sets a body of items, which are encoded while the request is sent. Another goroutine ranges over them, and
-// stops at the first item after the end of the call. The call has no timeout and no second attempt, because the items may
-// take any time and may not come twice.
+// streamBody sets a body of items, or no body if items is nil. The items are encoded while the request is sent. Another
+// goroutine ranges over them, and stops at the first item after the end of the call. The call has no timeout and no second
+// attempt, because the items may take any time and may not come twice.
 func streamBody[T any](c *call, contentType string, items iter.Seq2[T, error]) {
 	sendItems(c, contentType, items, func(item T) (f stream.Frame, err error) {
 		f.Data, err = json.Marshal(item)
@@ -41,6 +41,9 @@ func streamEventBody[T any](c *call, contentType string, events iter.Seq2[stream
 }
 
 func sendItems[T any](c *call, contentType string, items iter.Seq2[T, error], encode func(T) (stream.Frame, error)) {
+	if items == nil {
+		return
+	}
 	if format, _ := stream.FormatOf(contentType); format == stream.Mixed {
 		contentType = mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": multipart.NewWriter(io.Discard).Boundary()})
 	}

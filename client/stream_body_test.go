@@ -113,6 +113,15 @@ func TestStreamBody_sendsItemsAtOnce(t *testing.T) {
 	<-ended
 }
 
+func TestStreamBody_sendsNoBodyWithoutItems(t *testing.T) {
+	t.Parallel()
+	s := newConnections("application/jsonl", "1\n")
+	got, err := collect(client.SendItems[tick](t.Context(), s.start(t, static), "application/jsonl", nil), number)
+	if sent := s.seen[len(s.seen)-1]; got != "1" || err != nil || sent.body != "" || sent.header.Get("Content-Type") != "" {
+		t.Errorf("items %s, error %v, sent %+v", got, err, sent)
+	}
+}
+
 // An error of the items, or an item that cannot be encoded, ends the request and is the error of the call.
 func TestStreamBody_reportsErrors(t *testing.T) {
 	t.Parallel()
