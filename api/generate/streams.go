@@ -144,6 +144,9 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 		} else {
 			found.schema = a.named(found.schema, name+" item", media)
 		}
+		if allowsNull(found.schema.Value) {
+			a.fail("the items of %s for %s may be null, for which their Go type has no value", media, name)
+		}
 		described.Schema, described.ItemSchema = nil, found.schema
 		described.Extensions = extended(map[string]any{streamExtension: found}, described.Extensions)
 		content[streamed+media] = described
@@ -170,10 +173,21 @@ func (a *streamAdapter) named(schema *openapi3.SchemaRef, name, media string) *o
 			return openapi3.NewSchemaRef("#/components/schemas/"+name, schema.Value)
 		}
 	}
-	if a.err == nil {
-		a.err = fmt.Errorf("the schema %s has another content: name the items of %s in components/schemas", codegen.SchemaNameToTypeName(name), media)
-	}
+	a.fail("the schema %s has another content: name the items of %s in components/schemas", codegen.SchemaNameToTypeName(name), media)
 	return schema
+}
+
+func (a *streamAdapter) fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf(format, args...)
+	}
+}
+
+// allowsNull reports whether null is a value of a schema that also has others.
+func allowsNull(schema *openapi3.Schema) bool {
+	return schema.Type.IncludesNull() || slices.ContainsFunc(slices.Concat(schema.OneOf, schema.AnyOf), func(part *openapi3.SchemaRef) bool {
+		return part.Value != nil && allowsNull(part.Value)
+	})
 }
 
 // data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not

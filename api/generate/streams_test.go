@@ -64,3 +64,18 @@ func TestNameStreams_givesEachSchemaAType(t *testing.T) {
 		t.Error("a third schema has a name")
 	}
 }
+
+// A null item would be the zero value of the Go type, or end the stream.
+func TestNameStreams_refusesNull(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{`{"type": ["object", "null"]}`, `{"oneOf": [{"type": "object"}, {"type": "null"}]}`} {
+		var item openapi3.Schema
+		if err := json.Unmarshal([]byte(schema), &item); err != nil {
+			t.Fatal(err)
+		}
+		a := streamAdapter{schemas: openapi3.Schemas{}}
+		if a.content(openapi3.Content{"application/jsonl": {ItemSchema: &openapi3.SchemaRef{Value: &item}}}, "list"); a.err == nil {
+			t.Errorf("%s is a stream", schema)
+		}
+	}
+}
