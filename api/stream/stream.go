@@ -17,7 +17,10 @@
 // An error of the iterator ends the response with a problem document (RFC 9457), because the status has been
 // sent. Server-sent events have it as the data of a last event of the type error; JSON lines and JSON text sequences as the
 // only member, error, of a last object; multipart/mixed as a last part of type application/problem+json. A stream that
-// ends for another reason ends like a connection that breaks: no client takes it for complete.
+// ends for another reason ends like a connection that breaks: no client takes it for complete. Only over HTTP/1.0, as some
+// proxies speak it, does the end of a connection look like the end of the stream.
+//
+// A server-sent event cannot contain CR: each line break in the data is an LF for the client.
 package stream
 
 import (
