@@ -21,8 +21,10 @@ const (
 	// idleTimeout is several times the interval in which servers send comments.
 	idleTimeout = time.Minute
 
-	// maxGiven is how many of the last ids are compared with the first ones after a reconnect.
-	maxGiven = 256
+	// maxGiven is how many of the last ids are compared with the first ones after a reconnect. Ids that are longer than
+	// maxGivenBytes are not, so that a service cannot make the client keep much.
+	maxGiven      = 256
+	maxGivenBytes = 1 << 10
 )
 
 // ErrCut is joined to the error of a stream that broke off: the connection failed, the service sent nothing for a
@@ -223,7 +225,7 @@ func (r *workingReader) Read(p []byte) (int, error) {
 // one whose id it got, or all since a point in time. They are the first of the new connection. An event without an id
 // cannot be recognized.
 func (s *streamCall) repeats(id []byte) bool {
-	if len(id) == 0 || !s.operation.resumable {
+	if len(id) == 0 || len(id) > maxGivenBytes || !s.operation.resumable {
 		return false
 	}
 	if i := slices.IndexFunc(s.repeated, func(given []byte) bool { return bytes.Equal(given, id) }); i >= 0 {
