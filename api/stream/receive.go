@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 )
 
 // MaxItem is the size in bytes above which an item of a request is refused, unless a validator has read the item.
@@ -16,6 +17,7 @@ var ErrItem = errors.New("stream: the item cannot be decoded")
 
 // Receive returns the items of a request body. They are read while the caller ranges over them, and can be read once. The
 // last pair has the error with which reading ended, if any: that of a [Reader] or of the body, or [ErrItem].
+// A request without a body has no items, whatever its content type is.
 //
 // If the body has a method like [Reader.Next], as one that a validator reads, Receive calls that instead of reading.
 func Receive[T any](body io.Reader, contentType string) iter.Seq2[T, error] {
@@ -42,7 +44,10 @@ func receive[T any](body io.Reader, contentType string, decode func(Frame) (T, e
 	type source interface{ Next() (Frame, error) }
 	var err error
 	reader, ok := body.(source) // package validate has read it already
-	if !ok {
+	switch {
+	case body == nil || body == http.NoBody:
+		err = io.EOF
+	case !ok:
 		reader, err = NewReader(body, contentType, MaxItem)
 	}
 	return func(yield func(T, error) bool) {

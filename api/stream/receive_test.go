@@ -3,6 +3,8 @@ package stream_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -32,6 +34,16 @@ func TestReceive_decodesEachItem(t *testing.T) {
 		}
 		if got != test.want || !errors.Is(failed, test.err) {
 			t.Errorf("%s %.40q: %s, %v", test.contentType, test.body, got, failed)
+		}
+	}
+}
+
+// A handler can range over the items of a request that has no body.
+func TestReceive_readsNothingWithoutBody(t *testing.T) {
+	t.Parallel()
+	for _, body := range []io.Reader{nil, http.NoBody} {
+		for _, err := range stream.Receive[thing](body, "") {
+			t.Error("there is an item:", err)
 		}
 	}
 }
