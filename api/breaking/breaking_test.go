@@ -262,3 +262,12 @@ func TestAtCommit_rejectsFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestCompare_readsDocumentsWithoutPaths(t *testing.T) {
+	t.Parallel()
+	const head = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n"
+	breaks, err := compare([]byte(head+"webhooks: {w: {post: {responses: {200: {description: d}}}}}"), []byte(head+"components: {}"))
+	if err != nil || len(breaks) == 0 || breaks[0].operation != "webhook w" {
+		t.Errorf("got %v, %v", breaks, err)
+	}
+}

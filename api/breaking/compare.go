@@ -70,6 +70,9 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if document.Paths == nil { // the document may have webhooks only
+		document.Paths = openapi3.NewPaths()
+	}
 	for event, item := range document.Webhooks {
 		for method, operation := range item.Operations() {
 			path := webhookPath + event
