@@ -25,6 +25,7 @@ type creation struct {
 
 	subject studio.Subject
 	key     studio.IdempotencyKey
+	keyHash []byte // nil without a key
 	keyUse  keyUse
 	earlier *studio.Subject // the subject that was created with the key before
 }
@@ -46,7 +47,7 @@ func (s *Store) newCreationQueue() *commitQueue[*creation] {
 func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
-	c := &creation{groupMember: newGroupMember(), subject: subject, key: key}
+	c := &creation{groupMember: newGroupMember(), subject: subject, key: key, keyHash: keyHash(subject.UserID, key.Key)}
 	err := writeGrouped(ctx, s, s.creations, createSubjects, c)
 	if c.earlier != nil {
 		subject = *c.earlier
@@ -95,13 +96,13 @@ func (c *creation) keyLockName() string {
 	return "idempotency key " + c.subject.UserID + " " + c.key.Key
 }
 
-// keyHash returns the hash that identifies the idempotency key, or nil if there is none. A column of its own lets the
-// planner of PostgreSQL find subjects by nothing else.
-func (c *creation) keyHash() []byte {
-	if c.key.Key == "" {
+// keyHash returns the hash that identifies an idempotency key of a user, or nil if there is none. A column of its own lets
+// the planner of PostgreSQL find subjects by nothing else.
+func keyHash(userID, key string) []byte {
+	if key == "" {
 		return nil
 	}
-	hash := sha256.Sum256([]byte(c.subject.UserID + " " + c.key.Key))
+	hash := sha256.Sum256([]byte(userID + " " + key))
 	return hash[:]
 }
 
@@ -109,7 +110,7 @@ func (c *creation) keyHash() []byte {
 //
 //nolint:gochecknoglobals // constants
 var (
-	findKeys = newRowStatement(`key_hash bytea`, func(c *creation) []any { return []any{c.keyHash()} }, func(sql dialect, _ []string) string {
+	findKeys = newRowStatement(`key_hash bytea`, func(c *creation) []any { return []any{c.keyHash} }, func(sql dialect, _ []string) string {
 		return `SELECT key_hash, id, fingerprint, created_at FROM subjects WHERE ` + sql.in("key_hash", `SELECT r.key_hash FROM r WHERE TRUE`)
 	})
 	forgetKeys = newRowStatement(`id text`, func(c *creation) []any { return []any{c.keyUse.subjectID} }, func(sql dialect, _ []string) string {
@@ -128,7 +129,7 @@ func lockKeys(ctx context.Context, tx transaction, group []*creation) error {
 		if c.key.Key == "" {
 			continue
 		}
-		hash := string(c.keyHash())
+		hash := string(c.keyHash)
 		if c.alone = members[hash] != nil; !c.alone {
 			members[hash] = c
 			names, keyed = append(names, c.keyLockName()), append(keyed, c)

@@ -20,7 +20,7 @@ var (
 			return []any{
 				s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL,
 				studio.Origin(s.WebhookURL), string(s.Status), string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt),
-				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent, c.keyHash(), c.key.Fingerprint,
+				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent, c.keyHash, c.key.Fingerprint,
 			}
 		}, insertInto("subjects"))
 
