@@ -42,9 +42,7 @@ func After(id string) CallOption {
 // streamEvents returns the events in the response to a call. Data of type string is text, and other data is JSON.
 func streamEvents[T any](ctx context.Context, c *call) iter.Seq2[*stream.Event[T], error] {
 	return items(ctx, c, func(f stream.Frame, event *stream.Event[T]) (leftOut []string, ok bool) {
-		event.ID, event.Event, event.Retry = string(f.ID), string(f.Event), f.Retry
-		if text, ok := any(&event.Data).(*string); ok {
-			*text = string(f.Data)
+		if !event.Set(f) {
 			return nil, true
 		}
 		return readInto(f.Data, &event.Data)

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
-	"mime"
-	"mime/multipart"
 	"sync"
 
 	"github.com/avatarstudio/avatarstudio/api/stream"
@@ -44,9 +42,7 @@ func sendItems[T any](c *call, contentType string, items iter.Seq2[T, error], en
 	if items == nil {
 		return
 	}
-	if format, _ := stream.FormatOf(contentType); format == stream.Mixed {
-		contentType = mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": multipart.NewWriter(io.Discard).Boundary()})
-	}
+	contentType = stream.ContentType(contentType)
 	c.items = func() io.Reader {
 		body, pipe := io.Pipe()
 		w, err := stream.NewWriter(pipe, contentType)

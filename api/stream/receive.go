@@ -30,9 +30,8 @@ func Receive[T any](body io.Reader, contentType string) iter.Seq2[T, error] {
 // ReceiveEvents returns the server-sent events of a request body like [Receive].
 func ReceiveEvents[T any](body io.Reader, contentType string) iter.Seq2[Event[T], error] {
 	return receive(body, contentType, func(frame Frame) (Event[T], error) {
-		event := Event[T]{ID: string(frame.ID), Event: string(frame.Event), Retry: frame.Retry}
-		if text, ok := any(&event.Data).(*string); ok {
-			*text = string(frame.Data)
+		var event Event[T]
+		if !event.Set(frame) {
 			return event, nil
 		}
 		err := json.Unmarshal(frame.Data, &event.Data)

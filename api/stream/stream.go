@@ -24,7 +24,9 @@
 package stream
 
 import (
+	"io"
 	"mime"
+	"mime/multipart"
 	"strings"
 	"time"
 )
@@ -56,10 +58,30 @@ func FormatOf(contentType string) (Format, bool) {
 	return f, ok
 }
 
+// ContentType returns the header Content-Type for a new body with a media type: multipart/mixed gets a random boundary.
+func ContentType(mediaType string) string {
+	if format, _ := FormatOf(mediaType); format != Mixed {
+		return mediaType
+	}
+	boundary := multipart.NewWriter(io.Discard).Boundary()
+	return mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": boundary})
+}
+
 // Event is a server-sent event. See section 9.2 of the HTML Living Standard.
 type Event[T any] struct {
 	ID    string        // empty if the event has none
 	Event string        // the type; if it is empty, clients take it for "message"
 	Retry time.Duration // how long clients wait before they reconnect, in whole milliseconds; 0 changes nothing
 	Data  T
+}
+
+// Set sets the event to what a [Reader] has read, except for data in JSON, which the caller must decode. It reports whether
+// the data is JSON: it is text if T is string.
+func (e *Event[T]) Set(f Frame) (isJSON bool) {
+	e.ID, e.Event, e.Retry = string(f.ID), string(f.Event), f.Retry
+	text, isText := any(&e.Data).(*string)
+	if isText {
+		*text = string(f.Data)
+	}
+	return !isText
 }

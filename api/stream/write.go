@@ -3,10 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"sync"
 	"time"
@@ -185,7 +182,8 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 	s.checker, _ = As[ItemChecker](w)
 	s.response, _ = As[*response](w)
 	s.silent = s.response != nil && s.response.head
-	s.framing.format, _ = FormatOf(mediaType)
+	mediaType = ContentType(mediaType)
+	s.framing, _ = framingOf(mediaType) // without a format, the items are lines
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // otherwise nginx would hold items back
@@ -193,10 +191,6 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 		if err := headers(header); err != nil {
 			return nil, err
 		}
-	}
-	if s.framing.format == Mixed {
-		s.framing.boundary = multipart.NewWriter(io.Discard).Boundary()
-		mediaType = mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": s.framing.boundary})
 	}
 	header.Set("Content-Type", mediaType)
 	if s.response != nil {
