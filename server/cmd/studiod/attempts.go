@@ -120,7 +120,7 @@ func idArgument(command *cli.Command) (string, error) {
 }
 
 // eventByID returns an event. A missing event is not a usage error, because it may have been pruned.
-func eventByID(ctx context.Context, db *store.Store, id string) (store.Event, error) {
+func eventByID(ctx context.Context, db *store.Store, id string) (studio.EventRecord, error) {
 	found, err := db.Event(ctx, id)
 	if errors.Is(err, studio.ErrNotFound) {
 		return found, fmt.Errorf("no event %s", id)

@@ -48,12 +48,12 @@ func described(command *cli.Command, description string) *cli.Command {
 
 // endpoint is the printed form of an endpoint.
 type endpoint struct {
-	ID         string       `json:"id"`
-	UserID     string       `json:"user_id"`
-	Email      string       `json:"email"`
-	WebhookURL string       `json:"webhook_url"`
-	DisabledAt time.Time    `json:"disabled_at"`
-	Reason     store.Reason `json:"reason"`
+	ID         string        `json:"id"`
+	UserID     string        `json:"user_id"`
+	Email      string        `json:"email"`
+	WebhookURL string        `json:"webhook_url"`
+	DisabledAt time.Time     `json:"disabled_at"`
+	Reason     studio.Reason `json:"reason"`
 
 	url string
 }

@@ -56,14 +56,14 @@ func rangeFlags() []cli.Flag {
 }
 
 func checkState(text string) error {
-	if !slices.Contains([]store.EventState{store.Pending, store.Delivered, store.Exhausted}, store.EventState(text)) {
+	if !slices.Contains([]studio.EventState{studio.EventPending, studio.EventDelivered, studio.EventExhausted}, studio.EventState(text)) {
 		return errors.New("must be pending, delivered or exhausted")
 	}
 	return nil
 }
 
 // rangeOf reads the flags that rangeFlags defines.
-func rangeOf(command *cli.Command) (filter store.EventFilter, err error) {
+func rangeOf(command *cli.Command) (filter studio.EventFilter, err error) {
 	filter.SubjectID = command.String("subject")
 	now := time.Now()
 	if filter.From, err = timeOf(command, "since", now); err != nil {
@@ -95,26 +95,26 @@ func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error)
 
 // event is the printed form of an event.
 type event struct {
-	ID         string           `json:"id"`
-	SubjectID  string           `json:"subject_id"`
-	Sequence   int64            `json:"sequence"`
-	UserID     string           `json:"user_id"`
-	WebhookURL string           `json:"webhook_url"`
-	State      store.EventState `json:"state"`
-	Reason     store.Reason     `json:"reason,omitempty"`
-	Tries      int              `json:"tries"`
-	CreatedAt  time.Time        `json:"created_at"`
-	EndedAt    time.Time        `json:"ended_at,omitzero"`
+	ID         string            `json:"id"`
+	SubjectID  string            `json:"subject_id"`
+	Sequence   int64             `json:"sequence"`
+	UserID     string            `json:"user_id"`
+	WebhookURL string            `json:"webhook_url"`
+	State      studio.EventState `json:"state"`
+	Reason     studio.Reason     `json:"reason,omitempty"`
+	Tries      int               `json:"tries"`
+	CreatedAt  time.Time         `json:"created_at"`
+	EndedAt    time.Time         `json:"ended_at,omitzero"`
 }
 
-func newEvent(e store.Event) event {
+func newEvent(e studio.EventRecord) event {
 	return event{
 		ID: e.ID, SubjectID: e.SubjectID, Sequence: e.Sequence, UserID: e.UserID, WebhookURL: studio.WithoutQuery(e.URL),
 		State: e.State, Reason: e.Reason, Tries: e.Tries, CreatedAt: e.CreatedAt, EndedAt: e.EndedAt,
 	}
 }
 
-func newEvents(found []store.Event) []event {
+func newEvents(found []studio.EventRecord) []event {
 	events := make([]event, len(found))
 	for i, e := range found {
 		events[i] = newEvent(e)
@@ -135,7 +135,7 @@ func listEvents(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	filter.State = store.EventState(command.String("state"))
+	filter.State = studio.EventState(command.String("state"))
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		return printPage(command, func(after string, limit int) ([]event, error) {
 			found, err := db.Events(ctx, filter, after, limit)

@@ -52,13 +52,13 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	create(subjectID, noon, 3)
 	create(otherID, noon.Add(24*time.Hour), 1)
 	for i, outcome := range []store.Outcome{
-		{State: store.Delivered},
-		{State: store.Pending, RetryAt: noon},
-		{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true},
+		{State: studio.EventDelivered},
+		{State: studio.EventPending, RetryAt: noon},
+		{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true},
 	} {
 		next, err := s.NextDelivery(ctx, subjectID)
 		check(t, err)
-		attempt := store.Attempt{
+		attempt := studio.Attempt{
 			At: noon.Add(time.Duration(i) * time.Hour), Duration: 12_345 * time.Microsecond, Address: "192.0.2.7:443",
 			Status: 204,
 		}

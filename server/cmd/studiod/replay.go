@@ -10,6 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func replayEvents(ctx context.Context, command *cli.Command) error {
@@ -23,7 +24,7 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 			if err != nil {
 				return err
 			}
-			if found.State != store.Exhausted {
+			if found.State != studio.EventExhausted {
 				return fmt.Errorf("the event is %s; only exhausted events can be replayed", found.State)
 			}
 		}
@@ -46,12 +47,12 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 }
 
 // replayFilter returns the filter for a replay. It requires a selection, because an empty filter selects all events.
-func replayFilter(command *cli.Command) (store.EventFilter, error) {
+func replayFilter(command *cli.Command) (studio.EventFilter, error) {
 	filter, err := rangeOf(command)
 	if err != nil {
 		return filter, err
 	}
-	ranged, all := filter != store.EventFilter{}, command.Bool("all")
+	ranged, all := filter != studio.EventFilter{}, command.Bool("all")
 	switch one := command.Args().Present(); {
 	case !one && !ranged && !all:
 		return filter, usagef("set an ID, --subject, --since, --until or --all")
@@ -64,8 +65,8 @@ func replayFilter(command *cli.Command) (store.EventFilter, error) {
 }
 
 // exhausted returns all events that a replay would send.
-func exhausted(ctx context.Context, db *store.Store, filter store.EventFilter) (all []event, err error) {
-	filter.State = store.Exhausted
+func exhausted(ctx context.Context, db *store.Store, filter studio.EventFilter) (all []event, err error) {
+	filter.State = studio.EventExhausted
 	for last := ""; ; {
 		page, err := db.Events(ctx, filter, last, maxListed)
 		if err != nil {
@@ -73,7 +74,7 @@ func exhausted(ctx context.Context, db *store.Store, filter store.EventFilter) (
 		}
 		all = append(all, newEvents(page)...)
 		if len(page) < maxListed {
-			return slices.DeleteFunc(all, func(e event) bool { return e.Reason == store.ReasonDeleted }), nil
+			return slices.DeleteFunc(all, func(e event) bool { return e.Reason == studio.ReasonDeleted }), nil
 		}
 		last = page[len(page)-1].ID
 	}

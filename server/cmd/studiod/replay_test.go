@@ -11,6 +11,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
@@ -22,7 +23,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 		s, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
 		for _, id := range []string{subjectID, otherID} {
-			check(t, s.ExhaustEvents(t.Context(), id, studiotest.NewClock().Now(), store.ReasonSchedule))
+			check(t, s.ExhaustEvents(t.Context(), id, studiotest.NewClock().Now(), studio.ReasonSchedule))
 		}
 		check(t, s.Close())
 		for _, test := range []struct {
@@ -46,7 +47,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 			}
 			assertHarmless(t, stdout+stderr)
 		}
-		check(t, studiotest.Open(t, dsn).ExhaustEvents(t.Context(), subjectID, studiotest.NewClock().Now(), store.ReasonDeleted))
+		check(t, studiotest.Open(t, dsn).ExhaustEvents(t.Context(), subjectID, studiotest.NewClock().Now(), studio.ReasonDeleted))
 		if code, stdout, _ := studiod(t, "", "event", "replay", db, "--all", "--dry-run"); code != exitOK || stdout != "" {
 			t.Errorf("a dry run lists events of a deleted subject: exit code %d, %s", code, stdout)
 		}
@@ -84,7 +85,7 @@ func testReceiverGone(t *testing.T, dsn string) {
 	}
 	var off endpoint
 	check(t, json.Unmarshal([]byte(must(t, "", "endpoint", "list", db, "--json")), &off))
-	if off.Email != testEmail || off.WebhookURL != receiver.URL()+"/hooks?…" || off.Reason != store.ReasonGone {
+	if off.Email != testEmail || off.WebhookURL != receiver.URL()+"/hooks?…" || off.Reason != studio.ReasonGone {
 		t.Errorf("the endpoint is %+v", off)
 	}
 	if got := must(t, "", "endpoint", "enable", db, off.ID); got != off.WebhookURL+" of "+testEmail+" is on" {

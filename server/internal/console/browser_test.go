@@ -213,11 +213,11 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	for i := range 3 {
-		s.addEvent(t, "https://hooks.example.com/?key=secret", store.Attempt{
+		s.addEvent(t, "https://hooks.example.com/?key=secret", studio.Attempt{
 			Status: 500, Failure: "status", Duration: 80 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte("<h1>Internal Server Error</h1>" + hostile),
-		}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule, SwitchOff: i == 2})
+		}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule, SwitchOff: i == 2})
 	}
-	s.addEvent(t, "https://other.example.com/a/long/path/that/goes/on/and/on", store.Attempt{Status: 204}, store.Outcome{State: store.Delivered})
+	s.addEvent(t, "https://other.example.com/a/long/path/that/goes/on/and/on", studio.Attempt{Status: 204}, store.Outcome{State: studio.EventDelivered})
 	tab := s.openTab(t, "/console/webhooks")
 	tab.Await(".badge", "off")
 	tab.Inspect("webhooks")
@@ -226,7 +226,7 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	tab.Do(chromedp.SendKeys("#webhook_url", "https://hooks.example.com/\r"))
 	tab.Await(".notice", "Delivered")
 	tab.Inspect("webhooks-test")
-	s.addEvent(t, "https://dead.example.com/a/long/path/that/goes/on/and/on", store.Attempt{Failure: "connect"}, store.Outcome{State: store.Pending, RetryAt: time.Now().Add(2 * time.Hour)})
+	s.addEvent(t, "https://dead.example.com/a/long/path/that/goes/on/and/on", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(2 * time.Hour)})
 	tab.Do(chromedp.Click(`a[href="/console/events"]`))
 	tab.Await("td .badge", "exhausted")
 	tab.Await("td", "Last result: No connection could be opened.Next attempt in 2 h")

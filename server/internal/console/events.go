@@ -11,7 +11,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -28,20 +27,20 @@ type eventsView struct {
 	pager
 
 	Query     url.Values // the filter as form values
-	States    []store.EventState
+	States    []studio.EventState
 	Events    []eventRow
 	Exhausted bool // whether the filter selects events that can be replayed
 }
 
 // eventRow is an event in a list.
 type eventRow struct {
-	store.Event
+	studio.EventRecord
 
 	Type      string        // as in the notification
 	Announced studio.Status // the state that the notification is about
 }
 
-func newEventRow(event store.Event) eventRow {
+func newEventRow(event studio.EventRecord) eventRow {
 	var body struct {
 		EventType string `json:"event_type"`
 		Data      struct {
@@ -80,7 +79,7 @@ func (v eventRow) Receiver() string {
 
 // Replayable reports whether the event can be replayed.
 func (v eventRow) Replayable() bool {
-	return v.State == store.Exhausted && v.Reason != store.ReasonDeleted
+	return v.State == studio.EventExhausted && v.Reason != studio.ReasonDeleted
 }
 
 // Ended returns why the event is exhausted, or "".
@@ -95,10 +94,10 @@ func (v eventRow) Result() string {
 }
 
 // eventFilter returns the filter in the values of a query or a form.
-func eventFilter(s session, values url.Values) (store.EventFilter, error) {
-	filter := store.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: store.EventState(values.Get("state"))}
+func eventFilter(s session, values url.Values) (studio.EventFilter, error) {
+	filter := studio.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: studio.EventState(values.Get("state"))}
 	switch filter.State {
-	case store.NoState, store.Pending, store.Delivered, store.Exhausted:
+	case studio.NoEventState, studio.EventPending, studio.EventDelivered, studio.EventExhausted:
 	default:
 		return filter, studio.ErrNotFound
 	}
@@ -120,7 +119,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	v := eventsView{Query: filterValues(query), States: []store.EventState{store.Pending, store.Delivered, store.Exhausted}}
+	v := eventsView{Query: filterValues(query), States: []studio.EventState{studio.EventPending, studio.EventDelivered, studio.EventExhausted}}
 	var after studio.Position
 	if cursor := query.Get("cursor"); cursor != "" {
 		last, err := c.findEvent(r, s, cursor)
@@ -136,11 +135,11 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	events, next := firstPage(events, func(last store.Event) string { return last.ID })
+	events, next := firstPage(events, func(last studio.EventRecord) string { return last.ID })
 	for _, event := range events {
 		v.Events = append(v.Events, newEventRow(event))
 	}
-	if filter.State == store.NoState || filter.State == store.Exhausted {
+	if filter.State == studio.NoEventState || filter.State == studio.EventExhausted {
 		n, err := c.cfg.Store.CountReplay(r.Context(), filter, 1)
 		if err != nil {
 			return err
@@ -163,7 +162,7 @@ func filterValues(query url.Values) url.Values {
 	return values
 }
 
-func (c *Console) findEvent(r *http.Request, s session, id string) (store.Event, error) {
+func (c *Console) findEvent(r *http.Request, s session, id string) (studio.EventRecord, error) {
 	event, err := c.cfg.Store.Event(r.Context(), id)
 	if err == nil && event.UserID != s.ID {
 		err = studio.ErrNotFound
@@ -176,7 +175,7 @@ type eventView struct {
 	eventRow
 
 	DisplayURL string // without the query, which may contain a secret
-	Attempts   []store.Attempt
+	Attempts   []studio.Attempt
 	Header     []property // of the latest attempt, or of one made now if there is none
 	Payload    string
 }
@@ -268,17 +267,17 @@ func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) erro
 }
 
 // selectedFilters returns the filters of the events that a form selects.
-func selectedFilters(s session, form url.Values) (filters []store.EventFilter, err error) {
+func selectedFilters(s session, form url.Values) (filters []studio.EventFilter, err error) {
 	if form.Get("select") == "filter" {
 		filter, err := eventFilter(s, form)
-		return []store.EventFilter{filter}, err
+		return []studio.EventFilter{filter}, err
 	}
 	for _, id := range form["id"] {
 		if len(filters) == pageSize {
 			break // a page has no more events
 		}
 		if id != "" {
-			filters = append(filters, store.EventFilter{UserID: s.ID, ID: id})
+			filters = append(filters, studio.EventFilter{UserID: s.ID, ID: id})
 		}
 	}
 	return filters, nil

@@ -23,7 +23,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 			cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC), Workers: 256, RenderWorkers: 3}
 		})
 		s.create(t, studio.Lipsync, "Nobody else's")
-		s.addEvent(t, "https://paused.example/path?key=secret", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+		s.addEvent(t, "https://paused.example/path?key=secret", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour)}))
 		studiotest.AddUser(t, s.studio, "olga@example.com")
 		check(t, s.studio.SetRole(t.Context(), "Olga@example.com", studio.Operator))

@@ -19,13 +19,13 @@ import (
 )
 
 // addEvent creates a lip-sync with a webhook, and records an attempt to deliver its event.
-func (s *site) addEvent(t testing.TB, address string, attempt store.Attempt, outcome store.Outcome) store.Event {
+func (s *site) addEvent(t testing.TB, address string, attempt studio.Attempt, outcome store.Outcome) studio.EventRecord {
 	t.Helper()
 	made, err := s.studio.CreateLipsync(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: address, Enabled: true}})
 	check(t, err)
 	_, err = s.studio.Rendered(t.Context(), made.ID, studio.Rendering{}, nil)
 	check(t, err)
-	events, err := s.store.UserEvents(t.Context(), store.EventFilter{UserID: s.user.ID, SubjectID: made.ID}, studio.Position{}, 1)
+	events, err := s.store.UserEvents(t.Context(), studio.EventFilter{UserID: s.user.ID, SubjectID: made.ID}, studio.Position{}, 1)
 	check(t, err)
 	attempt.At = time.Now()
 	_, err = s.store.Record(t.Context(), "", store.Record{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
@@ -39,13 +39,13 @@ func TestWebhooks_showHealth(t *testing.T) {
 		s := newSite(t, db)
 		v := s.signIn(t, email)
 		v.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
-		failed := store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}
-		s.addEvent(t, "https://good.example/?key=secret", store.Attempt{Status: 200}, store.Outcome{State: store.Delivered})
-		s.addEvent(t, "https://paused.example/", store.Attempt{Status: 500, Failure: "status"}, failed)
-		gone := store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}
-		off := s.addEvent(t, "https://off.example/", store.Attempt{Status: 410, Failure: "status"}, gone)
+		failed := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}
+		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
+		s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, failed)
+		gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}
+		off := s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
-		s.addEvent(t, "https://dead.example/", store.Attempt{Failure: "connect"}, store.Outcome{State: store.Pending, RetryAt: time.Now().Add(time.Hour)})
+		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})
 		_, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}})
 		check(t, err)
 		p := v.get("/console/webhooks")
@@ -100,9 +100,9 @@ func TestEvents_listInWords(t *testing.T) {
 		check(t, err)
 		_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
 		check(t, err)
-		events, err := db.UserEvents(t.Context(), store.EventFilter{UserID: s.user.ID}, studio.Position{}, 2)
+		events, err := db.UserEvents(t.Context(), studio.EventFilter{UserID: s.user.ID}, studio.Position{}, 2)
 		check(t, err)
-		record := func(attempt store.Attempt, outcome store.Outcome) page {
+		record := func(attempt studio.Attempt, outcome store.Outcome) page {
 			t.Helper()
 			attempt.At = time.Now()
 			_, err = db.Record(t.Context(), "", store.Record{Event: events[1].Event, Attempt: attempt, Outcome: outcome})
@@ -112,12 +112,12 @@ func TestEvents_listInWords(t *testing.T) {
 		first := v.get("/console/events")
 		first.want(t, http.StatusOK, "Ada &lt;script&gt;", "<code>avatar_event</code> processing, now consent pending", "<code>hooks.example.com/avatars</code>",
 			"First attempt <time", ">now</time>", "Sent after the event before it")
-		waiting := record(store.Attempt{Failure: "connect"}, store.Outcome{State: store.Pending, RetryAt: time.Now().Add(4 * time.Minute)})
+		waiting := record(studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(4 * time.Minute)})
 		waiting.want(t, http.StatusOK, "Last result: No connection could be opened.", "Next attempt <time", ">in 4 min</time>")
 		for _, p := range []page{first, waiting} {
 			p.wantNone(t, "Replay", "checkbox", "key=", "<script>document")
 		}
-		ended := record(store.Attempt{Status: 422, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused})
+		ended := record(studio.Attempt{Status: 422, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
 		ended.want(t, http.StatusOK, "The endpoint refused it repeatedly.", "Last result: Responded with 422 Unprocessable Entity.", `type="checkbox"`, "Replay selected")
 		v.get("/console/events?state=pending").wantNone(t, "Replay")
 		v.get("/console/events/"+events[1].ID).want(t, http.StatusOK, ": processing</h1>", `href="/console/avatars/`+avatar.ID+`"`, "now consent pending")
@@ -137,11 +137,11 @@ func TestEvents_describeAllFailures(t *testing.T) {
 		sender.FailureInvalid, sender.FailureBlocked, sender.FailureDNS, sender.FailureConnect, sender.FailureTLS, sender.FailureTimeout,
 		sender.FailureReset, sender.FailureProtocol, sender.FailureStatus, sender.FailureCanceled,
 	} {
-		attempt := store.Attempt{Failure: string(failure)}
+		attempt := studio.Attempt{Failure: string(failure)}
 		if failure == sender.FailureStatus {
 			attempt.Status = http.StatusInternalServerError
 		}
-		event := s.addEvent(t, "https://hooks.example.com/", attempt, store.Outcome{State: store.Pending, RetryAt: time.Now()})
+		event := s.addEvent(t, "https://hooks.example.com/", attempt, store.Outcome{State: studio.EventPending, RetryAt: time.Now()})
 		if p := v.get("/console/events/" + event.ID); strings.Contains(p.text, "The attempt failed.") || strings.Contains(p.text, ">"+string(failure)) {
 			t.Errorf("%s has no words:\n%s", failure, p.text)
 		}
@@ -152,9 +152,9 @@ func TestEvents_describeAllFailures(t *testing.T) {
 func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	event := s.addEvent(t, "https://hooks.example.com/?key=secret", store.Attempt{
+	event := s.addEvent(t, "https://hooks.example.com/?key=secret", studio.Attempt{
 		Status: 500, Failure: "status", Duration: 1234 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte(hostile + "\xff"),
-	}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+	}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
 	v := s.signIn(t, email)
 	p := v.get("/console/events/" + event.ID)
 	p.want(t, http.StatusOK, "Responded with 500 Internal Server Error.", "It took 1234 ms. Address 192.0.2.1:443.", "&lt;script&gt;", "https://hooks.example.com/?…", "lipsync_inference_event")
@@ -184,9 +184,9 @@ func TestEvents_replaySelectedEvents(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
-		var events []store.Event
+		var events []studio.EventRecord
 		for range 5 {
-			events = append(events, s.addEvent(t, "https://hooks.example.com/", store.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}))
+			events = append(events, s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}))
 		}
 		v := s.signIn(t, email)
 		exhausted := func() int { return strings.Count(v.get("/console/events?state=exhausted").text, `type="checkbox"`) }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // failures has the words for the failures of delivery attempts, which package sender defines.
@@ -43,12 +43,12 @@ func resultText(status int, failure string) string {
 // reasons has the words for the reasons why events are exhausted.
 //
 //nolint:gochecknoglobals // a table
-var reasons = map[store.Reason]string{
-	store.ReasonSchedule: "All attempts failed.",
-	store.ReasonRefused:  "The endpoint refused it repeatedly.",
-	store.ReasonGone:     "The endpoint responded with 410, so it is off.",
-	store.ReasonOff:      "The endpoint is off.",
-	store.ReasonDeleted:  "What it is about was deleted.",
+var reasons = map[studio.Reason]string{
+	studio.ReasonSchedule: "All attempts failed.",
+	studio.ReasonRefused:  "The endpoint refused it repeatedly.",
+	studio.ReasonGone:     "The endpoint responded with 410, so it is off.",
+	studio.ReasonOff:      "The endpoint is off.",
+	studio.ReasonDeleted:  "What it is about was deleted.",
 }
 
 // wait describes the time until at.

@@ -65,7 +65,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	outcome, wait := decide(tries, sent)
 	endAttempt(span, outcomeOfAttempt(outcome.State), sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
-	nextDue, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: store.Attempt{
+	nextDue, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
 		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
@@ -90,11 +90,11 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 // exhaust ends all pending events of a subject whose URL is switched off. It returns the zero time, or the
 // time of the next try after an error.
 func (d *deliverer) exhaust(next store.Delivery) time.Time {
-	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.databaseNow(), store.ReasonOff)
+	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.databaseNow(), studio.ReasonOff)
 	if err != nil {
 		return d.retryTime(err)
 	}
-	d.jobs.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(store.ReasonOff))
+	d.jobs.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(studio.ReasonOff))
 	return time.Time{}
 }
 
@@ -117,8 +117,8 @@ func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextD
 	try := func(ctx context.Context) error {
 		nextDue, err = j.Store.Record(ctx, holder, r)
 		if errors.Is(err, store.ErrLeaseLost) {
-			if holder = ""; r.Outcome.State != store.Delivered {
-				r.Outcome = store.Outcome{State: store.NoState}
+			if holder = ""; r.Outcome.State != studio.EventDelivered {
+				r.Outcome = store.Outcome{State: studio.NoEventState}
 			}
 			nextDue, err = j.Store.Record(ctx, holder, r)
 		}

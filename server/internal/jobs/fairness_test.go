@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -271,15 +271,15 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 		if n := len(sent.of("https://hooks.example.com/here")); n != 3 {
 			s.t.Errorf("%d events for %s, want 3", n, other.ID)
 		}
-		reasons := func(id string) (all []store.Reason) {
-			events, err := s.db.Events(s.t.Context(), store.EventFilter{SubjectID: id, State: store.Exhausted}, "", 10)
+		reasons := func(id string) (all []studio.Reason) {
+			events, err := s.db.Events(s.t.Context(), studio.EventFilter{SubjectID: id, State: studio.EventExhausted}, "", 10)
 			check(s.t, err)
 			for _, event := range events {
 				all = append(all, event.Reason)
 			}
 			return all
 		}
-		if got := reasons(first.ID); !slices.Equal(got, []store.Reason{store.ReasonOff, store.ReasonOff, store.ReasonGone}) {
+		if got := reasons(first.ID); !slices.Equal(got, []studio.Reason{studio.ReasonOff, studio.ReasonOff, studio.ReasonGone}) {
 			s.t.Errorf("the first subject's events ended for %q, newest first", got)
 		}
 		if got := reasons(second.ID); len(got) != 3 {
@@ -292,7 +292,7 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 
 		status = 200
 		check(s.t, s.db.EnableEndpoint(s.t.Context(), s.user.ID, gone))
-		if n, err := s.db.Replay(s.t.Context(), store.EventFilter{}, s.now()); n != 6 || err != nil {
+		if n, err := s.db.Replay(s.t.Context(), studio.EventFilter{}, s.now()); n != 6 || err != nil {
 			s.t.Fatalf("%d events are replayed (%v), want 6", n, err)
 		}
 		s.work(time.Second)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -104,13 +104,13 @@ func wantWait(t *testing.T, number int, before, after recordedAttempt, extraWait
 }
 
 // wantEvent checks the attempts and the final state of an event.
-func wantEvent(t *testing.T, event store.Event, tries []recordedAttempt, extraWait time.Duration) {
+func wantEvent(t *testing.T, event studio.EventRecord, tries []recordedAttempt, extraWait time.Duration) {
 	t.Helper()
 	last := tries[len(tries)-1]
 	gaveUp := len(tries) == 12 || len(tries) >= 6 && last.Status == http.StatusNotFound
 	switch {
-	case event.State == store.Delivered && !last.Delivered(), event.State == store.Exhausted && (last.Delivered() || !gaveUp),
-		event.State == store.Pending, event.Tries != len(tries):
+	case event.State == studio.EventDelivered && !last.Delivered(), event.State == studio.EventExhausted && (last.Delivered() || !gaveUp),
+		event.State == studio.EventPending, event.Tries != len(tries):
 		t.Errorf("an event is %s after %d tries (%d), the last %d %s", event.State, len(tries), event.Tries, last.Status, last.Failure)
 	}
 	for i, try := range tries {
@@ -129,16 +129,16 @@ func wantEvent(t *testing.T, event store.Event, tries []recordedAttempt, extraWa
 
 // workToTheEnd runs runners until no event is pending. It restarts them before ended events are pruned. It
 // returns the ended events by subject, in order.
-func (s *fixture) workToTheEnd() map[string][]store.Event {
-	ended, known := make(map[string][]store.Event), make(map[string]bool)
+func (s *fixture) workToTheEnd() map[string][]studio.EventRecord {
+	ended, known := make(map[string][]studio.EventRecord), make(map[string]bool)
 	for range 100 {
 		s.work(96 * time.Hour)
-		events, err := s.db.Events(s.t.Context(), store.EventFilter{}, "", 1000)
+		events, err := s.db.Events(s.t.Context(), studio.EventFilter{}, "", 1000)
 		check(s.t, err)
 		pending := false
 		for _, event := range slices.Backward(events) {
-			pending = pending || event.State == store.Pending
-			if event.State != store.Pending && !known[event.ID] {
+			pending = pending || event.State == studio.EventPending
+			if event.State != studio.EventPending && !known[event.ID] {
 				known[event.ID] = true
 				ended[event.SubjectID] = append(ended[event.SubjectID], event)
 			}

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -15,11 +14,11 @@ const (
 	AttemptExhausted AttemptOutcome = "exhausted" // no attempt follows; the event is a dead letter
 )
 
-func outcomeOfAttempt(state store.EventState) AttemptOutcome {
+func outcomeOfAttempt(state studio.EventState) AttemptOutcome {
 	switch state {
-	case store.Delivered:
+	case studio.EventDelivered:
 		return AttemptDelivered
-	case store.Exhausted:
+	case studio.EventExhausted:
 		return AttemptExhausted
 	default:
 		return AttemptRetried

@@ -13,7 +13,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -60,7 +59,7 @@ func (s *fixture) eventually(what string, holds func() bool) {
 // pending returns how many events have not ended.
 func (s *fixture) pending() int {
 	s.t.Helper()
-	events, err := s.db.Events(s.t.Context(), store.EventFilter{State: store.Pending}, "", 10_000)
+	events, err := s.db.Events(s.t.Context(), studio.EventFilter{State: studio.EventPending}, "", 10_000)
 	if errors.Is(err, studio.ErrBusy) {
 		return -1
 	}

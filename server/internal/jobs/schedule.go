@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -33,19 +34,19 @@ const (
 func decide(tries int, attempt sender.Attempt) (outcome store.Outcome, wait time.Duration) {
 	switch {
 	case attempt.Delivered():
-		return store.Outcome{State: store.Delivered}, 0
+		return store.Outcome{State: studio.EventDelivered}, 0
 	case attempt.Status == http.StatusGone:
-		return store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}, 0
+		return store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}, 0
 	case tries > len(retryWaits):
-		return store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule}, 0
+		return store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}, 0
 	case tries >= maxRefusedTries && refused(attempt.Status):
-		return store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused}, 0
+		return store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused}, 0
 	}
 	wait = time.Duration(float64(retryWaits[tries-1]) * (1 - jitter + 2*jitter*rand.Float64()))
 	if overloaded(attempt) {
 		wait = max(wait, minOverloadWait)
 	}
-	return store.Outcome{State: store.Pending}, max(wait, min(attempt.RetryAfter, maxRetryAfter))
+	return store.Outcome{State: studio.EventPending}, max(wait, min(attempt.RetryAfter, maxRetryAfter))
 }
 
 // refused reports whether a status means that the same request will fail again.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -27,28 +27,28 @@ func TestDecide_returnsOutcomeOfAttempt(t *testing.T) {
 		name    string
 		tries   int
 		attempt sender.Attempt
-		state   store.EventState
+		state   studio.EventState
 		pause   time.Duration // before jitter
 		exact   bool          // no jitter
 	}{
-		{"200 is delivered", 1, status(200), store.Delivered, 0, true},
-		{"204 on the last attempt is delivered", 12, status(204), store.Delivered, 0, true},
-		{"302 is retried", 1, status(302), store.Pending, 5 * time.Second, false},
-		{"a refused connection is retried after 5 s", 1, refusedConnection, store.Pending, 5 * time.Second, false},
-		{"the second retry waits 30 s", 2, refusedConnection, store.Pending, 30 * time.Second, false},
-		{"the last retry waits 24 h", 11, status(500), store.Pending, 24 * time.Hour, false},
-		{"the twelfth attempt is the last", 12, status(500), store.Exhausted, 0, true},
-		{"410 exhausts the event", 1, status(410), store.Exhausted, 0, true},
-		{"404 is retried", 5, status(404), store.Pending, 30 * time.Minute, false},
-		{"404 is exhausted after six attempts", 6, status(404), store.Exhausted, 0, true},
-		{"408 is retried like a 500", 6, status(408), store.Pending, 2 * time.Hour, false},
-		{"425 is retried like a 500", 6, status(425), store.Pending, 2 * time.Hour, false},
-		{"429 waits at least a minute", 1, status(429), store.Pending, time.Minute, true},
-		{"503 waits at least a minute", 1, status(503), store.Pending, time.Minute, true},
-		{"a timeout waits at least a minute", 1, timeout, store.Pending, time.Minute, true},
-		{"Retry-After lengthens the wait", 1, after(status(503), time.Hour), store.Pending, time.Hour, true},
-		{"Retry-After never shortens the wait", 4, after(status(503), time.Second), store.Pending, 5 * time.Minute, false},
-		{"Retry-After counts for at most a day", 1, after(status(503), 1e9*time.Second), store.Pending, 24 * time.Hour, true},
+		{"200 is delivered", 1, status(200), studio.EventDelivered, 0, true},
+		{"204 on the last attempt is delivered", 12, status(204), studio.EventDelivered, 0, true},
+		{"302 is retried", 1, status(302), studio.EventPending, 5 * time.Second, false},
+		{"a refused connection is retried after 5 s", 1, refusedConnection, studio.EventPending, 5 * time.Second, false},
+		{"the second retry waits 30 s", 2, refusedConnection, studio.EventPending, 30 * time.Second, false},
+		{"the last retry waits 24 h", 11, status(500), studio.EventPending, 24 * time.Hour, false},
+		{"the twelfth attempt is the last", 12, status(500), studio.EventExhausted, 0, true},
+		{"410 exhausts the event", 1, status(410), studio.EventExhausted, 0, true},
+		{"404 is retried", 5, status(404), studio.EventPending, 30 * time.Minute, false},
+		{"404 is exhausted after six attempts", 6, status(404), studio.EventExhausted, 0, true},
+		{"408 is retried like a 500", 6, status(408), studio.EventPending, 2 * time.Hour, false},
+		{"425 is retried like a 500", 6, status(425), studio.EventPending, 2 * time.Hour, false},
+		{"429 waits at least a minute", 1, status(429), studio.EventPending, time.Minute, true},
+		{"503 waits at least a minute", 1, status(503), studio.EventPending, time.Minute, true},
+		{"a timeout waits at least a minute", 1, timeout, studio.EventPending, time.Minute, true},
+		{"Retry-After lengthens the wait", 1, after(status(503), time.Hour), studio.EventPending, time.Hour, true},
+		{"Retry-After never shortens the wait", 4, after(status(503), time.Second), studio.EventPending, 5 * time.Minute, false},
+		{"Retry-After counts for at most a day", 1, after(status(503), 1e9*time.Second), studio.EventPending, 24 * time.Hour, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func TestDecide_returnsOutcomeOfAttempt(t *testing.T) {
 				if gone := test.attempt.Status == http.StatusGone; outcome.SwitchOff != gone {
 					t.Fatalf("the URL is switched off: %v", outcome.SwitchOff)
 				}
-				if ended := outcome.State == store.Exhausted; ended != (outcome.Reason != "") {
+				if ended := outcome.State == studio.EventExhausted; ended != (outcome.Reason != "") {
 					t.Fatalf("%s with the reason %q", outcome.State, outcome.Reason)
 				}
 				if outcome.State != test.state || wait < low || wait > high {

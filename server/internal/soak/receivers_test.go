@@ -15,7 +15,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
@@ -257,7 +257,7 @@ func (r *receivers) wantAllDelivered(d *deployment, events, maxDuplicates int) {
 		if s == nil || len(s.events) < sequence {
 			r.t.Fatalf("event %d of %s was not received; its state is %s", sequence, subject, state)
 		}
-		if e := s.events[sequence-1]; e.id != id || !bytes.Equal(e.body, body) || !e.accepted || state != string(store.Delivered) {
+		if e := s.events[sequence-1]; e.id != id || !bytes.Equal(e.body, body) || !e.accepted || state != string(studio.EventDelivered) {
 			r.t.Errorf("event %d of %s is %s, accepted %v, and was received as %s %s", sequence, subject, state, e.accepted, e.id, e.body)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -82,7 +82,7 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 	stop()
 	all := 3 * int(created.Load())
 	r.waitAccepted(all)
-	listed, err := studiotest.Open(t, d.dsn).Events(t.Context(), store.EventFilter{UserID: d.userID}, "", all+1)
+	listed, err := studiotest.Open(t, d.dsn).Events(t.Context(), studio.EventFilter{UserID: d.userID}, "", all+1)
 	check(t, err)
 	if len(listed) != all {
 		t.Errorf("the user sees %d events, want %d", len(listed), all)

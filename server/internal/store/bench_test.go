@@ -74,7 +74,7 @@ func BenchmarkDeliver(b *testing.B) {
 					})
 					if err == nil {
 						_, err = db.Record(b.Context(), "", store.Record{
-							Event: event, Attempt: store.Attempt{At: noon(), Status: 200}, Outcome: store.Outcome{State: store.Delivered},
+							Event: event, Attempt: studio.Attempt{At: noon(), Status: 200}, Outcome: store.Outcome{State: studio.EventDelivered},
 						})
 					}
 					if err != nil {

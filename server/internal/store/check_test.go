@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 func wantConsistent(t *testing.T, db *store.Store) {
@@ -19,18 +20,18 @@ func wantConsistent(t *testing.T, db *store.Store) {
 // A daemon that was frozen records its attempt after another daemon has delivered the event.
 func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 	t.Parallel()
-	retry := store.Outcome{State: store.Pending, RetryAt: noon().Add(time.Hour)}
+	retry := store.Outcome{State: studio.EventPending, RetryAt: noon().Add(time.Hour)}
 	for name, late := range map[string]store.Outcome{
-		"failed": retry, "delivered": {State: store.Delivered}, "given up": {State: store.Exhausted, Reason: store.ReasonRefused},
+		"failed": retry, "delivered": {State: studio.EventDelivered}, "given up": {State: studio.EventExhausted, Reason: studio.ReasonRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			withUser(t, func(t *testing.T, db *store.Store) {
 				create(t, db, subject("a", 2))
-				attempt := store.Attempt{At: noon(), Duration: time.Second}
+				attempt := studio.Attempt{At: noon(), Duration: time.Second}
 				for range 2 {
 					next := nextDelivery(t, db, "a")
-					for _, outcome := range []store.Outcome{{State: store.Delivered}, late} {
+					for _, outcome := range []store.Outcome{{State: studio.EventDelivered}, late} {
 						check(t, recordAttempt(t.Context(), db, next.Event, attempt, outcome))
 						wantConsistent(t, db)
 					}
@@ -38,7 +39,7 @@ func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 					check(t, err)
 					attempts, err := db.Attempts(t.Context(), event.ID)
 					check(t, err)
-					if event.State != store.Delivered || event.Tries != 1 || len(attempts) != 2 {
+					if event.State != studio.EventDelivered || event.Tries != 1 || len(attempts) != 2 {
 						t.Errorf("event %d is %s after %d tries with %d attempts", event.Sequence, event.State, event.Tries, len(attempts))
 					}
 				}
@@ -57,11 +58,11 @@ func TestStore_Record_ofAnEndedEventKeepsTheDueTimeOfTheNext(t *testing.T) {
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 2))
 		first := nextDelivery(t, db, "a")
-		check(t, recordAttempt(t.Context(), db, first.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+		check(t, recordAttempt(t.Context(), db, first.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
 		second := nextDelivery(t, db, "a")
 		want := noon().Add(time.Hour)
-		check(t, recordAttempt(t.Context(), db, second.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: want}))
-		check(t, recordAttempt(t.Context(), db, first.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: noon()}))
+		check(t, recordAttempt(t.Context(), db, second.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventPending, RetryAt: want}))
+		check(t, recordAttempt(t.Context(), db, first.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventPending, RetryAt: noon()}))
 		next := nextDelivery(t, db, "a")
 		if next.Event.ID != second.Event.ID || !next.DueAt.Equal(want) {
 			t.Errorf("next is %s at %v, want %s at %v", next.Event.ID, next.DueAt, second.Event.ID, want)

@@ -70,7 +70,7 @@ func TestStore_UpdateSubject_numbersEventsWithoutGaps(t *testing.T) {
 			if next.Event.Sequence != want+1 {
 				t.Fatalf("event %d has the sequence %d", want+1, next.Event.Sequence)
 			}
-			check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+			check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestStore_Record_keepsAConcurrentEventDue(t *testing.T) {
 			recorded := make(chan error, 1)
 			_, err := db.UpdateSubject(t.Context(), id, func(changed *studio.Subject) error {
 				go func() {
-					recorded <- recordAttempt(t.Context(), db, s.Events[0], store.Attempt{At: noon()}, store.Outcome{State: store.Delivered})
+					recorded <- recordAttempt(t.Context(), db, s.Events[0], studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered})
 				}()
 				event(changed)
 				select { // gives the other transaction time to reach the lock
@@ -225,15 +225,15 @@ func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 			kept, deleted := fmt.Sprintf("%d-kept", round), fmt.Sprintf("%d-deleted", round)
 			for _, id := range []string{kept, deleted} {
 				create(t, db, subject(id, 20))
-				check(t, db.ExhaustEvents(t.Context(), id, noon(), store.ReasonOff))
+				check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonOff))
 			}
 			total.Add(20)
 			concurrently(append(repeat(4, func(i int) {
-				n, err := db.Replay(t.Context(), store.EventFilter{SubjectID: kept}, noon())
+				n, err := db.Replay(t.Context(), studio.EventFilter{SubjectID: kept}, noon())
 				if replayed.Add(int64(n)); err != nil {
 					t.Error(err)
 				}
-				if _, err := db.Replay(t.Context(), store.EventFilter{SubjectID: deleted}, noon()); err != nil {
+				if _, err := db.Replay(t.Context(), studio.EventFilter{SubjectID: deleted}, noon()); err != nil {
 					t.Error(err)
 				}
 			}), func() {
@@ -241,7 +241,7 @@ func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 					t.Error(err)
 				}
 			})...)
-			pending, err := db.Events(t.Context(), store.EventFilter{SubjectID: deleted, State: store.Pending}, "", 20)
+			pending, err := db.Events(t.Context(), studio.EventFilter{SubjectID: deleted, State: studio.EventPending}, "", 20)
 			check(t, err)
 			if len(pending) > 0 {
 				t.Errorf("%d events of a deleted subject are pending", len(pending))

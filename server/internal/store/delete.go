@@ -7,9 +7,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// ReasonDeleted is the reason of an event that ended because its subject was deleted. It is not replayed.
-const ReasonDeleted Reason = "deleted"
-
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
@@ -61,7 +58,7 @@ func eraseSubjects(sql dialect, condition, value string, now time.Time, set stri
 			[]any{value, micros(now)},
 		},
 		{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), reason = $3 WHERE state <> 'delivered'
-			AND subject_id IN (` + erased + `)`, []any{value, micros(now), string(ReasonDeleted)}},
+			AND subject_id IN (` + erased + `)`, []any{value, micros(now), string(studio.ReasonDeleted)}},
 		{`DELETE FROM deliveries WHERE ` + sql.in("subject_id", erased), []any{value, micros(now)}},
 		{`DELETE FROM renderings WHERE ` + sql.in("subject_id", erased), []any{value, micros(now)}},
 	}

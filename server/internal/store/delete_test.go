@@ -46,7 +46,7 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 				t.Errorf("%s is due for %+v, want b alone", work, due)
 			}
 		}
-		replayed, err := db.Replay(t.Context(), store.EventFilter{}, noon().Add(time.Hour))
+		replayed, err := db.Replay(t.Context(), studio.EventFilter{}, noon().Add(time.Hour))
 		check(t, err)
 		if replayed != 0 {
 			t.Errorf("%d events of deleted subjects are replayed", replayed)
@@ -78,8 +78,8 @@ func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 		create(t, db, subject("a", 2))
 		next := nextDelivery(t, db, "a")
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon(), Status: 500},
-			store.Outcome{State: store.Pending, RetryAt: noon().Add(time.Minute)}))
+		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon(), Status: 500},
+			store.Outcome{State: studio.EventPending, RetryAt: noon().Add(time.Minute)}))
 		due := db.NextDue(t, store.DeliverAt)
 		attempts, err := db.Attempts(t.Context(), next.Event.ID)
 		check(t, err)

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // Endpoint is a URL that is switched off for a user. Events for it end as exhausted when they are due. They
@@ -14,7 +16,7 @@ type Endpoint struct {
 	URL        string // its query may hold a secret
 	Origin     string
 	DisabledAt time.Time
-	Reason     Reason
+	Reason     studio.Reason
 }
 
 // Endpoints returns the endpoints that are switched off, the most recent first.

@@ -13,37 +13,8 @@ import (
 // replayBatch bounds the events that one transaction replays, so that its locks are short.
 const replayBatch = 500
 
-// Event is an event and its delivery state.
-type Event struct {
-	studio.Event
-	UserID  string
-	URL     string // its query may hold a secret
-	State   EventState
-	Tries   int       // attempts made since the creation or the last replay
-	EndedAt time.Time // zero while the event is pending
-	Reason  Reason    // why the event is exhausted
-
-	Kind    studio.Kind // of the subject, like Title and Status
-	Title   *string
-	Status  studio.Status
-	Deleted bool    // whether the subject is deleted
-	Last    Attempt // the latest attempt, without its excerpt; zero if there is none
-	// NextAt is when the next attempt of a pending event is due, which may be past. It is zero for other events, and
-	// while an earlier event of the subject is pending.
-	NextAt time.Time
-}
-
-// EventFilter selects events. A zero field matches every event.
-type EventFilter struct {
-	ID        string
-	UserID    string
-	SubjectID string
-	State     EventState
-	From, To  time.Time // the range of creation times; To is exclusive
-}
-
-// where returns the conditions of the filter.
-func (f EventFilter) where() conditions {
+// eventConditions returns the conditions of a filter on events e.
+func eventConditions(f studio.EventFilter) conditions {
 	where := conditions{sql: "true"}
 	if f.ID != "" {
 		where.add("e.id = ?", f.ID)
@@ -55,10 +26,10 @@ func (f EventFilter) where() conditions {
 		where.add("e.subject_id = ?", f.SubjectID)
 	}
 	switch f.State { // literals, because a partial index cannot match a parameter
-	case NoState:
-	case Pending, Delivered:
+	case studio.NoEventState:
+	case studio.EventPending, studio.EventDelivered:
 		where.add("e.state = '" + string(f.State) + "'")
-	case Exhausted:
+	case studio.EventExhausted:
 		where.add("e.state = 'exhausted' AND e.reason <> ''")
 	}
 	if !f.From.IsZero() {
@@ -73,19 +44,19 @@ func (f EventFilter) where() conditions {
 // Events returns up to limit events that the filter selects, in descending order of ID: the newest subjects
 // first, and the newest events of a subject first. It starts after the event with the ID after, or at the first
 // if after is "".
-func (s *Store) Events(ctx context.Context, filter EventFilter, after string, limit int) ([]Event, error) {
-	where := filter.where()
+func (s *Store) Events(ctx context.Context, filter studio.EventFilter, after string, limit int) ([]studio.EventRecord, error) {
+	where := eventConditions(filter)
 	if after != "" {
 		where.add("e.id < ?", after)
 	}
 	return s.events(ctx, where, "e.id DESC", limit)
 }
 
-func (s *Store) events(ctx context.Context, where conditions, order string, limit int) ([]Event, error) {
+func (s *Store) events(ctx context.Context, where conditions, order string, limit int) ([]studio.EventRecord, error) {
 	rows := where.parameter(limit)
-	var events []Event
+	var events []studio.EventRecord
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var e Event
+		var e studio.EventRecord
 		var dueAt, openUntil time.Time
 		err := scan(append([]any{
 			&e.ID, &e.SubjectID, &e.Sequence, &e.Body,
@@ -95,7 +66,7 @@ func (s *Store) events(ctx context.Context, where conditions, order string, limi
 			&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
 			instant{&dueAt},
 			instant{&openUntil},
-		}, e.Last.columns()...)...)
+		}, attemptDest(&e.Last)...)...)
 		if !dueAt.IsZero() {
 			e.NextAt = slices.MaxFunc([]time.Time{e.CreatedAt, dueAt, openUntil}, time.Time.Compare)
 		}
@@ -112,13 +83,13 @@ func (s *Store) events(ctx context.Context, where conditions, order string, limi
 }
 
 // Event returns one event, or studio.ErrNotFound. See [Store.Attempts] for its attempts.
-func (s *Store) Event(ctx context.Context, id string) (Event, error) {
-	events, err := s.Events(ctx, EventFilter{ID: id}, "", 1)
+func (s *Store) Event(ctx context.Context, id string) (studio.EventRecord, error) {
+	events, err := s.Events(ctx, studio.EventFilter{ID: id}, "", 1)
 	if err != nil {
-		return Event{}, err
+		return studio.EventRecord{}, err
 	}
 	if len(events) == 0 {
-		return Event{}, studio.ErrNotFound
+		return studio.EventRecord{}, studio.ErrNotFound
 	}
 	return events[0], nil
 }
@@ -127,9 +98,9 @@ func (s *Store) Event(ctx context.Context, id string) (Event, error) {
 // due at now, with the whole retry schedule, the same ID and the same body. The events of a subject are sent
 // in order, before its later pending events. Replay uses several transactions: after an error, some events
 // may have been replayed, and Replay may be called again. It skips events of deleted subjects.
-func (s *Store) Replay(ctx context.Context, filter EventFilter, now time.Time) (replayed int, err error) {
-	filter.State = Exhausted
-	where := filter.where()
+func (s *Store) Replay(ctx context.Context, filter studio.EventFilter, now time.Time) (replayed int, err error) {
+	filter.State = studio.EventExhausted
+	where := eventConditions(filter)
 	at := where.parameter(micros(now))
 	where.add("e.reason <> 'deleted' AND e.ended_at <= " + at)
 	batchSize := where.parameter(replayBatch)

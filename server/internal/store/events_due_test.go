@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // testFlow returns the flow of the user ada to an origin.
@@ -24,7 +25,7 @@ func TestStore_DueFlows_returnsTheEarliestTimeOfEachFlow(t *testing.T) {
 			create(t, db, s)
 		}
 		next := nextDelivery(t, db, "3")
-		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
 		flows, err := db.DueFlows(t.Context(), nil)
 		check(t, err)
 		want := []store.FlowDue{{Flow: testFlow(1), At: noon().Add(-2 * time.Hour)}, {Flow: testFlow(2), At: noon().Add(-time.Hour)}}

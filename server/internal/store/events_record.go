@@ -9,47 +9,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// EventState is the state of an event.
-type EventState string
-
-// The states of events. Delivered and exhausted ones have ended.
-const (
-	Pending   EventState = "pending"
-	Delivered EventState = "delivered"
-	Exhausted EventState = "exhausted"
-)
-
-// NoState is the state of an [Outcome] that stores the attempt and leaves the event unchanged. In an
-// [EventFilter] it matches every state.
-const NoState EventState = ""
-
-// Reason is why an event is exhausted, which means that it is a dead letter.
-type Reason string
-
-// The reasons.
-const (
-	ReasonSchedule Reason = "schedule"     // every attempt of the schedule failed
-	ReasonRefused  Reason = "refused"      // the receiver refused the event permanently
-	ReasonGone     Reason = "gone"         // the receiver responded with 410
-	ReasonOff      Reason = "endpoint off" // the URL is switched off
-)
-
-// Attempt is one attempt to deliver an event.
-type Attempt struct {
-	Number   int // 1, 2, 3 … for each event, replays included; see [Store.Record]
-	At       time.Time
-	Duration time.Duration
-	Address  string // "" if no address was reached
-	Status   int    // 0 if there was no response
-	Failure  string // "" if the event was delivered
-	Excerpt  []byte // the start of the response body
-}
-
 // Outcome is the state of an event after an attempt.
 type Outcome struct {
-	State   EventState
-	RetryAt time.Time // when the next attempt of a pending event is due
-	Reason  Reason    // why the event is exhausted
+	State   studio.EventState
+	RetryAt time.Time     // when the next attempt of a pending event is due
+	Reason  studio.Reason // why the event is exhausted
 	// SwitchOff disables the URL of the event for its user; see [Store.Endpoints].
 	SwitchOff bool
 }
@@ -57,13 +21,13 @@ type Outcome struct {
 // Record is an attempt to deliver an event and its outcome.
 type Record struct {
 	Event   studio.Event
-	Attempt Attempt
+	Attempt studio.Attempt
 	Outcome Outcome
 }
 
 // endedAt returns when the event ended, or the zero time if it is pending.
 func (r Record) endedAt() time.Time {
-	if r.Outcome.State == Pending {
+	if r.Outcome.State == studio.EventPending {
 		return time.Time{}
 	}
 	return r.Attempt.At.Add(r.Attempt.Duration)
@@ -71,7 +35,7 @@ func (r Record) endedAt() time.Time {
 
 // dueAt returns when the next attempt is due, or the zero time if there is none.
 func (r Record) dueAt() time.Time {
-	if r.Outcome.State == Pending {
+	if r.Outcome.State == studio.EventPending {
 		return r.Outcome.RetryAt
 	}
 	return time.Time{}
@@ -200,7 +164,7 @@ func disableEndpoints(sql dialect, records ...*Record) []statement {
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.
-func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason Reason) error {
+func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Time, reason studio.Reason) error {
 	return s.write(ctx, func(tx transaction) error {
 		return tx.execAll(ctx, []statement{
 			lockSubject(tx, subjectID),
@@ -211,20 +175,20 @@ func (s *Store) ExhaustEvents(ctx context.Context, subjectID string, now time.Ti
 	})
 }
 
-// The columns that Attempt.columns stores: attemptColumns of attempts a, and lastAttemptColumns of events e.
+// The columns that attemptDest stores: attemptColumns of attempts a, and lastAttemptColumns of events e.
 const (
 	attemptColumns     = `a.number, a.at, a.duration, a.address, a.status, a.failure`
 	lastAttemptColumns = `COALESCE(e.last_number, 0), e.last_at, COALESCE(e.last_duration, 0), COALESCE(e.last_address, ''), COALESCE(e.last_status, 0),
 		COALESCE(e.last_failure, '')`
 )
 
-func (a *Attempt) columns() []any {
+func attemptDest(a *studio.Attempt) []any {
 	return []any{&a.Number, instant{&a.At}, interval{&a.Duration}, &a.Address, &a.Status, &a.Failure}
 }
 
 // Attempts returns the attempts to deliver an event, in order.
-func (s *Store) Attempts(ctx context.Context, eventID string) ([]Attempt, error) {
-	return queryRows(ctx, s.engine, func(a *Attempt) []any { return append(a.columns(), &a.Excerpt) },
+func (s *Store) Attempts(ctx context.Context, eventID string) ([]studio.Attempt, error) {
+	return queryRows(ctx, s.engine, func(a *studio.Attempt) []any { return append(attemptDest(a), &a.Excerpt) },
 		`SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1
 		UNION ALL SELECT `+lastAttemptColumns+`, e.last_excerpt FROM events e WHERE e.id = $1 AND e.last_number > 0 ORDER BY 1`, eventID)
 }

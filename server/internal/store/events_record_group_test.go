@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // Concurrent records, more than fit into a group, are written once each. A record that cannot be written does
@@ -28,14 +29,14 @@ func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 				if i == 0 {
 					next.Event.ID = "nobody's"
 				}
-				err = recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered})
+				err = recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered})
 				if failed := err != nil; failed != (i == 0) {
 					t.Errorf("record %d: %v", i, err)
 				}
 			})
 		}
 		recording.Wait()
-		events, err := db.Events(t.Context(), store.EventFilter{State: store.Delivered}, "", 1000)
+		events, err := db.Events(t.Context(), studio.EventFilter{State: studio.EventDelivered}, "", 1000)
 		check(t, err)
 		if len(events) != n-1 {
 			t.Errorf("%d events are delivered, want %d", len(events), n-1)
@@ -56,8 +57,8 @@ func TestStore_Record_numbersAttempts(t *testing.T) {
 		create(t, db, subject("a", 1))
 		next := nextDelivery(t, db, "a")
 		for i, expected := range []int{1, 1, 3, 0, 9} {
-			attempt := store.Attempt{Number: expected, At: noon(), Status: 500 + i, Excerpt: []byte{byte(i)}}
-			check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: store.Pending, RetryAt: noon()}))
+			attempt := studio.Attempt{Number: expected, At: noon(), Status: 500 + i, Excerpt: []byte{byte(i)}}
+			check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: studio.EventPending, RetryAt: noon()}))
 		}
 		attempts, err := db.Attempts(t.Context(), next.Event.ID)
 		check(t, err)

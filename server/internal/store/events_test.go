@@ -22,7 +22,7 @@ func nextDelivery(t *testing.T, db *store.Store, subjectID string) store.Deliver
 // finish records an attempt at noon for the next event of a subject.
 func finish(t *testing.T, db *store.Store, subjectID string, outcome store.Outcome) {
 	t.Helper()
-	check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, subjectID).Event, store.Attempt{At: noon()}, outcome))
+	check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, subjectID).Event, studio.Attempt{At: noon()}, outcome))
 }
 
 func create(t *testing.T, db studio.Store, s studio.Subject) {
@@ -30,7 +30,7 @@ func create(t *testing.T, db studio.Store, s studio.Subject) {
 	check(t, createError(t, db, s))
 }
 
-func ids(events []store.Event) (all []string) {
+func ids(events []studio.EventRecord) (all []string) {
 	for _, event := range events {
 		all = append(all, event.ID)
 	}
@@ -44,25 +44,25 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 		late := subject("b", 1)
 		late.Events[0].CreatedAt = noon().Add(time.Hour)
 		create(t, db, late)
-		finish(t, db, "a", store.Outcome{State: store.Delivered})
-		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
+		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
 		for _, test := range []struct {
 			name   string
-			filter store.EventFilter
+			filter studio.EventFilter
 			after  string
 			limit  int
 			want   []string
 		}{
-			{"all, newest first", store.EventFilter{}, "", 10, []string{"b-1", "a-3", "a-2", "a-1"}},
-			{"a page", store.EventFilter{}, "", 2, []string{"b-1", "a-3"}},
-			{"the page after it", store.EventFilter{}, "a-3", 2, []string{"a-2", "a-1"}},
-			{"one subject", store.EventFilter{SubjectID: "b"}, "", 10, []string{"b-1"}},
-			{"pending", store.EventFilter{State: store.Pending}, "", 10, []string{"b-1", "a-3"}},
-			{"delivered", store.EventFilter{State: store.Delivered}, "", 10, []string{"a-1"}},
-			{"exhausted", store.EventFilter{State: store.Exhausted}, "", 10, []string{"a-2"}},
-			{"from", store.EventFilter{From: noon().Add(time.Hour)}, "", 10, []string{"b-1"}},
-			{"to, not included", store.EventFilter{To: noon().Add(time.Hour)}, "", 10, []string{"a-3", "a-2", "a-1"}},
-			{"none", store.EventFilter{SubjectID: "b", State: store.Exhausted}, "", 10, nil},
+			{"all, newest first", studio.EventFilter{}, "", 10, []string{"b-1", "a-3", "a-2", "a-1"}},
+			{"a page", studio.EventFilter{}, "", 2, []string{"b-1", "a-3"}},
+			{"the page after it", studio.EventFilter{}, "a-3", 2, []string{"a-2", "a-1"}},
+			{"one subject", studio.EventFilter{SubjectID: "b"}, "", 10, []string{"b-1"}},
+			{"pending", studio.EventFilter{State: studio.EventPending}, "", 10, []string{"b-1", "a-3"}},
+			{"delivered", studio.EventFilter{State: studio.EventDelivered}, "", 10, []string{"a-1"}},
+			{"exhausted", studio.EventFilter{State: studio.EventExhausted}, "", 10, []string{"a-2"}},
+			{"from", studio.EventFilter{From: noon().Add(time.Hour)}, "", 10, []string{"b-1"}},
+			{"to, not included", studio.EventFilter{To: noon().Add(time.Hour)}, "", 10, []string{"a-3", "a-2", "a-1"}},
+			{"none", studio.EventFilter{SubjectID: "b", State: studio.EventExhausted}, "", 10, nil},
 		} {
 			events, err := db.Events(t.Context(), test.filter, test.after, test.limit)
 			check(t, err)
@@ -72,10 +72,10 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 		}
 		got, err := db.Event(t.Context(), "a-2")
 		check(t, err)
-		want := store.Event{
+		want := studio.EventRecord{
 			Event:  studio.Event{ID: "a-2", SubjectID: "a", Sequence: 2, Body: []byte(`{"event":2}`), CreatedAt: noon()},
-			UserID: "ada", URL: "https://hooks.example.com/", State: store.Exhausted, Tries: 1, EndedAt: noon(),
-			Reason: store.ReasonSchedule, Kind: studio.Avatar, Title: new("Ada"), Status: studio.Processing, Last: store.Attempt{Number: 1, At: noon()},
+			UserID: "ada", URL: "https://hooks.example.com/", State: studio.EventExhausted, Tries: 1, EndedAt: noon(),
+			Reason: studio.ReasonSchedule, Kind: studio.Avatar, Title: new("Ada"), Status: studio.Processing, Last: studio.Attempt{Number: 1, At: noon()},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)
@@ -89,13 +89,13 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 4))
-		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonSchedule})
-		finish(t, db, "a", store.Outcome{State: store.Delivered})
-		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonRefused})
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
 		<-db.Due()
 		db.TakeDue()
 		hour := noon().Add(time.Hour)
-		replayed, err := db.Replay(t.Context(), store.EventFilter{State: store.Pending}, hour)
+		replayed, err := db.Replay(t.Context(), studio.EventFilter{State: studio.EventPending}, hour)
 		check(t, err)
 		if replayed != 2 {
 			t.Errorf("%d events are replayed, want the 2 that were exhausted", replayed)
@@ -113,7 +113,7 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 			if next.Event.ID != want || next.Tries != 0 || next.DueAt.After(hour) {
 				t.Errorf("next is %+v, want %s", next, want)
 			}
-			finish(t, db, "a", store.Outcome{State: store.Delivered})
+			finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
 		}
 		attempts, err := db.Attempts(t.Context(), "a-1")
 		check(t, err)
@@ -122,7 +122,7 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 		}
 		event, err := db.Event(t.Context(), "a-1")
 		check(t, err)
-		if event.Tries != 1 || event.Reason != "" || event.State != store.Delivered {
+		if event.Tries != 1 || event.Reason != "" || event.State != studio.EventDelivered {
 			t.Errorf("the event is %+v", event)
 		}
 	})
@@ -138,22 +138,22 @@ func TestStore_Replay_appliesTheFilterInBatches(t *testing.T) {
 				s.Events[j].CreatedAt = noon().Add(time.Duration(i) * time.Hour)
 			}
 			create(t, db, s)
-			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), store.ReasonOff))
+			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonOff))
 		}
 		due := db.NextDue(t, store.DeliverAt)
 		if len(due) != 0 {
 			t.Errorf("%d subjects are due after their events were exhausted", len(due))
 		}
 		for _, test := range []struct {
-			filter store.EventFilter
+			filter studio.EventFilter
 			want   int
 		}{
-			{store.EventFilter{ID: "3-7"}, 1},
-			{store.EventFilter{ID: "3-7"}, 0}, // a pending event
-			{store.EventFilter{SubjectID: "3"}, 39},
-			{store.EventFilter{From: noon().Add(28 * time.Hour)}, 80},
-			{store.EventFilter{From: noon().Add(26 * time.Hour), To: noon().Add(29 * time.Hour)}, 80},
-			{store.EventFilter{}, subjects*40 - 200},
+			{studio.EventFilter{ID: "3-7"}, 1},
+			{studio.EventFilter{ID: "3-7"}, 0}, // a pending event
+			{studio.EventFilter{SubjectID: "3"}, 39},
+			{studio.EventFilter{From: noon().Add(28 * time.Hour)}, 80},
+			{studio.EventFilter{From: noon().Add(26 * time.Hour), To: noon().Add(29 * time.Hour)}, 80},
+			{studio.EventFilter{}, subjects*40 - 200},
 		} {
 			replayed, err := db.Replay(t.Context(), test.filter, noon())
 			check(t, err)
@@ -195,15 +195,15 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 			}
 		}
 		off()
-		finish(t, db, "a", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true})
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
 		off("b")
-		finish(t, db, "b", store.Outcome{State: store.Exhausted, Reason: store.ReasonGone, SwitchOff: true}) // an attempt that was in flight
+		finish(t, db, "b", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}) // an attempt that was in flight
 		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
 		endpoints, err := db.Endpoints(t.Context())
 		check(t, err)
 		want := []store.Endpoint{{
 			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", Origin: "https://hooks.example.com",
-			DisabledAt: noon(), Reason: store.ReasonGone,
+			DisabledAt: noon(), Reason: studio.ReasonGone,
 		}}
 		if diff := cmp.Diff(want, endpoints); diff != "" {
 			t.Errorf("endpoints (-want +got):\n%s", diff)

@@ -8,8 +8,8 @@ import (
 
 // UserEvents returns up to limit events of filter.UserID that the filter selects, newest first. It starts after
 // a position, or at the newest for the zero Position.
-func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio.Position, limit int) ([]Event, error) {
-	where := filter.where()
+func (s *Store) UserEvents(ctx context.Context, filter studio.EventFilter, after studio.Position, limit int) ([]studio.EventRecord, error) {
+	where := eventConditions(filter)
 	if after.ID != "" {
 		where.add("(e.created_at, e.id) < (?, ?)", micros(after.CreatedAt), after.ID)
 	}
@@ -17,9 +17,9 @@ func (s *Store) UserEvents(ctx context.Context, filter EventFilter, after studio
 }
 
 // CountReplay returns how many events [Store.Replay] would replay, up to limit.
-func (s *Store) CountReplay(ctx context.Context, filter EventFilter, limit int) (count int, err error) {
-	filter.State = Exhausted
-	where := filter.where()
+func (s *Store) CountReplay(ctx context.Context, filter studio.EventFilter, limit int) (count int, err error) {
+	filter.State = studio.EventExhausted
+	where := eventConditions(filter)
 	rows := where.parameter(limit)
 	err = queryRow(ctx, s.engine, []any{&count}, `SELECT COUNT(*) FROM (SELECT 1 FROM events e WHERE `+where.sql+
 		` AND e.reason <> 'deleted' LIMIT `+rows+` + 0) AS chosen`, where.args...)

@@ -19,7 +19,7 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 		for _, user := range []string{"ada", "bob"} {
 			check(t, db.CreateUser(t.Context(), studio.User{ID: user, Email: user + "@example.com", CreatedAt: noon()}))
 		}
-		states := []store.EventState{store.Pending, store.Delivered, store.Exhausted}
+		states := []studio.EventState{studio.EventPending, studio.EventDelivered, studio.EventExhausted}
 		for i := range 30 {
 			s := subject(fmt.Sprintf("s%02d", i), 1)
 			s.Events[0].CreatedAt = noon().Add(time.Duration(i/2) * time.Second)
@@ -28,12 +28,12 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 			}
 			created, err := db.CreateSubject(t.Context(), s, studio.IdempotencyKey{})
 			check(t, err)
-			if state := states[i%3]; state != store.Pending {
-				check(t, recordAttempt(t.Context(), db, created.Events[0], store.Attempt{At: noon()}, store.Outcome{State: state, Reason: store.ReasonSchedule}))
+			if state := states[i%3]; state != studio.EventPending {
+				check(t, recordAttempt(t.Context(), db, created.Events[0], studio.Attempt{At: noon()}, store.Outcome{State: state, Reason: studio.ReasonSchedule}))
 			}
 		}
-		for state, want := range map[store.EventState]int{"": 24, store.Pending: 8, store.Delivered: 8, store.Exhausted: 8} {
-			filter := store.EventFilter{UserID: "ada", State: state}
+		for state, want := range map[studio.EventState]int{"": 24, studio.EventPending: 8, studio.EventDelivered: 8, studio.EventExhausted: 8} {
+			filter := studio.EventFilter{UserID: "ada", State: state}
 			seen, after := 0, studio.Position{CreatedAt: noon().Add(time.Hour)}
 			for position := (studio.Position{}); ; {
 				page, err := db.UserEvents(t.Context(), filter, position, 5)
@@ -52,9 +52,9 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 				t.Errorf("%q: %d events, want %d", state, seen, want)
 			}
 		}
-		count, err := db.CountReplay(t.Context(), store.EventFilter{UserID: "ada"}, 100)
+		count, err := db.CountReplay(t.Context(), studio.EventFilter{UserID: "ada"}, 100)
 		check(t, err)
-		replayed, err := db.Replay(t.Context(), store.EventFilter{UserID: "ada"}, noon().Add(time.Hour))
+		replayed, err := db.Replay(t.Context(), studio.EventFilter{UserID: "ada"}, noon().Add(time.Hour))
 		check(t, err)
 		if count != 8 || replayed != count {
 			t.Errorf("%d are counted and %d replayed", count, replayed)
@@ -70,11 +70,11 @@ func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
 		s.Title = new("Greeting")
 		create(t, db, s)
 		later := noon().Add(time.Hour)
-		want := func(when string, times [2]time.Time, last store.Attempt) {
+		want := func(when string, times [2]time.Time, last studio.Attempt) {
 			t.Helper()
-			events, err := db.UserEvents(t.Context(), store.EventFilter{UserID: "ada"}, studio.Position{}, 5)
+			events, err := db.UserEvents(t.Context(), studio.EventFilter{UserID: "ada"}, studio.Position{}, 5)
 			check(t, err)
-			for i, e := range []store.Event{events[1], events[0]} {
+			for i, e := range []studio.EventRecord{events[1], events[0]} {
 				if e.Kind != s.Kind || e.Title == nil || *e.Title != "Greeting" || e.Status != s.Status || !e.NextAt.Equal(times[i]) {
 					t.Errorf("%s, event %d of %s %v (%s) is next tried at %v, want %v", when, i+1, e.Kind, e.Title, e.Status, e.NextAt, times[i])
 				}
@@ -84,16 +84,16 @@ func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
 			}
 		}
 		first := s.Events[0]
-		want("before", [2]time.Time{first.CreatedAt, {}}, store.Attempt{})
-		refused := store.Attempt{At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status"}
-		check(t, recordAttempt(t.Context(), db, first, refused, store.Outcome{State: store.Pending, RetryAt: later}))
+		want("before", [2]time.Time{first.CreatedAt, {}}, studio.Attempt{})
+		refused := studio.Attempt{At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status"}
+		check(t, recordAttempt(t.Context(), db, first, refused, store.Outcome{State: studio.EventPending, RetryAt: later}))
 		refused.Number = 1
 		want("after a failure", [2]time.Time{later, {}}, refused)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: studio.Origin(s.WebhookURL), Until: later.Add(time.Hour), Pause: time.Hour}))
 		want("while the breaker is open", [2]time.Time{later.Add(time.Hour), {}}, refused)
 		check(t, db.ForgetBreaker(t.Context(), studio.Origin(s.WebhookURL)))
-		delivered := store.Attempt{At: later, Status: 204}
-		check(t, recordAttempt(t.Context(), db, first, delivered, store.Outcome{State: store.Delivered}))
+		delivered := studio.Attempt{At: later, Status: 204}
+		check(t, recordAttempt(t.Context(), db, first, delivered, store.Outcome{State: studio.EventDelivered}))
 		delivered.Number = 2
 		want("after the delivery", [2]time.Time{{}, later}, delivered)
 	})
@@ -108,8 +108,8 @@ func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
 			s.WebhookURL = fmt.Sprintf("https://hooks%d.example.com/", i%4)
 			create(t, db, s)
 			for attempt := range i % 4 {
-				failed := store.Attempt{At: noon().Add(time.Duration(attempt-i) * time.Second), Status: 500 + attempt, Failure: "status"}
-				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, store.Outcome{State: store.Pending, RetryAt: noon()}))
+				failed := studio.Attempt{At: noon().Add(time.Duration(attempt-i) * time.Second), Status: 500 + attempt, Failure: "status"}
+				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, store.Outcome{State: studio.EventPending, RetryAt: noon()}))
 			}
 		}
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://hooks2.example.com", Until: noon(), Pause: time.Second}))

@@ -181,7 +181,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.ReleaseRendering(ctx, rendering, "p"))
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
-		check(t, recordAttempt(ctx, db, delivery.Event, store.Attempt{At: now}, store.Outcome{State: store.Delivered, SwitchOff: true, Reason: store.ReasonGone}))
+		check(t, recordAttempt(ctx, db, delivery.Event, studio.Attempt{At: now}, store.Outcome{State: studio.EventDelivered, SwitchOff: true, Reason: studio.ReasonGone}))
 		_, err = db.Attempts(ctx, delivery.Event.ID)
 		check(t, err)
 		check(t, db.EnableEndpoint(ctx, "u9", "https://hooks.example.com/"))
@@ -216,16 +216,16 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		_, err = db.Status(ctx)
 		check(t, err)
 		check(t, db.Ready(ctx))
-		check(t, db.ExhaustEvents(ctx, "s9", now, store.ReasonOff))
+		check(t, db.ExhaustEvents(ctx, "s9", now, studio.ReasonOff))
 		_, err = db.Pause(ctx, store.PauseScope{}, now)
 		check(t, err)
 		_, err = db.PausedSince(ctx, store.PauseScope{})
 		check(t, err)
 		check(t, db.Resume(ctx, store.PauseScope{}))
-		_, err = db.Replay(ctx, store.EventFilter{SubjectID: "s9"}, now)
+		_, err = db.Replay(ctx, studio.EventFilter{SubjectID: "s9"}, now)
 		check(t, err)
-		for _, filter := range []store.EventFilter{
-			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: store.Exhausted}, {State: store.Pending, SubjectID: "s9"}, {From: now, To: now},
+		for _, filter := range []studio.EventFilter{
+			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now},
 		} {
 			_, err = db.Events(ctx, filter, "e8", 100)
 			check(t, err)

@@ -52,7 +52,7 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 		func() error { return db.NewLeaseHolder().Release(ctx, []int{1}) },
 		func() error { return db.NewLeaseHolder().ReleaseAll(ctx) },
 		func() error {
-			return recordAttempt(ctx, db, studio.Event{ID: "e10", SubjectID: "s10"}, store.Attempt{At: planNow()}, store.Outcome{State: store.Delivered})
+			return recordAttempt(ctx, db, studio.Event{ID: "e10", SubjectID: "s10"}, studio.Attempt{At: planNow()}, store.Outcome{State: studio.EventDelivered})
 		},
 	} {
 		check(t, hang(call))

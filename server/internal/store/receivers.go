@@ -13,9 +13,9 @@ type Receiver struct {
 	SubjectID  string // the newest subject whose events are sent to the URL
 	URL        string // its query may hold a secret
 	DisabledAt time.Time
-	Reason     Reason    // why the URL is switched off; "" if it is not
-	OpenUntil  time.Time // when the circuit breaker of the origin allows a probe, which may be past; zero if the breaker is closed
-	Last       Attempt   // the latest attempt for the 16 newest subjects with the URL, without its excerpt; zero if there is none
+	Reason     studio.Reason  // why the URL is switched off; "" if it is not
+	OpenUntil  time.Time      // when the circuit breaker of the origin allows a probe, which may be past; zero if the breaker is closed
+	Last       studio.Attempt // the latest attempt for the 16 newest subjects with the URL, without its excerpt; zero if there is none
 }
 
 // Receivers returns up to limit webhook URLs of a user, each once, ordered by URL. It starts after the URL of
@@ -33,7 +33,7 @@ func (s *Store) Receivers(ctx context.Context, userID, after string, limit int) 
 		}
 	}
 	return queryRows(ctx, s.engine, func(r *Receiver) []any {
-		return append([]any{&r.SubjectID, &r.URL, instant{&r.DisabledAt}, &r.Reason, instant{&r.OpenUntil}}, r.Last.columns()...)
+		return append([]any{&r.SubjectID, &r.URL, instant{&r.DisabledAt}, &r.Reason, instant{&r.OpenUntil}}, attemptDest(&r.Last)...)
 	}, receiversQuery, userID, last, limit)
 }
 

@@ -137,7 +137,7 @@ func TestOpen_ofAnEarlierVersion(t *testing.T) {
 			check(t, db.Ready(t.Context()))
 			s := subject(fmt.Sprint(i), 1)
 			create(t, db, s)
-			check(t, recordAttempt(t.Context(), db, s.Events[0], store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+			check(t, recordAttempt(t.Context(), db, s.Events[0], studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
 		}
 		raw := studiotest.OpenSQL(t, dsn)
 		for _, change := range []string{`oldest = 9999`, `oldest = 1, version = 9998`} {
@@ -234,13 +234,13 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 3))
-		record := func(number int, state store.EventState, retryAt time.Time) {
+		record := func(number int, state studio.EventState, retryAt time.Time) {
 			t.Helper()
 			next := nextDelivery(t, db, "a")
 			if next.Tries != number-1 {
 				t.Errorf("event %s has had %d tries, want %d", next.Event.ID, next.Tries, number-1)
 			}
-			check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{
+			check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{
 				At: noon(), Duration: time.Second, Address: "192.0.2.1:443", Status: 500, Failure: "status", Excerpt: []byte("no"),
 			}, store.Outcome{State: state, RetryAt: retryAt}))
 		}
@@ -257,13 +257,13 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 			}
 		}
 		due("a-1 in 0s")
-		record(1, store.Pending, noon().Add(time.Hour))
+		record(1, studio.EventPending, noon().Add(time.Hour))
 		due("a-1 in 1h0m0s")
-		record(2, store.Delivered, time.Time{})
+		record(2, studio.EventDelivered, time.Time{})
 		due("a-2 in 1s")
-		record(1, store.Exhausted, time.Time{})
+		record(1, studio.EventExhausted, time.Time{})
 		due("a-3 in 1s")
-		record(1, store.Delivered, time.Time{})
+		record(1, studio.EventDelivered, time.Time{})
 		due()
 
 		attempts, err := db.Attempts(t.Context(), "a-1")
@@ -280,7 +280,7 @@ func TestStore_UpdateSubject_keepsTheDueTimeOfAPendingRetry(t *testing.T) {
 		create(t, db, subject("a", 1))
 		next := nextDelivery(t, db, "a")
 		retry := noon().Add(time.Hour)
-		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Pending, RetryAt: retry}))
+		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventPending, RetryAt: retry}))
 		_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error {
 			s.Events, s.Sequence = subject("a", 2).Events[1:], 2
 			return nil
@@ -356,7 +356,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		_, err := db.CreateSubject(t.Context(), subject("a", 2), key)
 		check(t, err)
 		next := nextDelivery(t, db, "a")
-		check(t, recordAttempt(t.Context(), db, next.Event, store.Attempt{At: noon()}, store.Outcome{State: store.Delivered}))
+		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
 		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), 10))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), 10))
@@ -411,7 +411,7 @@ func TestStore_CreateSubject_usesAnExpiredKeyAgain(t *testing.T) {
 
 // recordAttempt is [store.Store.Record] without a lease holder.
 func recordAttempt(
-	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
+	ctx context.Context, db *store.Store, event studio.Event, attempt studio.Attempt, outcome store.Outcome,
 ) error {
 	_, err := db.Record(ctx, "", store.Record{Event: event, Attempt: attempt, Outcome: outcome})
 	return err

@@ -39,8 +39,8 @@ func bodies(t *testing.T, records studio.Store, subjectID string) []string {
 			t.Errorf("event %d has the sequence %d", len(all)+1, next.Event.Sequence)
 		}
 		all = append(all, string(next.Event.Body))
-		attempt := store.Attempt{At: next.Event.CreatedAt}
-		check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: store.Delivered}))
+		attempt := studio.Attempt{At: next.Event.CreatedAt}
+		check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: studio.EventDelivered}))
 	}
 }
 
@@ -347,7 +347,7 @@ func TestFind_hidesSubjectsOfOtherUsers(t *testing.T) {
 
 // recordAttempt is [store.Store.Record] for a caller that holds no lanes.
 func recordAttempt(
-	ctx context.Context, db *store.Store, event studio.Event, attempt store.Attempt, outcome store.Outcome,
+	ctx context.Context, db *store.Store, event studio.Event, attempt studio.Attempt, outcome store.Outcome,
 ) error {
 	_, err := db.Record(ctx, "", store.Record{Event: event, Attempt: attempt, Outcome: outcome})
 	return err
@@ -365,12 +365,12 @@ func TestEvent_hasTheSameIDAfterARestore(t *testing.T) {
 	check(t, db.Backup(t.Context(), backup))
 	check(t, store.Restore(t.Context(), backup, restored))
 
-	finish := func(db *store.Store) (events []store.Event) {
+	finish := func(db *store.Store) (events []studio.EventRecord) {
 		service := studio.New(studiotest.Config(db, clock.Now))
 		clock.Add(time.Hour)
 		_, err := service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
 		check(t, err)
-		events, err = db.Events(t.Context(), store.EventFilter{SubjectID: avatar.ID}, "", 10)
+		events, err = db.Events(t.Context(), studio.EventFilter{SubjectID: avatar.ID}, "", 10)
 		check(t, err)
 		return events
 	}
