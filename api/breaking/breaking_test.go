@@ -65,7 +65,8 @@ paths:
         '200':
           content:
             text/event-stream:
-              itemSchema:
+              schema: { type: string }
+              x-itemSchema:
                 type: object
                 required: [event, data]
                 properties: { event: { type: string }, data: { type: string, contentMediaType: application/json, contentSchema: { type: object, required: [done], properties: { done: { type: boolean } } } } }
@@ -179,6 +180,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a sent item must be shorter":                    {"maxLength: 9", "maxLength: 8", "COPY /logs"},
 		"a sent item must not have other members":        {"itemSchema: { type: object, properties: { to", "itemSchema: { type: object, additionalProperties: false, properties: { to", "COPY /logs"},
 		"a stream has another media type":                {"text/event-stream", "application/x-ndjson", "GET /logs"},
+		"a stream is described by OpenAPI 3.2":           {"schema: { type: string }\n              x-itemSchema:", "itemSchema:", ""},
 		"a stream becomes one value":                     {"Items: { itemSchema:", "Items: { schema:", "QUERY /logs"},
 		"QUERY is removed":                               {"    query:\n", "    put:\n", "QUERY /logs"},
 		"an additional operation is removed":             {"COPY:", "MOVE:", "COPY /logs"},

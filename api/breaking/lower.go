@@ -46,7 +46,11 @@ func lowerObject(object, types map[string]any) {
 		for ref, ok := media["$ref"].(string); ok; ref, ok = media["$ref"].(string) {
 			media, _ = types[strings.TrimPrefix(ref, "#/components/mediaTypes/")].(map[string]any)
 		}
-		if items := media["itemSchema"]; items != nil { // a stream is an array of its items
+		items, ok := media["itemSchema"]
+		if !ok {
+			items, ok = media["x-itemSchema"]
+		}
+		if ok { // a stream is an array of its items
 			media = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
 		content[name] = media

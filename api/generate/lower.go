@@ -12,9 +12,9 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// lower replaces what OpenAPI 3.2 adds and kin-openapi and oapi-codegen do not know.
+// lower replaces what kin-openapi and oapi-codegen do not know of OpenAPI 3.2 and of the extensions of the validator.
 func lower(document *openapi3.T) error {
-	if err := inlineMediaTypes(document); err != nil {
+	if err := lowerMediaTypes(document); err != nil {
 		return err
 	}
 	eachParameter(document, func(p *openapi3.Parameter) {
@@ -56,36 +56,46 @@ var emptyCase = regexp.MustCompile(`(?s)case "":\s+return (t\.As\w+\(\))\n(.*?de
 // withDefaults makes the case for the empty text that for all other values too.
 func withDefaults(code string) string { return emptyCase.ReplaceAllString(code, "$2$1") }
 
-// inlineMediaTypes puts the media types in the components in the place of the references to them.
-func inlineMediaTypes(document *openapi3.T) error {
-	if document.Components == nil {
-		return nil
+// lowerMediaTypes puts the media types in the components in the place of the references to them, and item schemas in
+// the place of the extension x-itemSchema.
+func lowerMediaTypes(document *openapi3.T) error {
+	var types map[string]any
+	if document.Components != nil {
+		types, _ = document.Components.Extensions["mediaTypes"].(map[string]any)
 	}
-	types, _ := document.Components.Extensions["mediaTypes"].(map[string]any)
 	inlined := map[string]*openapi3.MediaType{}
+	var changed bool
 	var failed error
-	inline := func(content openapi3.Content) {
-		for media := range content {
-			name := mediaTypeOf(types, content[media].Extensions["$ref"])
+	decode := func(value, into any, name string) {
+		text, err := json.Marshal(value)
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
+			failed = fmt.Errorf("the media type %s: %w", name, err)
+		}
+		changed = true
+	}
+	lower := func(content openapi3.Content) {
+		for media, described := range content {
+			if items := described.Extensions["x-itemSchema"]; items != nil && described.ItemSchema == nil {
+				described.Schema, described.ItemSchema = nil, &openapi3.SchemaRef{}
+				decode(items, described.ItemSchema, media)
+			}
+			name := mediaTypeOf(types, described.Extensions["$ref"])
 			if name == "" {
 				continue
 			}
 			if inlined[name] == nil {
 				inlined[name] = &openapi3.MediaType{Origin: document.Components.Origin}
-				text, err := json.Marshal(types[name])
-				if err == nil {
-					err = json.Unmarshal(text, inlined[name])
-				}
-				if err != nil {
-					failed = fmt.Errorf("the media type %s: %w", name, err)
-				}
+				decode(types[name], inlined[name], name)
 			}
 			content[media] = inlined[name]
 		}
 	}
-	eachContent(document, inline)
-	eachParameter(document, func(p *openapi3.Parameter) { inline(p.Content) })
-	if failed != nil || len(inlined) == 0 {
+	eachContent(document, lower)
+	eachParameter(document, func(p *openapi3.Parameter) { lower(p.Content) })
+	if failed != nil || !changed {
 		return failed
 	}
 	return openapi3.NewLoader().ResolveRefsIn(document, nil)

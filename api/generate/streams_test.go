@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 // The data of events has the type of its JSON. If some data is not JSON, it is text.
@@ -45,6 +47,24 @@ func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
 		if got != test.ref || len(found.schema.Value.OneOf) != test.union || found.Resumable != test.resumable || a.err != nil {
 			t.Errorf("%s: %s, %d alternatives, resumable %t, %v", test.schema, got, len(found.schema.Value.OneOf), found.Resumable, a.err)
 		}
+	}
+}
+
+// In OpenAPI 3.1, an extension describes the items.
+func TestLoad_takesItemSchemasFromTheExtension(t *testing.T) {
+	t.Parallel()
+	bundle, err := validate.NewBundle([]byte(`{openapi: 3.1.1, info: {title: t, version: '1'}, paths: {/a: {get: {responses: {'200': {description: d, content: {
+		application/jsonl: {schema: {type: string}, x-itemSchema: {oneOf: [{$ref: '#/components/schemas/S'}]}}}}}}}}, components: {schemas: {S: {type: integer}}}}`), validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := load(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	media := document.Paths.Value("/a").Get.Responses.Value("200").Value.Content["application/jsonl"]
+	if media.Schema != nil || media.ItemSchema.Value.OneOf[0].Value != document.Components.Schemas["S"].Value {
+		t.Errorf("%+v", media)
 	}
 }
 

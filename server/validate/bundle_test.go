@@ -177,13 +177,13 @@ func TestNewBundle_takesValuesOfOpenAPI32(t *testing.T) {
 			"paths: {/a: {query: {responses: {200: {content: {application/jsonl: {$ref: '" + content + "'}}}}}}}\n" + components
 	}
 	files := folder(map[string]string{
-		"parts.yaml": "lines: {itemSchema: {$ref: '#/Item'}}\n" +
+		"parts.yaml": "lines: {x-itemSchema: {$ref: '#/Item'}}\n" +
 			"Item: {type: object, properties: {k: {$ref: 'openapi.yaml#/x-key'}}, discriminator: {propertyName: k, defaultMapping: '#/Other'}, oneOf: [{$ref: '#/Other'}]}\n" +
 			"Other: {type: object}\nkey: {type: http, scheme: bearer}\n",
 		"openapi.yaml": document("parts.yaml#/lines", "x-key: {type: string}"),
 	})
 	b := bundle(t, document("parts.yaml#/lines", "x-key: {type: string}"), files)
-	want := bundle(t, document("#/components/mediaTypes/lines", "x-key: {type: string}\ncomponents:\n  mediaTypes: {lines: {itemSchema: {$ref: '#/components/schemas/Item'}}}\n"+
+	want := bundle(t, document("#/components/mediaTypes/lines", "x-key: {type: string}\ncomponents:\n  mediaTypes: {lines: {x-itemSchema: {$ref: '#/components/schemas/Item'}}}\n"+
 		"  schemas:\n    Item: {type: object, properties: {k: {$ref: '#/x-key'}}, discriminator: {propertyName: k, defaultMapping: '#/components/schemas/Other'}, oneOf: [{$ref: '#/components/schemas/Other'}]}\n"+
 		"    Other: {type: object}\n"), nil)
 	if string(b.JSON) != string(want.JSON) {

@@ -255,9 +255,11 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 	if at == nil {
 		return result
 	}
-	byPosition := c.is32 && strings.HasPrefix(media, "multipart/") && (media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
+	items := itemSchema(at)
+	byPosition := strings.HasPrefix(media, "multipart/") &&
+		(items != nil || c.is32 && media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
 	result.node = c.mediaType(at, media, byPosition)
-	if items := at.Get("itemSchema"); items != nil {
+	if items != nil {
 		c.items(result, at, items, byPosition)
 	}
 	switch {
@@ -265,7 +267,7 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		result.multipart = &multiparts{}
 		headers := c.encodingHeaders(at)
 		c.whenCompiled(func() {
-			c.positions(at, cmp.Or(at.Get("itemSchema"), at.Get("schema")), result, shapeOf(result.node), headers)
+			c.positions(at, cmp.Or(items, at.Get("schema")), result, shapeOf(result.node), headers)
 		})
 	case result.isStream:
 	case c.is32 && formatOf(media) != 0 && at.Get("schema") != nil:
@@ -318,7 +320,11 @@ func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *
 			c.unsupported(encoding, "is for multipart")
 		}
 	}
-	return c.schemaIn(c.scopeOf(formatOf(media)), at.Get("schema"))
+	var s *scope
+	if c.is32 {
+		s = scopeOf(formatOf(media))
+	}
+	return c.schemaIn(s, at.Get("schema"))
 }
 
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema

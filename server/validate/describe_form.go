@@ -115,9 +115,9 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 // positions returns the members of a media type that describe parts by their positions.
 func positions() []string { return []string{"prefixEncoding", "itemEncoding"} }
 
-// hasPositions reports whether a media type describes its parts by their positions.
+// hasPositions reports whether a media type or an encoding describes its parts by their positions.
 func hasPositions(media *document.Node) bool {
-	return media.Get("itemSchema") != nil || media.Get("prefixEncoding") != nil || media.Get("itemEncoding") != nil
+	return media.Get("prefixEncoding") != nil || media.Get("itemEncoding") != nil
 }
 
 // encodingHeaders compiles the headers of the parts, by encoding.

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"unicode/utf8"
@@ -9,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// Items checks the items of a stream: of a body whose media type has an itemSchema. It is not safe for concurrent
+// Items checks the items of a stream: of a body whose media type has an itemSchema or x-itemSchema. It is not safe for concurrent
 // use.
 type Items struct {
 	w      *walker
@@ -76,6 +77,11 @@ func (i *Items) result() error {
 	return err
 }
 
+// itemSchema returns the schema of the items of a stream, or nil. OpenAPI 3.1 has only the extension.
+func itemSchema(media *document.Node) *document.Node {
+	return cmp.Or(media.Get("itemSchema"), media.Get("x-itemSchema"))
+}
+
 // items compiles the schema of each item of a stream.
 func (c *compiler) items(result *content, at, schema *document.Node, byPosition bool) {
 	result.format = formatOf(result.media)
@@ -83,10 +89,10 @@ func (c *compiler) items(result *content, at, schema *document.Node, byPosition 
 		c.unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
 		return
 	}
-	if whole := at.Get("schema"); whole != nil {
+	if whole := at.Get("schema"); whole != nil && at.Get("itemSchema") != nil {
 		c.unsupported(whole, "is beside itemSchema")
 	}
-	result.node, result.isStream = c.schemaIn(c.scopeOf(result.format), schema), true
+	result.node, result.isStream = c.schemaIn(scopeOf(result.format), schema), true
 }
 
 // contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an

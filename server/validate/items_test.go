@@ -26,10 +26,14 @@ const logEntry = `{"type": "object", "required": ["level"], "properties": {
 // itemOperation compiles an operation that sends and receives bodies of one media type.
 func itemOperation(tb testing.TB, media, rule, schema string, cfg validate.Config) *validate.Operation {
 	tb.Helper()
-	v, err := validate.Load(document(tb, `{"openapi": "3.2.0", "paths": {"/p": {"post": {
-		"requestBody": {"required": true, "content": {"`+media+`": {"$ref": "#/components/mediaTypes/M"}}},
-		"responses": {"200": {"content": {"`+media+`": {"$ref": "#/components/mediaTypes/M"}}}}}}},
-		"components": {"schemas": {"S": `+schema+`}, "mediaTypes": {"M": {"$ref": "#/components/mediaTypes/N"}, "N": `+rule+`}}}`), cfg)
+	version, content, types := "3.2.0", `{"$ref": "#/components/mediaTypes/M"}`, `, "mediaTypes": {"M": {"$ref": "#/components/mediaTypes/N"}, "N": `+rule+`}`
+	if rule == eachX {
+		version, content, types = "3.1.0", rule, ""
+	}
+	v, err := validate.Load(document(tb, `{"openapi": "`+version+`", "paths": {"/p": {"post": {
+		"requestBody": {"required": true, "content": {"`+media+`": `+content+`}},
+		"responses": {"200": {"description": "", "content": {"`+media+`": `+content+`}}}}}},
+		"components": {"schemas": {"S": `+schema+`}`+types+`}}`), cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -37,7 +41,11 @@ func itemOperation(tb testing.TB, media, rule, schema string, cfg validate.Confi
 	return o
 }
 
-const eachS = `{"itemSchema": {"$ref": "#/components/schemas/S"}}`
+// eachS and eachX describe items in OpenAPI 3.2 and 3.1.
+const (
+	eachS = `{"itemSchema": {"$ref": "#/components/schemas/S"}}`
+	eachX = `{"schema": {"type": "string"}, "x-itemSchema": {"$ref": "#/components/schemas/S"}}`
+)
 
 // Each item of a response is checked on its own, with pointers that begin with its index.
 func TestItems_Check(t *testing.T) {
@@ -57,23 +65,25 @@ func TestItems_Check(t *testing.T) {
 		{"text/event-stream", eventsSchema, `{"event": "render", "data": "{\"frame\": 1, \"next\": {\"event\": \"render\", \"data\": \"{}\"}}"}`, "ok"},
 		{"text/event-stream", `{"anyOf": [` + eventsSchema + `, {"properties": {"event": {"const": "end"}, "data": {"const": "[DONE]"}}}]}`, `{"event": "end", "data": "[DONE]"}`, "ok"},
 	} {
-		o := itemOperation(t, c.media, eachS, c.schema, validate.Config{})
-		items, err := o.ResponseItems(http.StatusOK, http.Header{"Content-Type": {c.media + "; boundary=b"}})
-		if err != nil || items == nil {
-			t.Errorf("%s: got %v, %v", c.media, items, err)
-			continue
-		}
-		var found []string
-		for item := range strings.SplitSeq(c.items, "|") {
-			if err := failure(t, items.Check([]byte(item))); err != nil {
-				found = append(found, violations(err))
-				if err.Status != http.StatusInternalServerError {
-					t.Errorf("%s: got the status %d", item, err.Status)
+		for _, rule := range []string{eachS, eachX} {
+			o := itemOperation(t, c.media, rule, c.schema, validate.Config{})
+			items, err := o.ResponseItems(http.StatusOK, http.Header{"Content-Type": {c.media + "; boundary=b"}})
+			if err != nil || items == nil {
+				t.Errorf("%s: got %v, %v", c.media, items, err)
+				continue
+			}
+			var found []string
+			for item := range strings.SplitSeq(c.items, "|") {
+				if err := failure(t, items.Check([]byte(item))); err != nil {
+					found = append(found, violations(err))
+					if err.Status != http.StatusInternalServerError {
+						t.Errorf("%s: got the status %d", item, err.Status)
+					}
 				}
 			}
-		}
-		if got := strings.Join(found, ", "); got != strings.TrimPrefix(c.want, "ok") {
-			t.Errorf("%s %s: got %q, want %q", c.media, c.items, got, c.want)
+			if got := strings.Join(found, ", "); got != strings.TrimPrefix(c.want, "ok") {
+				t.Errorf("%s %s %s: got %q, want %q", c.media, rule, c.items, got, c.want)
+			}
 		}
 	}
 }

@@ -15,7 +15,7 @@ type object struct {
 // openAPIObjects returns all objects by name. A type is string, boolean, count, any, or the name of another object;
 // [T] is an array and {T} a map of T. &T may be a Reference Object instead of a T. A leading star marks required
 // members, a leading minus those that OpenAPI 3.1 requires and 3.2 does not, and a leading plus those that 3.1 does
-// not have. Members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
+// not have. Other members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
 // and callbacks.
 func openAPIObjects(is32 bool) map[string]object {
 	objects := make(map[string]object)
@@ -61,7 +61,7 @@ func openAPIObjects(is32 bool) map[string]object {
 		},
 		"RequestBody": {"description": "string", "content": "*{&MediaType}", "required": "boolean"},
 		"MediaType": {
-			"$ref": "+string", "description": "+string", "schema": "Schema", "itemSchema": "+Schema", "example": "any", "examples": "{&Example}",
+			"$ref": "+string", "description": "+string", "schema": "Schema", "itemSchema": "+Schema", "x-itemSchema": "Schema", "example": "any", "examples": "{&Example}",
 			"encoding": "{Encoding}", "prefixEncoding": "+[Encoding]", "itemEncoding": "+Encoding",
 		},
 		"Encoding": {

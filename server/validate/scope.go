@@ -20,8 +20,8 @@ type scope struct {
 }
 
 // scopeOf returns the scope of the schema of a body.
-func (c *compiler) scopeOf(f stream.Format) *scope {
-	if f == stream.Events && c.is32 {
+func scopeOf(f stream.Format) *scope {
+	if f == stream.Events {
 		return &scope{text: "events ", events: true}
 	}
 	return nil

@@ -74,6 +74,8 @@
 //
 // The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
 // application/x-ndjson, the texts of application/json-seq, server-sent events, and the parts of multipart bodies.
+// OpenAPI 3.1 has no itemSchema, so the extension x-itemSchema has the same meaning. A schema beside x-itemSchema is for
+// programs that do not know the extension; this package ignores it.
 // A schema beside such a media type applies to the array of all items, and so does that of a multipart body other
 // than multipart/form-data.
 //
@@ -276,7 +278,7 @@ func (c *compiler) unused() {
 	components("responses", func(_ string, source *document.Node) { c.response(source) })
 	components("mediaTypes", func(_ string, source *document.Node) {
 		c.schema(source.Get("schema"))
-		c.schema(source.Get("itemSchema"))
+		c.schema(itemSchema(source))
 	})
 	components("pathItems", func(_ string, source *document.Node) { c.pathItem("", source) })
 }
