@@ -105,12 +105,12 @@ func TestProcess_stopEndsConsoleStreams(t *testing.T) {
 	prepareDatabase(t, dsn)
 	p := startProcess(t, dsn)
 	stream := visit(t, p.URL)(http.MethodGet, "/console/avatars/live", nil)
-	_, err := io.ReadFull(stream.Body, make([]byte, 1))
+	_, err := io.ReadFull(stream.Body, make([]byte, len("event:")))
 	check(t, err)
 	if err := p.End(os.Interrupt); err != nil {
 		t.Error(err)
 	}
-	if text, err := io.ReadAll(stream.Body); err != nil || !strings.Contains(string(text), "event: state") {
+	if text, err := io.ReadAll(stream.Body); err != nil || !strings.HasPrefix(string(text), " state\n") {
 		t.Errorf("the stream ends with %v after %q", err, text)
 	}
 	check(t, stream.Body.Close())

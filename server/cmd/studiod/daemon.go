@@ -189,9 +189,6 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
-	if d.console != nil {
-		d.http.RegisterOnShutdown(d.console.Stop)
-	}
 	d.listener.Install(d.http)
 	return d, nil
 }

@@ -58,8 +58,7 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except Admit, NoVideo, Daemon, Secure, PollInterval and
-// KeepAlive.
+// Config configures a [Console]. All fields are required except Admit, NoVideo, Daemon, Secure and PollInterval.
 type Config struct {
 	// Studio implements the use cases of users.
 	Studio *studio.Service
@@ -81,9 +80,6 @@ type Config struct {
 	Secure bool
 	// PollInterval is how often an open page is checked for changes. Default one second.
 	PollInterval time.Duration
-	// KeepAlive is the longest time without data on an event stream. Then a comment is sent, so that proxies keep
-	// the stream open. Default 15 seconds.
-	KeepAlive time.Duration
 	// Logger logs errors that cause a status of 500 or above.
 	Logger *slog.Logger
 }
@@ -94,30 +90,19 @@ type Console struct {
 	pages   map[string]*template.Template
 	streams *userLimiter
 	forms   *userLimiter
-	stop    func()
-	stopped <-chan struct{}
 }
 
 // New returns a Console.
 func New(cfg Config) *Console {
 	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
-	cfg.KeepAlive = cmp.Or(cfg.KeepAlive, 15*time.Second)
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }
 	}
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
-	running, stop := context.WithCancel(context.Background())
-	return &Console{
-		cfg: cfg, pages: parsePages(), streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms),
-		stopped: running.Done(), stop: stop,
-	}
+	return &Console{cfg: cfg, pages: parsePages(), streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms)}
 }
-
-// Stop ends all event streams, which would otherwise block [http.Server.Shutdown]. Browsers reconnect until a
-// service responds.
-func (c *Console) Stop() { c.stop() }
 
 // Wrap returns a handler that serves the pages and passes all other requests to api. It is used for
 // [server.Config].

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -39,7 +40,6 @@ type site struct {
 	studio    *studio.Service
 	store     *store.Store
 	media     *media.Store
-	console   *console.Console
 	serve     func(address string)
 	user      studio.User
 	workspace string
@@ -65,9 +65,8 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 		f(&settings)
 	}
 	s.serve = func(address string) {
-		s.console = console.New(settings)
 		handler, err := server.New(rest.New(s.studio), server.Config{
-			Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, Wrap: s.console.Wrap, Logger: settings.Logger,
+			Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, Wrap: console.New(settings).Wrap, Logger: settings.Logger,
 		})
 		check(t, err)
 		s.Server = httptest.NewUnstartedServer(handler)
@@ -89,8 +88,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 }
 
 func (s *site) stop() {
-	s.console.Stop() // Close waits for open streams
-	s.CloseClientConnections()
+	_ = s.Config.Shutdown(context.Background()) // Close waits for open streams
 	s.Close()
 }
 

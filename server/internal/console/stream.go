@@ -1,24 +1,19 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-const (
-	// maxStreams bounds the open streams of a user.
-	maxStreams = 32
-	// writeTimeout bounds a write to a stream.
-	writeTimeout = 30 * time.Second
-)
+// maxStreams bounds the open streams of a user.
+const maxStreams = 32
 
 // errFinal is returned with the last rendering of a stream.
 var errFinal = errors.New("console: no further changes")
@@ -28,52 +23,51 @@ var errFinal = errors.New("console: no further changes")
 // stream that ends otherwise, and misses nothing, because the first event is the current state.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, render func(context.Context) ([]byte, error)) error {
 	if !c.streams.acquire(s.ID) {
-		return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many pages are open.", RetryAfter: writeTimeout}
+		return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many pages are open.", RetryAfter: stream.WriteTimeout}
 	}
 	defer c.streams.release(s.ID)
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // not every connection supports it
-	startStream(w)
-	ticker := time.NewTicker(c.cfg.PollInterval)
-	defer ticker.Stop()
-	var last [sha256.Size]byte // a hash, because a stream may be open for long
-	var sent time.Time
-	for {
-		fragment, err := c.renderInSession(r, s, render)
-		var text []byte
-		switch ok := err == nil || errors.Is(err, errFinal); { // the database may be unavailable for a while
-		case ok && sha256.Sum256(fragment) != last:
-			text, last = event("state", fragment), sha256.Sum256(fragment)
-		case time.Since(sent) > c.cfg.KeepAlive:
-			text = []byte(":\n\n")
-		}
-		if errors.Is(err, errFinal) {
-			text = append(text, event("done", nil)...)
-		}
-		if len(text) > 0 {
-			_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
-			if _, err := w.Write(text); err != nil {
-				return nil
+	w, r, stop := stream.Open(w, r)
+	defer stop()
+	ctx := r.Context()
+	send(w, func(yield func(name, data string) bool) {
+		ticker := time.NewTicker(c.cfg.PollInterval)
+		defer ticker.Stop()
+		var last [sha256.Size]byte // a hash, because a stream may be open for long
+		for {
+			fragment, err := c.renderInSession(ctx, s, render)
+			final := errors.Is(err, errFinal)
+			if hash := sha256.Sum256(fragment); (err == nil || final) && hash != last { // the database may be unavailable for a while
+				if last = hash; !yield("state", string(fragment)) {
+					return
+				}
 			}
-			_ = control.Flush()
-			sent = time.Now()
+			if final {
+				yield("done", "")
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
 		}
-		if errors.Is(err, errFinal) {
-			return nil
-		}
-		select {
-		case <-r.Context().Done():
-			return nil
-		case <-c.stopped:
-			return nil
-		case <-ticker.C:
-		}
-	}
+	})
+	return nil
+}
+
+// send sends the events that events yields. A browser whose stream ends without an event named done reconnects after a second.
+func send(w http.ResponseWriter, events func(yield func(name, data string) bool)) {
+	// The only error is that of a shutdown, of which a browser needs no description.
+	_ = stream.SendEvents(w, http.StatusOK, "text/event-stream", func(yield func(stream.Event[string], error) bool) {
+		events(func(name, data string) bool {
+			return yield(stream.Event[string]{Event: name, Data: data, Retry: time.Second}, nil)
+		})
+	}, nil)
 }
 
 // renderInSession calls render if the session is still valid. If not, it returns a notice and errFinal.
-func (c *Console) renderInSession(r *http.Request, s session, render func(context.Context) ([]byte, error)) ([]byte, error) {
-	_, err := c.cfg.Studio.Session(r.Context(), s.token)
+func (c *Console) renderInSession(ctx context.Context, s session, render func(context.Context) ([]byte, error)) ([]byte, error) {
+	_, err := c.cfg.Studio.Session(ctx, s.token)
 	if errors.Is(err, studio.ErrUnauthorized) {
 		fragment, err := c.renderFragment("signed-out", nil)
 		return fragment, errors.Join(err, errFinal)
@@ -81,29 +75,10 @@ func (c *Console) renderInSession(r *http.Request, s session, render func(contex
 	if err != nil {
 		return nil, err
 	}
-	return render(r.Context())
-}
-
-// startStream writes the header, and the delay in milliseconds after which browsers reconnect.
-func startStream(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(w, "retry: 1000\n\n")
+	return render(ctx)
 }
 
 // endStream serves a stream that ends at once, and to which browsers do not reconnect.
 func endStream(w http.ResponseWriter) {
-	startStream(w)
-	_, _ = w.Write(event("done", nil))
-}
-
-// event encodes a server-sent event.
-func event(name string, data []byte) []byte {
-	text := append([]byte("event: "), name...)
-	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // a CR also ends a line
-	for line := range bytes.SplitSeq(data, []byte("\n")) {
-		text = append(append(text, "\ndata: "...), line...)
-	}
-	return append(text, "\n\n"...)
+	send(w, func(yield func(name, data string) bool) { yield("done", "") })
 }

@@ -104,8 +104,8 @@ func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session,
 	if _, err := c.findSubject(r, kind, s); err != nil {
 		return err
 	}
-	return c.stream(w, r, s, func(context.Context) ([]byte, error) {
-		subject, err := c.findSubject(r, kind, s)
+	return c.stream(w, r, s, func(ctx context.Context) ([]byte, error) {
+		subject, err := c.findSubject(r.WithContext(ctx), kind, s)
 		if errors.Is(err, studio.ErrNotFound) {
 			fragment, err := c.renderFragment("deleted", kind)
 			return fragment, errors.Join(err, errFinal)
