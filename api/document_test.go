@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -9,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 func TestDocument_isValid(t *testing.T) {
@@ -33,8 +38,43 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 	if err := compiler.AddResource("openapi.json", map[string]any(document)); err != nil {
 		t.Fatal(err)
 	}
+	validator, err := validate.Load(api.Spec, validate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkStream := func(where, media string, body object) {
+		method, path, _ := strings.Cut(strings.TrimSuffix(where, " 200"), " ")
+		operation, ok := validator.Operation(method, path)
+		if !ok {
+			t.Fatal(where)
+		}
+		for name := range body.at("content", media, "examples") {
+			text, _ := document.resolve(body.at("content", media, "examples", name))["value"].(string)
+			reader, err := stream.NewReader(strings.NewReader(text), media, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			items, err := operation.ResponseItems(http.StatusOK, http.Header{"Content-Type": {media}, "X-Request-Id": {"id"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame, err := reader.Next()
+			for ; err == nil; frame, err = reader.Next() {
+				if err := items.CheckEvent(frame); err != nil {
+					t.Errorf("%s example %s: %v", where, name, err)
+				}
+			}
+			if !errors.Is(err, io.EOF) || len(frame.Data) > 0 {
+				t.Errorf("%s example %s: %v", where, name, err)
+			}
+		}
+	}
 	check := func(where string, body object) {
 		for media := range body.at("content") {
+			if body.at("content", media, "x-itemSchema") != nil {
+				checkStream(where, media, body)
+				continue
+			}
 			schema, err := compiler.Compile(fmt.Sprint("openapi.json", body.at("content", media, "schema")["$ref"]))
 			if err != nil {
 				t.Errorf("%s: %v", where, err)

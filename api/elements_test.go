@@ -184,6 +184,9 @@ func content(body object) string {
 	var shapes []string
 	for _, media := range slices.Sorted(maps.Keys(body.at("content"))) {
 		text := shape(body.at("content", media, "schema"))
+		if items := body.at("content", media, "x-itemSchema"); items != nil {
+			text = "each " + shape(items)
+		}
 		if media != "application/json" {
 			text = media + ": " + text
 		}

@@ -5,7 +5,9 @@ package client
 import (
 	"context"
 	"io"
+	"iter"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/api/style"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -24,13 +26,18 @@ var operations = struct {
 	ListAvatars         operation
 	ListVideos          operation
 	SubmitConsent       operation
+	ListEvents          operation
+	ReplayEvents        operation
+	StreamEvents        operation
 	CreateLipsync       operation
 	DeleteLipsync       operation
 	GetLipsync          operation
 	ListLipsyncs        operation
 	UploadMedia         operation
+	ListEndpoints       operation
 	RotateWebhookSecret operation
 	GetWebhookSecrets   operation
+	SetEndpoint         operation
 	TestWebhook         operation
 }{
 	ListProjects: operation{
@@ -93,6 +100,22 @@ var operations = struct {
 		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
+	ListEvents: operation{
+		id: "ListEvents", method: "GET", path: "/v1/events",
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	ReplayEvents: operation{
+		id: "ReplayEvents", method: "POST", path: "/v1/events/replay",
+		idempotent: false, keyed: true, body: bodyJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	StreamEvents: operation{
+		id: "StreamEvents", method: "GET", path: "/v1/events/stream",
+		idempotent: true, keyed: false, body: bodyItems, empty: false,
+		notModified: false, accept: []string{"text/event-stream, application/problem+json"},
+		format: stream.Events, resumable: true,
+	},
 	CreateLipsync: operation{
 		id: "CreateLipsync", method: "POST", path: "/v1/lipsync/create_lipsync",
 		idempotent: false, keyed: true, body: bodyJSON, empty: false,
@@ -118,6 +141,11 @@ var operations = struct {
 		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
+	ListEndpoints: operation{
+		id: "ListEndpoints", method: "GET", path: "/v1/webhooks/endpoints",
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
 	RotateWebhookSecret: operation{
 		id: "RotateWebhookSecret", method: "POST", path: "/v1/webhooks/rotate_secret",
 		idempotent: false, keyed: false, body: bodyJSON, empty: false,
@@ -125,6 +153,11 @@ var operations = struct {
 	},
 	GetWebhookSecrets: operation{
 		id: "GetWebhookSecrets", method: "GET", path: "/v1/webhooks/secret",
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	SetEndpoint: operation{
+		id: "SetEndpoint", method: "POST", path: "/v1/webhooks/set_endpoint",
 		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
@@ -270,7 +303,7 @@ type ListAvatarsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *gen.PageLimit
 
-	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
 	Cursor *gen.PageCursor
 
 	// Returns only avatars in this state.
@@ -302,7 +335,7 @@ type ListVideosParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *gen.PageLimit
 
-	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
 	Cursor *gen.PageCursor
 
 	// Returns only records in this state.
@@ -345,6 +378,116 @@ func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, opt
 	call := c.call(&operations.SubmitConsent, options)
 	call.JSON("application/json", body)
 	return decode[gen.Avatar](call.send(ctx))
+}
+
+// ListEventsParams are the optional parameters of [Client.ListEvents].
+type ListEventsParams struct {
+	// Order of the list. Defaults to `newest`, which is the newest event first.
+	Order *gen.EventOrder
+
+	// Returns only the event with this id.
+	EventID *gen.EventIDFilter
+
+	// Returns only events of this type.
+	EventType *gen.EventTypeFilter
+
+	// Returns only events of the avatar, video or lip-sync with this id.
+	SubjectID *gen.SubjectIDFilter
+
+	// Returns only events in this state.
+	State *gen.EventStateFilter
+
+	// Returns only events that were recorded at this time or later.
+	Since *gen.Since
+
+	// Returns only events that were recorded before this time.
+	Until *gen.Until
+
+	// Returns the attempts to deliver each event as well. Defaults to false.
+	Attempts *gen.WithAttempts
+
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *gen.PageLimit
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
+	Cursor *gen.PageCursor
+}
+
+func (p ListEventsParams) apply(c *call) { c.params = p }
+
+// ListEvents sends GET /v1/events: list events.
+//
+// Returns a page of the caller's events that match all filters. Each state of which notifications tell
+// is an event, whether a webhook is registered or not. An event is kept for 30 days after its
+// creation, and longer while it is `pending`. The events of a deleted record are kept as well.
+//
+// Every event has a position. The positions of a user's events grow in the order in which the service
+// recorded them, and no two are equal. With the order `oldest`, an event that is recorded during the
+// listing is on a later page. With both orders, an event that exists throughout the listing is
+// returned exactly once. Use a cursor with the same order and filters only. The response is 422 if
+// `since` is after `until`.
+//
+// The option [ListEventsParams] sets optional parameters. The operation is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+func (c *Client) ListEvents(ctx context.Context, options ...CallOption) (*gen.EventList, error) {
+	call := c.call(&operations.ListEvents, options)
+	optional := paramsOf[ListEventsParams](call)
+	call.Query(style.Param{Name: "order", Style: "form", Explode: true}, optional.Order)
+	call.Query(style.Param{Name: "event_id", Style: "form", Explode: true}, optional.EventID)
+	call.Query(style.Param{Name: "event_type", Style: "form", Explode: true}, optional.EventType)
+	call.Query(style.Param{Name: "subject_id", Style: "form", Explode: true}, optional.SubjectID)
+	call.Query(style.Param{Name: "state", Style: "form", Explode: true}, optional.State)
+	call.Query(style.Param{Name: "since", Style: "form", Explode: true}, optional.Since)
+	call.Query(style.Param{Name: "until", Style: "form", Explode: true}, optional.Until)
+	call.Query(style.Param{Name: "attempts", Style: "form", Explode: true}, optional.Attempts)
+	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
+	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
+	return decode[gen.EventList](call.send(ctx))
+}
+
+// ReplayEvents sends POST /v1/events/replay: send events again.
+//
+// Sends events to their webhook URL again, each with its id, in the order of the `sequence` of its
+// record. The request selects those that match all of its members; it must have `event_ids`, `since`
+// or `until`, or else the response is 422. An event that the caller does not have, that is `pending`,
+// that has no webhook, or whose record has been deleted, is not selected. The events join those that
+// wait for the same URL in batches, after the response, and become `pending`.
+//
+// The client retries the operation with the same idempotency key.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
+func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, options ...CallOption) (*gen.Replay, error) {
+	call := c.call(&operations.ReplayEvents, options)
+	call.JSON("application/json", body)
+	return decode[gen.Replay](call.send(ctx))
+}
+
+// StreamEvents sends GET /v1/events/stream: stream events.
+//
+// Sends the caller's events as server-sent events: those recorded from now on, or all after the
+// position in `Last-Event-ID`. The `id` of an item is its position, which is opaque, `event` its type,
+// and `data` the event as JSON. An event is sent once, when it is recorded, in the order of the
+// positions, so the events of one record are in the order of their `sequence`. A client that continues
+// with the `id` of the last item that it has processed gets every event exactly once. A position is
+// valid on every server of the service.
+//
+// Events are kept for 30 days. If the position is older, the first item is `events_expired`, and all
+// events that are still kept follow. The response is 400 if the position is not one of the caller's
+// events.
+//
+// The service sends a comment every 15 seconds. It ends a stream without an error when it shuts down,
+// and with an item of the type `error`, whose data is a problem, if it fails, if the token expires or
+// is revoked, or if the client reads nothing for 30 seconds. A client resumes after any end, with a
+// new token if need be. A caller can have 32 streams per server. The response to a further request is
+// 429.
+//
+// The operation is idempotent, so the client retries it.
+//
+// Each range over the result sends the request. If the stream fails, the last pair has the error. The client
+// resumes the stream if the connection breaks. The option [After] sets the event after which it begins.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+func (c *Client) StreamEvents(ctx context.Context, options ...CallOption) iter.Seq2[*stream.Event[gen.StreamEventsData], error] {
+	call := c.call(&operations.StreamEvents, options)
+	return streamEvents[gen.StreamEventsData](ctx, call)
 }
 
 // CreateLipsync sends POST /v1/lipsync/create_lipsync: create a lip-sync video.
@@ -394,7 +537,7 @@ type ListLipsyncsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *gen.PageLimit
 
-	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
 	Cursor *gen.PageCursor
 
 	// Returns only records in this state.
@@ -436,6 +579,32 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 	return decode[gen.Media](call.send(ctx))
 }
 
+// ListEndpointsParams are the optional parameters of [Client.ListEndpoints].
+type ListEndpointsParams struct {
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *gen.PageLimit
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
+	Cursor *gen.PageCursor
+}
+
+func (p ListEndpointsParams) apply(c *call) { c.params = p }
+
+// ListEndpoints sends GET /v1/webhooks/endpoints: list webhook URLs.
+//
+// Returns a page of the URLs that the caller has registered and that have events, by `endpoint_id`. A
+// URL is listed without its query.
+//
+// The option [ListEndpointsParams] sets optional parameters. The operation is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+func (c *Client) ListEndpoints(ctx context.Context, options ...CallOption) (*gen.EndpointList, error) {
+	call := c.call(&operations.ListEndpoints, options)
+	optional := paramsOf[ListEndpointsParams](call)
+	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
+	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
+	return decode[gen.EndpointList](call.send(ctx))
+}
+
 // RotateWebhookSecret sends POST /v1/webhooks/rotate_secret: rotate the webhook secret.
 //
 // Creates a new secret. Previous secrets stay active for 24 hours. Every notification has a signature
@@ -458,6 +627,21 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.GetWebhookSecrets, options)
 	return decode[gen.WebhookSecretList](call.send(ctx))
+}
+
+// SetEndpoint sends POST /v1/webhooks/set_endpoint: enable or pause a webhook URL.
+//
+// Pauses the deliveries to a URL, or enables them again. While a URL is paused, its events wait in
+// order, and none is lost. An attempt that is in progress ends. Enabling a URL that the service
+// disabled, because its receiver responded with 410, delivers later events; the earlier ones can be
+// sent again with `POST /v1/events/replay`.
+//
+// The operation is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+func (c *Client) SetEndpoint(ctx context.Context, body gen.SetEndpointRequest, options ...CallOption) (*gen.Endpoint, error) {
+	call := c.call(&operations.SetEndpoint, options)
+	call.JSON("application/json", body)
+	return decode[gen.Endpoint](call.send(ctx))
 }
 
 // TestWebhook sends POST /v1/webhooks/test: send a sample notification.

@@ -21,24 +21,25 @@ func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
 	return value, leftOut, ok
 }
 
-// readInto is like read for a value that is zero.
-func readInto[T any](content []byte, value *T) (leftOut []string, ok bool) {
-	if json.Unmarshal(content, value) == nil {
+// readInto is like read. It gets a pointer to a zero value.
+func readInto(content []byte, into any) (leftOut []string, ok bool) {
+	if json.Unmarshal(content, into) == nil {
 		return nil, string(bytes.TrimSpace(content)) != "null"
 	}
 	if !json.Valid(content) {
 		return nil, false
 	}
 	names := map[string]bool{}
-	addTimeNames(reflect.TypeFor[T](), names, map[reflect.Type]bool{})
+	value := reflect.ValueOf(into).Elem()
+	addTimeNames(value.Type(), names, map[reflect.Type]bool{})
 	content = rewriteTimes(content, names)
-	*value = *new(T) // encoding/json may have decoded a part
-	if json.Unmarshal(content, value) == nil {
+	value.SetZero() // encoding/json may have decoded a part
+	if json.Unmarshal(content, into) == nil {
 		return nil, true
 	}
-	*value = *new(T)
+	value.SetZero()
 	r := &reader{}
-	ok = r.value(content, reflect.ValueOf(value).Elem())
+	ok = r.value(content, value)
 	return r.leftOut, ok
 }
 

@@ -42,10 +42,11 @@ func After(id string) CallOption {
 // streamEvents returns the events in the response to a call. Data of type string is text, and other data is JSON.
 func streamEvents[T any](ctx context.Context, c *call) iter.Seq2[*stream.Event[T], error] {
 	return items(ctx, c, func(f stream.Frame, event *stream.Event[T]) (leftOut []string, ok bool) {
-		if !event.Set(f) {
+		into := event.Set(f)
+		if into == nil {
 			return nil, true
 		}
-		return readInto(f.Data, &event.Data)
+		return readInto(f.Data, into)
 	})
 }
 

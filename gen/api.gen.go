@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/encode"
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/oapi-codegen/runtime"
 )
 
@@ -38,6 +40,90 @@ func (e AvatarStatus) Valid() bool {
 	case AvatarStatusProcessing:
 		return true
 	case AvatarStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EndpointState.
+const (
+	EndpointStateDisabled EndpointState = "disabled"
+	EndpointStateFailing  EndpointState = "failing"
+	EndpointStateOk       EndpointState = "ok"
+	EndpointStatePaused   EndpointState = "paused"
+)
+
+// Valid indicates whether the value is a known member of the EndpointState enum.
+func (e EndpointState) Valid() bool {
+	switch e {
+	case EndpointStateDisabled:
+		return true
+	case EndpointStateFailing:
+		return true
+	case EndpointStateOk:
+		return true
+	case EndpointStatePaused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EndpointSwitch.
+const (
+	EndpointSwitchEnabled EndpointSwitch = "enabled"
+	EndpointSwitchPaused  EndpointSwitch = "paused"
+)
+
+// Valid indicates whether the value is a known member of the EndpointSwitch enum.
+func (e EndpointSwitch) Valid() bool {
+	switch e {
+	case EndpointSwitchEnabled:
+		return true
+	case EndpointSwitchPaused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventOrder.
+const (
+	EventOrderNewest EventOrder = "newest"
+	EventOrderOldest EventOrder = "oldest"
+)
+
+// Valid indicates whether the value is a known member of the EventOrder enum.
+func (e EventOrder) Valid() bool {
+	switch e {
+	case EventOrderNewest:
+		return true
+	case EventOrderOldest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventState.
+const (
+	EventStateDelivered EventState = "delivered"
+	EventStateExhausted EventState = "exhausted"
+	EventStateNone      EventState = "none"
+	EventStatePending   EventState = "pending"
+)
+
+// Valid indicates whether the value is a known member of the EventState enum.
+func (e EventState) Valid() bool {
+	switch e {
+	case EventStateDelivered:
+		return true
+	case EventStateExhausted:
+		return true
+	case EventStateNone:
+		return true
+	case EventStatePending:
 		return true
 	default:
 		return false
@@ -98,6 +184,24 @@ func (e InferenceStatus) Valid() bool {
 	case InferenceStatusProcessing:
 		return true
 	case InferenceStatusSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReplayState.
+const (
+	ReplayStateDelivered ReplayState = "delivered"
+	ReplayStateExhausted ReplayState = "exhausted"
+)
+
+// Valid indicates whether the value is a known member of the ReplayState enum.
+func (e ReplayState) Valid() bool {
+	switch e {
+	case ReplayStateDelivered:
+		return true
+	case ReplayStateExhausted:
 		return true
 	default:
 		return false
@@ -326,8 +430,78 @@ type DeleteInferenceRequest struct {
 	InferenceID string `json:"inference_id"`
 }
 
+// Endpoint is a webhook URL of the caller, and the state of its deliveries.
+type Endpoint struct {
+	// Why the service disabled the URL, such as gone: the receiver responded with 410. Missing unless it is disabled.
+	DisabledReason *string `json:"disabled_reason,omitempty"`
+
+	// Id of the URL, which never changes.
+	EndpointID string `json:"endpoint_id"`
+
+	// Number of events that the service gave up and still keeps.
+	Exhausted int64 `json:"exhausted"`
+
+	// Time of the first failure after the last success, in UTC. Missing unless the last attempt failed.
+	FailingSince *time.Time `json:"failing_since,omitempty"`
+
+	// Time of the last successful attempt, in UTC. Missing if there is none.
+	LastSuccessAt *time.Time `json:"last_success_at,omitempty"`
+
+	// Time at which the caller paused the URL, in UTC. Missing unless it is paused.
+	PausedAt *time.Time `json:"paused_at,omitempty"`
+
+	// The state of a webhook URL.
+	//
+	//   - ok: the last attempt succeeded, or none has been made.
+	//   - failing: the last attempt failed.
+	//   - paused: the caller paused the URL. Its events wait.
+	//   - disabled: the service sends nothing, for the reason in `disabled_reason`.
+	State EndpointState `json:"state"`
+
+	// The URL without its query.
+	URL string `json:"url"`
+
+	// Number of pending events.
+	Waiting int64 `json:"waiting"`
+}
+
+// EndpointList is a page of webhook URLs.
+type EndpointList struct {
+	// The URLs.
+	Data []Endpoint `json:"data"`
+
+	// Cursor of the next page. Missing on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// EndpointState is the state of a webhook URL.
+//
+//   - ok: the last attempt succeeded, or none has been made.
+//   - failing: the last attempt failed.
+//   - paused: the caller paused the URL. Its events wait.
+//   - disabled: the service sends nothing, for the reason in `disabled_reason`.
+type EndpointState string
+
+// EndpointSwitch is the new state of a webhook URL.
+type EndpointSwitch string
+
 // Event is a notification. Its event_type identifies which of the three notifications it is.
 type Event = EventEnvelope
+
+// EventAttempt is an attempt to deliver an event.
+type EventAttempt struct {
+	// Time at which the attempt began, in UTC.
+	At time.Time `json:"at"`
+
+	// Duration of the attempt in milliseconds.
+	DurationMs int64 `json:"duration_ms"`
+
+	// Why the attempt failed, as `error` of a WebhookAttempt. Missing if it succeeded.
+	Failure *string `json:"failure,omitempty"`
+
+	// Status of the response of the receiver. Missing if there was no response.
+	Status *int `json:"status,omitempty"`
+}
 
 // EventData is the payload of a notification, which depends on the event type.
 type EventData = json.RawMessage
@@ -341,8 +515,69 @@ type EventEnvelope struct {
 	EventType EventType `json:"event_type"`
 }
 
+// EventList is a page of events.
+type EventList struct {
+	// The events in the order of the request.
+	Data []EventRecord `json:"data"`
+
+	// Cursor of the next page. Missing on the last page.
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// EventOrder is the order of a list of events.
+type EventOrder string
+
+// EventRecord is an event and the state of its delivery.
+type EventRecord struct {
+	// The attempts, oldest first. Missing unless the request has `attempts=true`.
+	Attempts *[]EventAttempt `json:"attempts,omitempty"`
+
+	// Number of attempts to deliver the event.
+	AttemptsMade int `json:"attempts_made"`
+
+	// Time at which the event was recorded, in UTC.
+	CreatedAt time.Time `json:"created_at"`
+
+	// Time at which the event was delivered or given up, in UTC. Missing before.
+	EndedAt *time.Time `json:"ended_at,omitempty"`
+
+	// Id of the event. It is the `webhook-id` of its notification.
+	EventID string `json:"event_id"`
+
+	// Time of the next attempt, in UTC. Missing unless an attempt is scheduled.
+	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
+
+	// A notification. Its event_type identifies which of the three notifications it is.
+	Notification Event `json:"notification"`
+
+	// Position of the event among the events of its avatar, video or lip-sync. The first event is 1.
+	Sequence int64 `json:"sequence"`
+
+	// The state of the delivery of an event to its webhook URL.
+	//
+	//   - pending: the event waits for its next attempt, or for an earlier event of its record.
+	//   - delivered: the receiver accepted the event.
+	//   - exhausted: the service gave up the event.
+	//   - none: no webhook is registered.
+	State EventState `json:"state"`
+}
+
+// EventState is the state of the delivery of an event to its webhook URL.
+//
+//   - pending: the event waits for its next attempt, or for an earlier event of its record.
+//   - delivered: the receiver accepted the event.
+//   - exhausted: the service gave up the event.
+//   - none: no webhook is registered.
+type EventState string
+
 // EventType is the type of a notification.
 type EventType string
+
+// EventsExpired is the first item of a stream after a position whose later events may no longer be kept.
+type EventsExpired struct {
+	// Time since which all events are kept, in UTC. Earlier ones may be missing from the stream.
+	RetainedSince time.Time `json:"retained_since"`
+}
 
 // InferenceEventData is the payload of an avatar_inference_event or a lipsync_inference_event.
 type InferenceEventData struct {
@@ -475,6 +710,7 @@ type Problem struct {
 	// |---|---|---|---|
 	// | `bad_request` | 400 | The request is malformed or does not match this document. `errors` lists the violations. | Correct the request. |
 	// | `cursor_invalid` | 400 | The cursor does not belong to this list with these filters. | Start again without a cursor. |
+	// | `position_unknown` | 400 | `Last-Event-ID` is not a position of the caller's events. | Start again without it, and list the events since the last one. |
 	// | `unauthorized` | 401 | The access token is missing, invalid or expired. | Log in, or exchange the refresh token. |
 	// | `wrong_credentials` | 401 | The email, the password or the refresh token is wrong. | Correct them, or log in again. |
 	// | `not_a_member` | 403 | The workspace does not exist, or the caller is not a member of it. | Use the id of a workspace of the caller. |
@@ -488,6 +724,8 @@ type Problem struct {
 	// | `too_much_media` | 413 | The total size of the caller's files would exceed the limit. | Delete records that were made from some of the files, or wait until files expire. |
 	// | `unsupported_media_type` | 415 | The operation does not accept the Content-Type, which must be JSON in UTF-8 except for uploads, or Content-Encoding is not `identity`. | Send `application/json` without an encoding. |
 	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for each new request. |
+	// | `range_invalid` | 422 | `since` is after `until`. | Correct the range. |
+	// | `replay_empty` | 422 | The replay has neither `event_ids` nor `since` nor `until`. | Set one of them. |
 	// | `title_invalid` | 422 | The title contains U+0000. | Remove it from the title. |
 	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Set `webhook_data.webhook_url`, or do not enable the webhook. |
 	// | `webhook_url_invalid` | 422 | The service cannot send notifications to the webhook URL. | Use an absolute https URL without user information. |
@@ -495,6 +733,7 @@ type Problem struct {
 	// | `too_many_requests` | 429 | The caller sent too many requests of this kind in one second. | Wait for `Retry-After`. |
 	// | `too_many_creations` | 429 | The caller has the maximum number of creations in progress. | Wait for `Retry-After`. |
 	// | `too_many_login_tries` | 429 | The login came too soon after failed ones. | Wait for `Retry-After`. |
+	// | `too_many_streams` | 429 | The caller has the maximum number of open streams. | Close one, or wait for `Retry-After`. |
 	// | `too_many_webhook_secrets` | 429 | The caller has the maximum number of active secrets. | Wait for `Retry-After`. |
 	// | `too_many_webhook_tests` | 429 | The caller sent too many sample notifications. | Wait for `Retry-After`. |
 	// | `internal_server_error` | 500 | The service failed. Its log contains the cause with the request id. | Retry, and report the request id. |
@@ -610,6 +849,51 @@ type RefreshRequest struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
+// Replay is the result of a replay.
+type Replay struct {
+	// The `dry_run` of the request.
+	DryRun bool `json:"dry_run"`
+
+	// Number of events that are sent again, or would be.
+	Events int64 `json:"events"`
+}
+
+// ReplayRequest is a selection of events to be sent again. It needs `event_ids`, `since` or `until`.
+type ReplayRequest struct {
+	// True to count the events only, and send nothing. Defaults to false.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Ids of the events.
+	EventIDs *[]string `json:"event_ids,omitempty"`
+
+	// The type of a notification.
+	EventType *EventType `json:"event_type,omitempty"`
+
+	// Selects events that were recorded at this time or later.
+	Since *time.Time `json:"since,omitempty"`
+
+	// The states of the selected events. Defaults to `[exhausted]`.
+	States *[]ReplayState `json:"states,omitempty"`
+
+	// Selects events of the avatar, video or lip-sync with this id.
+	SubjectID *string `json:"subject_id,omitempty"`
+
+	// Selects events that were recorded before this time.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// ReplayState is the state of an event that can be sent again.
+type ReplayState string
+
+// SetEndpointRequest is a request to enable or pause a webhook URL.
+type SetEndpointRequest struct {
+	// Id of a URL of the caller.
+	EndpointID string `json:"endpoint_id"`
+
+	// The new state of a webhook URL.
+	State EndpointSwitch `json:"state"`
+}
+
 // SyncMode is the handling of a recording that is longer or shorter than the video.
 //
 //   - bounce: the video continues backwards.
@@ -721,7 +1005,8 @@ type Violation struct {
 	//   - `style`: a parameter does not have its documented style.
 	//   - `content`: a parameter that must be JSON is not JSON.
 	//   - `contentType`: a part of a form has the wrong media type.
-	//   - `cursor`: the cursor does not belong to this list.
+	//   - `cursor`: the cursor or position does not belong to this list or stream.
+	//   - `range`: the range is missing, or ends before it begins.
 	//   - `webhook`: the URL cannot be registered.
 	//   - `idempotency`: the key was used with another request.
 	//   - `text`: the text cannot be stored.
@@ -820,17 +1105,31 @@ type AvatarStatusFilter = AvatarStatus
 // EventID defines model for EventID.
 type EventID = string
 
+// EventIDFilter defines model for EventIDFilter.
+type EventIDFilter = string
+
 // EventSequence defines model for EventSequence.
 type EventSequence = int64
 
 // EventSignature defines model for EventSignature.
 type EventSignature = string
 
+// EventStateFilter is the state of the delivery of an event to its webhook URL.
+//
+//   - pending: the event waits for its next attempt, or for an earlier event of its record.
+//   - delivered: the receiver accepted the event.
+//   - exhausted: the service gave up the event.
+//   - none: no webhook is registered.
+type EventStateFilter = EventState
+
 // EventTimestamp defines model for EventTimestamp.
 type EventTimestamp = string
 
 // EventTrace defines model for EventTrace.
 type EventTrace = string
+
+// EventTypeFilter is the type of a notification.
+type EventTypeFilter = EventType
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
@@ -841,6 +1140,9 @@ type InferenceID = string
 // InferenceStatusFilter is the status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatusFilter = InferenceStatus
 
+// LastEventID defines model for LastEventID.
+type LastEventID = string
+
 // LipsyncID defines model for LipsyncID.
 type LipsyncID = string
 
@@ -849,6 +1151,18 @@ type PageCursor = string
 
 // PageLimit defines model for PageLimit.
 type PageLimit = int
+
+// Since defines model for Since.
+type Since = time.Time
+
+// SubjectIDFilter defines model for SubjectIDFilter.
+type SubjectIDFilter = string
+
+// Until defines model for Until.
+type Until = time.Time
+
+// WithAttempts defines model for WithAttempts.
+type WithAttempts = bool
 
 // WorkspaceID defines model for WorkspaceID.
 type WorkspaceID = string
@@ -886,6 +1200,12 @@ type NotImplemented = Problem
 // NotPublished is an error (RFC 9457). It never contains a submitted value.
 type NotPublished = Problem
 
+// RangeRefused is an error (RFC 9457). It never contains a submitted value.
+type RangeRefused = Problem
+
+// ReplayRefused is an error (RFC 9457). It never contains a submitted value.
+type ReplayRefused = Problem
+
 // ServiceUnavailable is an error (RFC 9457). It never contains a submitted value.
 type ServiceUnavailable = Problem
 
@@ -897,6 +1217,9 @@ type TooManyRequests = Problem
 
 // TooManySecrets are an error (RFC 9457). It never contains a submitted value.
 type TooManySecrets = Problem
+
+// TooManyStreams are an error (RFC 9457). It never contains a submitted value.
+type TooManyStreams = Problem
 
 // TooManyTests are an error (RFC 9457). It never contains a submitted value.
 type TooManyTests = Problem
@@ -960,7 +1283,7 @@ type ListAvatarsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Returns only avatars in this state.
@@ -972,7 +1295,7 @@ type ListVideosParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Returns only records in this state.
@@ -980,6 +1303,54 @@ type ListVideosParams struct {
 
 	// Returns only videos made from this avatar.
 	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
+}
+
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// Order of the list. Defaults to `newest`, which is the newest event first.
+	Order *EventOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Returns only the event with this id.
+	EventID *EventIDFilter `form:"event_id,omitempty" json:"event_id,omitempty"`
+
+	// Returns only events of this type.
+	EventType *EventTypeFilter `form:"event_type,omitempty" json:"event_type,omitempty"`
+
+	// Returns only events of the avatar, video or lip-sync with this id.
+	SubjectID *SubjectIDFilter `form:"subject_id,omitempty" json:"subject_id,omitempty"`
+
+	// Returns only events in this state.
+	State *EventStateFilter `form:"state,omitempty" json:"state,omitempty"`
+
+	// Returns only events that were recorded at this time or later.
+	Since *Since `form:"since,omitempty" json:"since,omitempty"`
+
+	// Returns only events that were recorded before this time.
+	Until *Until `form:"until,omitempty" json:"until,omitempty"`
+
+	// Returns the attempts to deliver each event as well. Defaults to false.
+	Attempts *WithAttempts `form:"attempts,omitempty" json:"attempts,omitempty"`
+
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ReplayEventsParams defines parameters for ReplayEvents.
+type ReplayEventsParams struct {
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
+	// returns the response to the first request and creates nothing. The response to the same key
+	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// StreamEventsParams defines parameters for StreamEvents.
+type StreamEventsParams struct {
+	// The `id` of the last item that the client has processed. If it is missing, the stream begins with the next event.
+	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
 }
 
 // CreateLipsyncParams defines parameters for CreateLipsync.
@@ -1002,11 +1373,20 @@ type ListLipsyncsParams struct {
 	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// The `next_cursor` of the previous page. If it is missing, the list begins with the newest record.
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
 	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+}
+
+// ListEndpointsParams defines parameters for ListEndpoints.
+type ListEndpointsParams struct {
+	// Maximum number of records in a page. Defaults to 20. A page of large records has fewer.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// The `next_cursor` of the previous page. If it is missing, the list begins with its first record.
+	Cursor *PageCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // LoginJSONRequestBody defines body for Login for application/json ContentType.
@@ -1030,11 +1410,17 @@ type DeleteVideoJSONRequestBody = DeleteInferenceRequest
 // SubmitConsentJSONRequestBody defines body for SubmitConsent for application/json ContentType.
 type SubmitConsentJSONRequestBody = ConsentRequest
 
+// ReplayEventsJSONRequestBody defines body for ReplayEvents for application/json ContentType.
+type ReplayEventsJSONRequestBody = ReplayRequest
+
 // CreateLipsyncJSONRequestBody defines body for CreateLipsync for application/json ContentType.
 type CreateLipsyncJSONRequestBody = CreateLipsyncRequest
 
 // DeleteLipsyncJSONRequestBody defines body for DeleteLipsync for application/json ContentType.
 type DeleteLipsyncJSONRequestBody = DeleteInferenceRequest
+
+// SetEndpointJSONRequestBody defines body for SetEndpoint for application/json ContentType.
+type SetEndpointJSONRequestBody = SetEndpointRequest
 
 // TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
 type TestWebhookJSONRequestBody = WebhookTestRequest
@@ -1503,6 +1889,15 @@ type ServerInterface interface {
 	// SubmitConsent: give or refuse consent for an avatar
 	// (POST /v1/avatars/submit_consent)
 	SubmitConsent(w http.ResponseWriter, r *http.Request)
+	// ListEvents: list events
+	// (GET /v1/events)
+	ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams)
+	// ReplayEvents: send events again
+	// (POST /v1/events/replay)
+	ReplayEvents(w http.ResponseWriter, r *http.Request, params ReplayEventsParams)
+	// StreamEvents: stream events
+	// (GET /v1/events/stream)
+	StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams)
 	// CreateLipsync: create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams)
@@ -1518,12 +1913,18 @@ type ServerInterface interface {
 	// UploadMedia: upload a file
 	// (POST /v1/media)
 	UploadMedia(w http.ResponseWriter, r *http.Request)
+	// ListEndpoints: list webhook URLs
+	// (GET /v1/webhooks/endpoints)
+	ListEndpoints(w http.ResponseWriter, r *http.Request, params ListEndpointsParams)
 	// RotateWebhookSecret: rotate the webhook secret
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(w http.ResponseWriter, r *http.Request)
 	// GetWebhookSecrets: read the webhook secrets
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(w http.ResponseWriter, r *http.Request)
+	// SetEndpoint: enable or pause a webhook URL
+	// (POST /v1/webhooks/set_endpoint)
+	SetEndpoint(w http.ResponseWriter, r *http.Request)
 	// TestWebhook: send a sample notification
 	// (POST /v1/webhooks/test)
 	TestWebhook(w http.ResponseWriter, r *http.Request)
@@ -1844,6 +2245,133 @@ func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// ListEvents decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) ListEvents(w http.ResponseWriter, r *http.Request) {
+
+	var params ListEventsParams
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "order", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "event_id", r.URL.Query(), &params.EventID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "event_id", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "event_type", r.URL.Query(), &params.EventType, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "event_type", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "subject_id", r.URL.Query(), &params.SubjectID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "subject_id", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "state", r.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "state", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "since", r.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"}); err != nil {
+		siw.refuse(w, r, "since", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "until", r.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"}); err != nil {
+		siw.refuse(w, r, "until", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "attempts", r.URL.Query(), &params.Attempts, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""}); err != nil {
+		siw.refuse(w, r, "attempts", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
+		siw.refuse(w, r, "limit", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "cursor", err)
+		return
+	}
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.ListEvents(w, r, params)
+		return
+	}
+	read := params // keeps params off the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListEvents(w, r, read)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// ReplayEvents decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) ReplayEvents(w http.ResponseWriter, r *http.Request) {
+
+	var params ReplayEventsParams
+
+	if text, found := headerText(r, "Idempotency-Key"); found {
+		var value IdempotencyKey
+		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+		params.IdempotencyKey = &value
+	}
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.ReplayEvents(w, r, params)
+		return
+	}
+	read := params // keeps params off the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplayEvents(w, r, read)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// StreamEvents decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) StreamEvents(w http.ResponseWriter, r *http.Request) {
+
+	var params StreamEventsParams
+
+	if text, found := headerText(r, "Last-Event-ID"); found {
+		var value LastEventID
+		err := runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+		params.LastEventID = &value
+	}
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.StreamEvents(w, r, params)
+		return
+	}
+	read := params // keeps params off the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamEvents(w, r, read)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
 // CreateLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.Request) {
 
@@ -1963,6 +2491,35 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListEndpoints decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) ListEndpoints(w http.ResponseWriter, r *http.Request) {
+
+	var params ListEndpointsParams
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
+		siw.refuse(w, r, "limit", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "cursor", err)
+		return
+	}
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.ListEndpoints(w, r, params)
+		return
+	}
+	read := params // keeps params off the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListEndpoints(w, r, read)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
 // RotateWebhookSecret decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 
@@ -1988,6 +2545,22 @@ func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *h
 	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetWebhookSecrets(w, r)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// SetEndpoint decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) SetEndpoint(w http.ResponseWriter, r *http.Request) {
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.SetEndpoint(w, r)
+		return
+	}
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetEndpoint(w, r)
 	}))
 	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
 		handler = siw.HandlerMiddlewares[i](handler)
@@ -2155,9 +2728,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/inference_details", wrapper.GetLipsync)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/list", wrapper.ListLipsyncs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/media", wrapper.UploadMedia)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/events", wrapper.ListEvents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/events/stream", wrapper.StreamEvents)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/events/replay", wrapper.ReplayEvents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/webhooks/secret", wrapper.GetWebhookSecrets)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/rotate_secret", wrapper.RotateWebhookSecret)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/test", wrapper.TestWebhook)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/webhooks/endpoints", wrapper.ListEndpoints)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks/set_endpoint", wrapper.SetEndpoint)
 
 	return m
 }
@@ -2195,6 +2773,10 @@ type NotFoundApplicationProblemPlusJSONResponse Problem
 type NotImplementedApplicationProblemPlusJSONResponse Problem
 
 type NotPublishedApplicationProblemPlusJSONResponse Problem
+
+type RangeRefusedApplicationProblemPlusJSONResponse Problem
+
+type ReplayRefusedApplicationProblemPlusJSONResponse Problem
 
 type SampleRefusedResponse struct {
 }
@@ -2239,6 +2821,17 @@ type TooManySecretsApplicationProblemPlusJSONResponse struct {
 	Body Problem
 
 	Headers TooManySecretsResponseHeaders
+}
+
+type TooManyStreamsResponseHeaders struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	RetryAfter      *int
+}
+type TooManyStreamsApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers TooManyStreamsResponseHeaders
 }
 
 type TooManyTestsResponseHeaders struct {
@@ -3588,6 +4181,319 @@ func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitCo
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListEventsRequestObject is a decoded request.
+type ListEventsRequestObject struct {
+	Params ListEventsParams
+}
+
+// ListEventsResponseObject is a response that can write itself.
+type ListEventsResponseObject interface {
+	VisitListEventsResponse(w http.ResponseWriter) error
+}
+
+// ListEvents200JSONResponse is a response with status 200.
+
+type ListEvents200JSONResponse EventList
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 200, "application/json", EventList(response), nil)
+}
+
+// ListEvents400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type ListEvents400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents400ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEvents401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type ListEvents401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents401ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ListEvents422ApplicationProblemPlusJSONResponse is a response with status 422.
+
+type ListEvents422ApplicationProblemPlusJSONResponse struct {
+	RangeRefusedApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents422ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 422, "application/problem+json", Problem(response.RangeRefusedApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type ListEvents429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents429ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ListEvents500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type ListEvents500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents500ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEvents501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type ListEvents501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents501ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEvents503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type ListEvents503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents503ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ReplayEventsRequestObject is a decoded request.
+type ReplayEventsRequestObject struct {
+	Params ReplayEventsParams
+
+	Body *ReplayEventsJSONRequestBody
+}
+
+// ReplayEventsResponseObject is a response that can write itself.
+type ReplayEventsResponseObject interface {
+	VisitReplayEventsResponse(w http.ResponseWriter) error
+}
+
+// ReplayEvents200JSONResponse is a response with status 200.
+
+type ReplayEvents200JSONResponse Replay
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents200JSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 200, "application/json", Replay(response), nil)
+}
+
+// ReplayEvents400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type ReplayEvents400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents400ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type ReplayEvents401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents401ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ReplayEvents409ApplicationProblemPlusJSONResponse is a response with status 409.
+
+type ReplayEvents409ApplicationProblemPlusJSONResponse struct {
+	KeyConflictApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents409ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 409, "application/problem+json", Problem(response.KeyConflictApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents413ApplicationProblemPlusJSONResponse is a response with status 413.
+
+type ReplayEvents413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents413ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents415ApplicationProblemPlusJSONResponse is a response with status 415.
+
+type ReplayEvents415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents415ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents422ApplicationProblemPlusJSONResponse is a response with status 422.
+
+type ReplayEvents422ApplicationProblemPlusJSONResponse struct {
+	ReplayRefusedApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents422ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 422, "application/problem+json", Problem(response.ReplayRefusedApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type ReplayEvents429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents429ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ReplayEvents500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type ReplayEvents500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents500ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type ReplayEvents501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents501ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// ReplayEvents503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type ReplayEvents503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents503ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// StreamEventsRequestObject is a decoded request.
+type StreamEventsRequestObject struct {
+	Params StreamEventsParams
+}
+
+// StreamEventsResponseObject is a response that can write itself.
+type StreamEventsResponseObject interface {
+	VisitStreamEventsResponse(w http.ResponseWriter) error
+}
+
+// StreamEvents200EventStreamResponse is a response with status 200, whose items are sent one by one. See [stream.Send].
+type StreamEvents200EventStreamResponse struct {
+	Items iter.Seq2[stream.Event[StreamEventsData], error]
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents200EventStreamResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return stream.SendEvents(w, 200, "text/event-stream", response.Items, nil)
+}
+
+// StreamEvents400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type StreamEvents400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents400ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// StreamEvents401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type StreamEvents401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents401ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// StreamEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type StreamEvents429ApplicationProblemPlusJSONResponse struct {
+	TooManyStreamsApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents429ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// StreamEvents500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type StreamEvents500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents500ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// StreamEvents501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type StreamEvents501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents501ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// StreamEvents503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type StreamEvents503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents503ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
 // CreateLipsyncRequestObject is a decoded request.
 type CreateLipsyncRequestObject struct {
 	Params CreateLipsyncParams
@@ -4129,6 +5035,91 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListEndpointsRequestObject is a decoded request.
+type ListEndpointsRequestObject struct {
+	Params ListEndpointsParams
+}
+
+// ListEndpointsResponseObject is a response that can write itself.
+type ListEndpointsResponseObject interface {
+	VisitListEndpointsResponse(w http.ResponseWriter) error
+}
+
+// ListEndpoints200JSONResponse is a response with status 200.
+
+type ListEndpoints200JSONResponse EndpointList
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints200JSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 200, "application/json", EndpointList(response), nil)
+}
+
+// ListEndpoints400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type ListEndpoints400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints400ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEndpoints401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type ListEndpoints401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints401ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ListEndpoints429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type ListEndpoints429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints429ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ListEndpoints500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type ListEndpoints500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints500ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEndpoints501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type ListEndpoints501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints501ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListEndpoints503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type ListEndpoints503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints503ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
 // RotateWebhookSecretRequestObject is a decoded request.
 type RotateWebhookSecretRequestObject struct {
 }
@@ -4294,6 +5285,124 @@ type GetWebhookSecrets503ApplicationProblemPlusJSONResponse struct {
 
 // VisitGetWebhookSecretsResponse writes the response.
 func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// SetEndpointRequestObject is a decoded request.
+type SetEndpointRequestObject struct {
+	Body *SetEndpointJSONRequestBody
+}
+
+// SetEndpointResponseObject is a response that can write itself.
+type SetEndpointResponseObject interface {
+	VisitSetEndpointResponse(w http.ResponseWriter) error
+}
+
+// SetEndpoint200JSONResponse is a response with status 200.
+
+type SetEndpoint200JSONResponse Endpoint
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint200JSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 200, "application/json", Endpoint(response), nil)
+}
+
+// SetEndpoint400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type SetEndpoint400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint400ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// SetEndpoint401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type SetEndpoint401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint401ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// SetEndpoint404ApplicationProblemPlusJSONResponse is a response with status 404.
+
+type SetEndpoint404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint404ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
+}
+
+// SetEndpoint413ApplicationProblemPlusJSONResponse is a response with status 413.
+
+type SetEndpoint413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint413ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+}
+
+// SetEndpoint415ApplicationProblemPlusJSONResponse is a response with status 415.
+
+type SetEndpoint415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint415ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+}
+
+// SetEndpoint429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type SetEndpoint429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint429ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// SetEndpoint500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type SetEndpoint500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint500ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// SetEndpoint501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type SetEndpoint501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint501ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// SetEndpoint503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type SetEndpoint503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint503ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4466,6 +5575,18 @@ type StrictServerInterface interface {
 	// (POST /v1/avatars/submit_consent)
 	SubmitConsent(ctx context.Context, request SubmitConsentRequestObject) (SubmitConsentResponseObject, error)
 
+	// ListEvents: list events
+	// (GET /v1/events)
+	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
+
+	// ReplayEvents: send events again
+	// (POST /v1/events/replay)
+	ReplayEvents(ctx context.Context, request ReplayEventsRequestObject) (ReplayEventsResponseObject, error)
+
+	// StreamEvents: stream events
+	// (GET /v1/events/stream)
+	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
+
 	// CreateLipsync: create a lip-sync video
 	// (POST /v1/lipsync/create_lipsync)
 	CreateLipsync(ctx context.Context, request CreateLipsyncRequestObject) (CreateLipsyncResponseObject, error)
@@ -4486,6 +5607,10 @@ type StrictServerInterface interface {
 	// (POST /v1/media)
 	UploadMedia(ctx context.Context, request UploadMediaRequestObject) (UploadMediaResponseObject, error)
 
+	// ListEndpoints: list webhook URLs
+	// (GET /v1/webhooks/endpoints)
+	ListEndpoints(ctx context.Context, request ListEndpointsRequestObject) (ListEndpointsResponseObject, error)
+
 	// RotateWebhookSecret: rotate the webhook secret
 	// (POST /v1/webhooks/rotate_secret)
 	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
@@ -4493,6 +5618,10 @@ type StrictServerInterface interface {
 	// GetWebhookSecrets: read the webhook secrets
 	// (GET /v1/webhooks/secret)
 	GetWebhookSecrets(ctx context.Context, request GetWebhookSecretsRequestObject) (GetWebhookSecretsResponseObject, error)
+
+	// SetEndpoint: enable or pause a webhook URL
+	// (POST /v1/webhooks/set_endpoint)
+	SetEndpoint(ctx context.Context, request SetEndpointRequestObject) (SetEndpointResponseObject, error)
 
 	// TestWebhook: send a sample notification
 	// (POST /v1/webhooks/test)
@@ -4506,7 +5635,7 @@ type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.
 type StrictMiddlewareFunc func(next StrictHandlerFunc, operationID string) StrictHandlerFunc
 
 // StrictHTTPServerOptions has the functions that respond to errors. By default the response is the text of the
-// error.
+// error. ResponseErrorHandlerFunc must call [stream.Fail] before it responds.
 type StrictHTTPServerOptions struct {
 	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error) // defaults to status 400
 	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error) // defaults to status 500
@@ -4524,7 +5653,11 @@ func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareF
 // JSON instead of reading the body, and do not use it afterwards.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictHTTPServerOptions) ServerInterface {
 	textOf := func(status int) func(http.ResponseWriter, *http.Request, error) {
-		return func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), status) }
+		return func(w http.ResponseWriter, _ *http.Request, err error) {
+			if !stream.Fail(w, []byte(err.Error())) {
+				http.Error(w, err.Error(), status)
+			}
+		}
 	}
 	if options.RequestErrorHandlerFunc == nil {
 		options.RequestErrorHandlerFunc = textOf(http.StatusBadRequest)
@@ -4754,6 +5887,44 @@ func (h *strictHandler) SubmitConsent(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "SubmitConsent", request, StrictServerInterface.SubmitConsent, SubmitConsentResponseObject.VisitSubmitConsentResponse)
 }
 
+// ListEvents decodes the request, performs the operation and writes its response.
+func (h *strictHandler) ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams) {
+	var request ListEventsRequestObject
+
+	request.Params = params
+
+	serveStrict(h, w, r, "ListEvents", request, StrictServerInterface.ListEvents, ListEventsResponseObject.VisitListEventsResponse)
+}
+
+// ReplayEvents decodes the request, performs the operation and writes its response.
+func (h *strictHandler) ReplayEvents(w http.ResponseWriter, r *http.Request, params ReplayEventsParams) {
+	var request ReplayEventsRequestObject
+
+	request.Params = params
+
+	var body ReplayEventsJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "ReplayEvents", request, StrictServerInterface.ReplayEvents, ReplayEventsResponseObject.VisitReplayEventsResponse)
+}
+
+// StreamEvents decodes the request, performs the operation and writes its response.
+func (h *strictHandler) StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams) {
+	w, r, stop := stream.Open(w, r)
+	defer stop()
+	var request StreamEventsRequestObject
+
+	request.Params = params
+
+	serveStrict(h, w, r, "StreamEvents", request, StrictServerInterface.StreamEvents, StreamEventsResponseObject.VisitStreamEventsResponse)
+}
+
 // CreateLipsync decodes the request, performs the operation and writes its response.
 func (h *strictHandler) CreateLipsync(w http.ResponseWriter, r *http.Request, params CreateLipsyncParams) {
 	var request CreateLipsyncRequestObject
@@ -4817,6 +5988,15 @@ func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 	serveStrict(h, w, r, "UploadMedia", request, StrictServerInterface.UploadMedia, UploadMediaResponseObject.VisitUploadMediaResponse)
 }
 
+// ListEndpoints decodes the request, performs the operation and writes its response.
+func (h *strictHandler) ListEndpoints(w http.ResponseWriter, r *http.Request, params ListEndpointsParams) {
+	var request ListEndpointsRequestObject
+
+	request.Params = params
+
+	serveStrict(h, w, r, "ListEndpoints", request, StrictServerInterface.ListEndpoints, ListEndpointsResponseObject.VisitListEndpointsResponse)
+}
+
 // RotateWebhookSecret decodes the request, performs the operation and writes its response.
 func (h *strictHandler) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 	var request RotateWebhookSecretRequestObject
@@ -4829,6 +6009,22 @@ func (h *strictHandler) GetWebhookSecrets(w http.ResponseWriter, r *http.Request
 	var request GetWebhookSecretsRequestObject
 
 	serveStrict(h, w, r, "GetWebhookSecrets", request, StrictServerInterface.GetWebhookSecrets, GetWebhookSecretsResponseObject.VisitGetWebhookSecretsResponse)
+}
+
+// SetEndpoint decodes the request, performs the operation and writes its response.
+func (h *strictHandler) SetEndpoint(w http.ResponseWriter, r *http.Request) {
+	var request SetEndpointRequestObject
+
+	var body SetEndpointJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "SetEndpoint", request, StrictServerInterface.SetEndpoint, SetEndpointResponseObject.VisitSetEndpointResponse)
 }
 
 // TestWebhook decodes the request, performs the operation and writes its response.

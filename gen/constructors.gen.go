@@ -18,6 +18,36 @@ func NewAvatarList(data []Avatar) AvatarList {
 	return AvatarList{Data: data}
 }
 
+// NewEndpoint returns an Endpoint with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewEndpoint(endpointID string, url string, state EndpointState, waiting int64, exhausted int64) Endpoint {
+	return Endpoint{EndpointID: endpointID, URL: url, State: state, Waiting: waiting, Exhausted: exhausted}
+}
+
+// NewEndpointList returns an EndpointList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewEndpointList(data []Endpoint) EndpointList {
+	return EndpointList{Data: data}
+}
+
+// NewEventAttempt returns an EventAttempt with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewEventAttempt(at time.Time, durationMs int64) EventAttempt {
+	return EventAttempt{At: at, DurationMs: durationMs}
+}
+
+// NewEventList returns an EventList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewEventList(data []EventRecord) EventList {
+	return EventList{Data: data}
+}
+
+// NewEventRecord returns an EventRecord with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewEventRecord(eventID string, sequence int64, createdAt time.Time, state EventState, notification Event, attemptsMade int) EventRecord {
+	return EventRecord{EventID: eventID, Sequence: sequence, CreatedAt: createdAt, State: state, Notification: notification, AttemptsMade: attemptsMade}
+}
+
 // NewLipsync returns a Lipsync with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewLipsync(inferenceID string, status InferenceState) Lipsync {
@@ -40,6 +70,12 @@ func NewMedia(mediaID string, url string, contentTypeValue string, size int64, e
 // member is a parameter, so code that does not set a new one does not compile.
 func NewProjectList(data []Project, size int, unpublishedProjects int) ProjectList {
 	return ProjectList{Data: data, Size: size, UnpublishedProjects: unpublishedProjects}
+}
+
+// NewReplay returns a Replay with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewReplay(events int64, dryRun bool) Replay {
+	return Replay{Events: events, DryRun: dryRun}
 }
 
 // NewTokenPair returns a TokenPair with its required members. Each required

@@ -23,7 +23,7 @@ func TestImports_followTheLayout(t *testing.T) {
 		"api/harness":                     {},
 		"api/commandline":                 {never: []string{openapi, database, postgres, traces}},
 		"api":                             {},
-		"gen":                             {ours: []string{"api/encode", "api/style"}, never: []string{openapi, traces}},
+		"gen":                             {ours: []string{"api/encode", "api/stream", "api/style"}, never: []string{openapi, traces}},
 		"client":                          {ours: []string{"api/encode", "api/stream", "api/style", "gen", "api/standardwebhooks", "client/webhook"}, never: []string{openapi, traces}},
 		"server":                          {ours: []string{"api", "api/encode", "api/style", "gen", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
 		"server/validate":                 {ours: []string{"api/encode", "api/stream", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},

@@ -68,6 +68,21 @@ func (Unimplemented) SubmitConsent(context.Context, gen.SubmitConsentRequestObje
 	return nil, errUnimplemented
 }
 
+// ListEvents responds with 501 Not Implemented.
+func (Unimplemented) ListEvents(context.Context, gen.ListEventsRequestObject) (gen.ListEventsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// ReplayEvents responds with 501 Not Implemented.
+func (Unimplemented) ReplayEvents(context.Context, gen.ReplayEventsRequestObject) (gen.ReplayEventsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// StreamEvents responds with 501 Not Implemented.
+func (Unimplemented) StreamEvents(context.Context, gen.StreamEventsRequestObject) (gen.StreamEventsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // CreateLipsync responds with 501 Not Implemented.
 func (Unimplemented) CreateLipsync(context.Context, gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
 	return nil, errUnimplemented
@@ -93,6 +108,11 @@ func (Unimplemented) UploadMedia(context.Context, gen.UploadMediaRequestObject) 
 	return nil, errUnimplemented
 }
 
+// ListEndpoints responds with 501 Not Implemented.
+func (Unimplemented) ListEndpoints(context.Context, gen.ListEndpointsRequestObject) (gen.ListEndpointsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // RotateWebhookSecret responds with 501 Not Implemented.
 func (Unimplemented) RotateWebhookSecret(context.Context, gen.RotateWebhookSecretRequestObject) (gen.RotateWebhookSecretResponseObject, error) {
 	return nil, errUnimplemented
@@ -100,6 +120,11 @@ func (Unimplemented) RotateWebhookSecret(context.Context, gen.RotateWebhookSecre
 
 // GetWebhookSecrets responds with 501 Not Implemented.
 func (Unimplemented) GetWebhookSecrets(context.Context, gen.GetWebhookSecretsRequestObject) (gen.GetWebhookSecretsResponseObject, error) {
+	return nil, errUnimplemented
+}
+
+// SetEndpoint responds with 501 Not Implemented.
+func (Unimplemented) SetEndpoint(context.Context, gen.SetEndpointRequestObject) (gen.SetEndpointResponseObject, error) {
 	return nil, errUnimplemented
 }
 

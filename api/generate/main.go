@@ -84,6 +84,7 @@ func generate(path string, warnings io.Writer) (files, error) {
 		{"gen/constructors.gen.go", constructorsSource, schemas},
 		{"gen/events.gen.go", eventsSource, notifications},
 		{"gen/headers.gen.go", headersSource, responseHeaders},
+		{"gen/streams.gen.go", streamsSource, eventUnions(document)},
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
 	} {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,7 +33,35 @@ type itemStream struct {
 	Resumable bool   // the events have ids
 
 	schema    *openapi3.SchemaRef
+	union     *eventUnion
 	qualified bool // types have the name of package gen
+}
+
+// eventUnion is a Go type with a field for each schema that the data of server-sent events may have.
+type eventUnion struct {
+	Name   string
+	Fields []eventField
+}
+
+type eventField struct {
+	Name   string   // of the field and its type
+	Events []string // the types of the events that have such data
+}
+
+//go:embed streams.tmpl
+var streamsSource string
+
+// eventUnions returns the unions of all streams, by name.
+func eventUnions(document *openapi3.T) []*eventUnion {
+	byName := map[string]*eventUnion{}
+	eachContent(document, func(content openapi3.Content) {
+		for media := range content {
+			if s := streamOf(content, media); s != nil && s.union != nil {
+				byName[s.union.Name] = s.union
+			}
+		}
+	})
+	return slices.SortedFunc(maps.Values(byName), func(a, b *eventUnion) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Item returns the Go type of an item, or of the data of an event.
@@ -140,7 +171,7 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 		}[format]
 		if found.Events {
 			found.Resumable = declares(described.ItemSchema.Value, "id")
-			found.schema = a.data(described.ItemSchema.Value, name+" data", media)
+			found.schema, found.union = a.data(described.ItemSchema.Value, name+" data", media)
 		} else {
 			found.schema = a.named(found.schema, name+" item", media)
 		}
@@ -191,36 +222,50 @@ func allowsNull(schema *openapi3.Schema) bool {
 }
 
 // data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not
-// JSON. If the events have data of several schemas, it is their union.
-func (a *streamAdapter) data(item *openapi3.Schema, name, media string) *openapi3.SchemaRef {
-	var all openapi3.SchemaRefs
-	var events []string
-	for _, variant := range variantsOf(item) {
-		switch same := func(other *openapi3.SchemaRef) bool { return other.Value == variant.data.Value }; {
-		case variant.data == nil:
-			return openapi3.NewSchemaRef("", openapi3.NewStringSchema())
-		case !slices.ContainsFunc(all, same):
-			all, events = append(all, variant.data), append(events, variant.event)
+// JSON. If the events have data of several schemas, it is their union: an eventUnion if the type of an event tells which
+// one it has.
+func (a *streamAdapter) data(item *openapi3.Schema, name, media string) (*openapi3.SchemaRef, *eventUnion) {
+	var all []variant
+	for _, found := range variantsOf(item) {
+		if found.data == nil {
+			return openapi3.NewSchemaRef("", openapi3.NewStringSchema()), nil
+		}
+		same := slices.IndexFunc(all, func(other variant) bool { return other.data.Value == found.data.Value })
+		if same < 0 {
+			all = append(all, found)
+		} else {
+			all[same].events = append(all[same].events, found.events...)
 		}
 	}
-	for i, event := range events {
-		if event != "" && len(all) > 1 {
-			all[i] = a.named(all[i], strings.TrimSuffix(name, "data")+event, media)
+	if data := all[0].data; len(all) == 1 {
+		if data.Value.Type.Is("string") && len(data.Value.Enum) == 0 { // Data of type string is text
+			return anyValue(), nil
 		}
+		return a.named(data, name, media), nil
 	}
-	switch {
-	case len(all) > 1:
-		return a.named(openapi3.NewSchemaRef("", &openapi3.Schema{OneOf: all, Origin: item.Origin}), name, media)
-	case all[0].Value.Type.Is("string") && len(all[0].Value.Enum) == 0: // Data of type string is text
-		return anyValue()
+	union, parts := &eventUnion{Name: codegen.SchemaNameToTypeName(name)}, openapi3.SchemaRefs{}
+	for _, one := range all {
+		parts = append(parts, one.data)
+		if union == nil || len(one.events) == 0 {
+			union = nil
+			continue
+		}
+		data := a.named(one.data, strings.TrimSuffix(name, "data")+one.events[0], media)
+		if allowsNull(data.Value) {
+			a.fail("the data of %s for %s may be null, for which its Go type has no value", one.events[0], name)
+		}
+		union.Fields = append(union.Fields, eventField{codegen.SchemaNameToTypeName(path.Base(data.Ref)), one.events})
 	}
-	return a.named(all[0], name, media)
+	if union != nil {
+		return openapi3.NewSchemaRef("", &openapi3.Schema{Extensions: map[string]any{"x-go-type": union.Name}, Origin: item.Origin}), union
+	}
+	return a.named(openapi3.NewSchemaRef("", &openapi3.Schema{OneOf: parts, Origin: item.Origin}), name, media), nil
 }
 
 // variant is a kind of server-sent event.
 type variant struct {
-	event string              // empty if it is not constant
-	data  *openapi3.SchemaRef // of the JSON, or nil if the data is text
+	events []string            // its types, empty if they are not constant
+	data   *openapi3.SchemaRef // of the JSON, or nil if the data is text
 }
 
 // variantsOf returns the kinds of events that the schema of an event describes.
@@ -238,7 +283,11 @@ func variantsOf(schema *openapi3.Schema) []variant {
 		base.data = data.Value.ContentSchema
 	}
 	if event := schema.Properties["event"]; event != nil {
-		base.event, _ = event.Value.Const.(string)
+		for _, constant := range append(event.Value.Enum, event.Value.Const) {
+			if text, ok := constant.(string); ok {
+				base.events = append(base.events, text)
+			}
+		}
 	}
 	for _, one := range slices.Concat(schema.OneOf, schema.AnyOf) {
 		all = append(all, variantsOf(one.Value)...)

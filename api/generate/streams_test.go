@@ -20,14 +20,15 @@ func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
 	)
 	for _, test := range []struct {
 		schema, ref string // a reference, or else a type
-		union       int
+		union       int    // the number of alternatives
 		resumable   bool
 	}{
 		{`{"properties": {"data": ` + one + `, ` + id + `}}`, "#/components/schemas/WatchData", 0, true},
 		{`{"properties": {"data": {"type": "string"}}}`, "string", 0, false},
 		{`{"properties": {"data": ` + text + `}}`, "", 0, false}, // any JSON, because a Go string is text
 		{`{"allOf": [{"properties": {"data": ` + one + `}}, {"properties": {` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
-		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}, "data": ` + two + `}}]}`, "#/components/schemas/WatchData", 2, false},
+		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}, "data": ` + two + `}}]}`, "WatchData", 2, false},
+		{`{"oneOf": [{"properties": {"event": {"enum": ["a", "c"]}, "data": ` + one + `}}, {"properties": {"event": {"type": "string"}, "data": ` + two + `}}]}`, "#/components/schemas/WatchData", 2, false},
 		{`{"properties": {"data": ` + one + `}, "oneOf": [{"properties": {"event": {"const": "a"}, ` + id + `}}, {"properties": {"event": {"const": "b"}, ` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
 		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}}}]}`, "string", 0, false},
 		{`{"anyOf": [{"properties": {"data": ` + one + `, ` + id + `}}, {"properties": {"data": ` + one + `}}]}`, "#/components/schemas/WatchData", 2, false},
@@ -44,8 +45,12 @@ func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
 		if types := found.schema.Value.Type.Slice(); got == "" && len(types) > 0 {
 			got = types[0]
 		}
-		if got != test.ref || len(found.schema.Value.OneOf) != test.union || found.Resumable != test.resumable || a.err != nil {
-			t.Errorf("%s: %s, %d alternatives, resumable %t, %v", test.schema, got, len(found.schema.Value.OneOf), found.Resumable, a.err)
+		union := len(found.schema.Value.OneOf)
+		if found.union != nil {
+			got, union = found.union.Name, len(found.union.Fields)
+		}
+		if got != test.ref || union != test.union || found.Resumable != test.resumable || a.err != nil {
+			t.Errorf("%s: %s, %d alternatives, resumable %t, %v", test.schema, got, union, found.Resumable, a.err)
 		}
 	}
 }

@@ -31,10 +31,11 @@ func Receive[T any](body io.Reader, contentType string) iter.Seq2[T, error] {
 func ReceiveEvents[T any](body io.Reader, contentType string) iter.Seq2[Event[T], error] {
 	return receive(body, contentType, func(frame Frame) (Event[T], error) {
 		var event Event[T]
-		if !event.Set(frame) {
+		into := event.Set(frame)
+		if into == nil {
 			return event, nil
 		}
-		err := json.Unmarshal(frame.Data, &event.Data)
+		err := json.Unmarshal(frame.Data, into)
 		return event, err
 	})
 }

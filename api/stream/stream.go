@@ -75,13 +75,19 @@ type Event[T any] struct {
 	Data  T
 }
 
-// Set sets the event to what a [Reader] has read, except for data in JSON, which the caller must decode. It reports whether
-// the data is JSON: it is text if T is string.
-func (e *Event[T]) Set(f Frame) (isJSON bool) {
+// Set sets the event to what a [Reader] has read, except for data in JSON, which the caller must decode. It returns where
+// to: to nil if T is string, for which data is text.
+//
+// If *T has a method Of(event string) any, the type of the event selects what Of returns, such as a field of T. Of
+// returns nil for types that are not known. Their data is left out.
+func (e *Event[T]) Set(f Frame) (into any) {
 	e.ID, e.Event, e.Retry = string(f.ID), string(f.Event), f.Retry
-	text, isText := any(&e.Data).(*string)
-	if isText {
-		*text = string(f.Data)
+	switch data := any(&e.Data).(type) {
+	case *string:
+		*data = string(f.Data)
+		return nil
+	case interface{ Of(event string) any }:
+		return data.Of(e.Event)
 	}
-	return !isText
+	return &e.Data
 }

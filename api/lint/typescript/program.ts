@@ -63,6 +63,14 @@ export const uses: { [Id in Called]: () => Promise<unknown> } = {
     const sample = { webhook_url: "https://hooks.example.com/avatar-studio", event_type: "avatar_event" } as const;
     return (await call("testWebhook", { body: sample, parameters: none })).duration_ms;
   },
+  listEvents: async () => {
+    const page = await call("listEvents", { body: undefined, parameters: { query: { order: "oldest", state: "none", attempts: true } } });
+    return page.data.map((event) => [handle(event.notification), event.attempts?.map((attempt) => attempt.failure)]);
+  },
+  streamEvents: async () => (await call("streamEvents", { body: undefined, parameters: { header: { "Last-Event-ID": "id" } } })) satisfies string,
+  replayEvents: async () => (await call("replayEvents", { body: { since: "2026-01-12T00:00:00Z", states: ["delivered"] }, parameters: key })).events,
+  listEndpoints: async () => (await call("listEndpoints", { body: undefined, parameters: none })).data.map((endpoint) => endpoint.waiting),
+  setEndpoint: async () => (await call("setEndpoint", { body: { endpoint_id: "id", state: "paused" }, parameters: none })).paused_at,
   deleteAvatar: async () => (await call("deleteAvatar", { body: { avatar_id: "id" }, parameters: none })) satisfies undefined,
   deleteVideo: async () => (await call("deleteVideo", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
   deleteLipsync: async () => (await call("deleteLipsync", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,

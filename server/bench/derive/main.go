@@ -4,6 +4,7 @@
 //   - A oneOf of a schema and null becomes the schema. The contract has these in responses only.
 //   - Siblings of $ref, examples and x- members are removed.
 //   - additionalProperties without a constraint becomes true, which keeps unknown members.
+//   - text/event-stream becomes text/plain, because ogen sends no streams.
 //   - X-Request-Id is removed, because the wrapper implements it.
 //   - webhooks and servers are removed, because the measured server does not use them.
 package main
@@ -79,6 +80,10 @@ func adaptObject(object map[string]any) any {
 		if strings.HasPrefix(name, "x-") || name == "example" || name == "examples" || isRequestID(object[name]) {
 			delete(object, name)
 		}
+	}
+	if stream, ok := object["text/event-stream"]; ok {
+		object["text/plain"] = stream
+		delete(object, "text/event-stream")
 	}
 	if types, ok := object["type"].([]any); ok && len(types) == 2 {
 		if i := slices.Index(types, any("null")); i >= 0 {

@@ -17,6 +17,8 @@ import (
 
 // API implements the operations of the document.
 type API struct {
+	server.Unimplemented
+
 	studio *studio.Service
 }
 

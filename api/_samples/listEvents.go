@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+
+	"github.com/avatarstudio/avatarstudio/client"
+)
+
+func main() {
+	studio, err := client.New(client.FromEnv())
+	if err != nil {
+		log.Fatal(err)
+	}
+	eventList, err := studio.ListEvents(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(eventList); err != nil {
+		log.Fatal(err)
+	}
+}
