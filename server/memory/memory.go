@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -122,7 +123,12 @@ func (s *Service) Secrets(ctx context.Context, userID string) ([]standardwebhook
 // Events returns the notifications of a subject, sent or not, in order.
 func (s *Service) Events(subjectID string) []sender.Message {
 	var messages []sender.Message
-	for _, event := range s.store.Events(subjectID) {
+	filter := studio.EventFilter{SubjectID: subjectID}
+	events, _, _ := s.store.Events(context.Background(), filter, studio.OldestFirst, studio.Position{}, math.MaxInt) // reading from memory does not fail
+	for _, event := range events {
+		if event.State == studio.EventUnsent || event.Reason == studio.ReasonDeleted {
+			continue
+		}
 		messages = append(messages, wire.Message(event.URL, event.Event, nil))
 	}
 	return messages
@@ -141,7 +147,7 @@ func (s *Service) Deliver(send func(sender.Message) (delivered bool)) {
 		}
 		secrets, _ := s.studio.WebhookSecrets(context.Background(), event.UserID) // reading from memory does not fail
 		if send(wire.Message(event.URL, event.Event, secrets)) {
-			s.store.SetDelivered(event.ID)
+			s.store.SetDelivered(event.ID, time.Now())
 		} else {
 			waiting[event.SubjectID] = true
 		}

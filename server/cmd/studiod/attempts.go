@@ -47,10 +47,11 @@ func showEvent(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		attempts, err := db.Attempts(ctx, id)
+		all, err := db.Attempts(ctx, id)
 		if err != nil {
 			return err
 		}
+		attempts := all[id]
 		detail := eventDetail{event: newEvent(found), Body: found.Body, Attempts: make([]attempt, len(attempts))}
 		for i, a := range attempts {
 			detail.Attempts[i] = attempt{

@@ -203,7 +203,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"a rate that is too high", "", []string{"serve", db, "--receiver-rate=100001"}, exitUsage, "between 1 and 100000"},
 		{"an invalid event id", "", []string{"event", "show", db, "7"}, exitUsage, "UUID"},
 		{"a missing event", "", []string{"event", "replay", db, userID}, exitFailure, "no event " + userID},
-		{"an invalid state", "", []string{"event", "list", db, "--state=lost"}, exitUsage, "pending, delivered or exhausted"},
+		{"an invalid state", "", []string{"event", "list", db, "--state=lost"}, exitUsage, "pending, delivered, exhausted or none"},
 		{"a limit of 0", "", []string{"event", "list", db, "--limit=0"}, exitUsage, "between 1 and 1000"},
 		{"an empty subject", "", []string{"event", "list", db, "--subject="}, exitUsage, "UUID"},
 		{"an invalid time", "", []string{"event", "list", db, "--since=yesterday"}, exitUsage, "--since must be a time"},

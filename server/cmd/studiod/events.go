@@ -18,8 +18,8 @@ func eventCommand() *cli.Command {
 	return &cli.Command{
 		Name: "event", Usage: "list, show and replay webhook events",
 		Commands: []*cli.Command{
-			described(leaf("list", "list events, those of the newest avatar or video first", "", slices.Concat(rangeFlags(), []cli.Flag{
-				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered or exhausted", Validator: checkState},
+			described(leaf("list", "list events, newest first", "", slices.Concat(rangeFlags(), []cli.Flag{
+				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered, exhausted, or none if no webhook is registered", Validator: checkState},
 			}, pageFlags("events", 50)), listEvents),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
 created_at, ended_at. Fields without a value are omitted.
@@ -56,8 +56,8 @@ func rangeFlags() []cli.Flag {
 }
 
 func checkState(text string) error {
-	if !slices.Contains([]studio.EventState{studio.EventPending, studio.EventDelivered, studio.EventExhausted}, studio.EventState(text)) {
-		return errors.New("must be pending, delivered or exhausted")
+	if !slices.Contains(studio.EventStates(), studio.EventState(text)) {
+		return errors.New("must be pending, delivered, exhausted or none")
 	}
 	return nil
 }
@@ -114,12 +114,26 @@ func newEvent(e studio.EventRecord) event {
 	}
 }
 
-func newEvents(found []studio.EventRecord) []event {
-	events := make([]event, len(found))
-	for i, e := range found {
-		events[i] = newEvent(e)
+// findEvents returns up to limit events, newest first. They begin after the event with the ID after, unless it is "".
+func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter, after string, limit int) (all []event, err error) {
+	var last studio.EventRecord
+	if after != "" {
+		if last, err = eventByID(ctx, db, after); err != nil {
+			return nil, err
+		}
 	}
-	return events
+	for more := true; more && len(all) < limit; {
+		var page []studio.EventRecord
+		position := studio.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		page, more, err = db.Events(ctx, filter, studio.NewestFirst, position, min(limit-len(all), maxListed))
+		if err != nil {
+			return nil, err
+		}
+		for _, last = range page {
+			all = append(all, newEvent(last))
+		}
+	}
+	return all, nil
 }
 
 // outcome returns the state with its reason.
@@ -138,8 +152,7 @@ func listEvents(ctx context.Context, command *cli.Command) error {
 	filter.State = studio.EventState(command.String("state"))
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		return printPage(command, func(after string, limit int) ([]event, error) {
-			found, err := db.Events(ctx, filter, after, limit)
-			return newEvents(found), err
+			return findEvents(ctx, db, filter, after, limit)
 		}, func(e event) string { return e.ID }, noEvents, eventHeader(), event.row)
 	})
 }

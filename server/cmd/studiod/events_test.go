@@ -37,17 +37,22 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	create := func(id string, at time.Time, events int) {
 		subject := studio.Subject{
 			ID: id, Kind: studio.Avatar, UserID: userID, Request: []byte(`{}`), WebhookURL: queryURL,
-			Status: studio.Processing, CreatedAt: at, UpdatedAt: at, Sequence: int64(events),
-		}
-		for i := range events {
-			n++
-			subject.Events = append(subject.Events, studio.Event{
-				ID: eventID(n), SubjectID: id, Sequence: int64(i + 1), CreatedAt: at.Add(time.Duration(i) * time.Minute),
-				Body: []byte(`{"event_type":"avatar_event"}`),
-			})
+			Status: studio.Processing, CreatedAt: at, UpdatedAt: at,
 		}
 		_, err := s.CreateSubject(ctx, subject, studio.IdempotencyKey{})
 		check(t, err)
+		for i := range events {
+			n++
+			_, err := s.UpdateSubject(ctx, id, func(s *studio.Subject) error {
+				s.Sequence++
+				s.Events = []studio.Event{{
+					ID: eventID(n), SubjectID: id, Sequence: s.Sequence, CreatedAt: at.Add(time.Duration(i) * time.Minute),
+					Body: []byte(`{"event_type":"avatar_event"}`),
+				}}
+				return nil
+			})
+			check(t, err)
+		}
 	}
 	create(subjectID, noon, 3)
 	create(otherID, noon.Add(24*time.Hour), 1)

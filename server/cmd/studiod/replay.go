@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -67,15 +68,6 @@ func replayFilter(command *cli.Command) (studio.EventFilter, error) {
 // exhausted returns all events that a replay would send.
 func exhausted(ctx context.Context, db *store.Store, filter studio.EventFilter) (all []event, err error) {
 	filter.State = studio.EventExhausted
-	for last := ""; ; {
-		page, err := db.Events(ctx, filter, last, maxListed)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, newEvents(page)...)
-		if len(page) < maxListed {
-			return slices.DeleteFunc(all, func(e event) bool { return e.Reason == studio.ReasonDeleted }), nil
-		}
-		last = page[len(page)-1].ID
-	}
+	all, err = findEvents(ctx, db, filter, "", math.MaxInt)
+	return slices.DeleteFunc(all, func(e event) bool { return e.Reason == studio.ReasonDeleted }), err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,9 +97,7 @@ func (v eventRow) Result() string {
 // eventFilter returns the filter in the values of a query or a form.
 func eventFilter(s session, values url.Values) (studio.EventFilter, error) {
 	filter := studio.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: studio.EventState(values.Get("state"))}
-	switch filter.State {
-	case studio.NoEventState, studio.EventPending, studio.EventDelivered, studio.EventExhausted:
-	default:
+	if filter.State != studio.NoEventState && !slices.Contains(studio.EventStates(), filter.State) {
 		return filter, studio.ErrNotFound
 	}
 	for name, to := range map[string]*time.Time{"from": &filter.From, "to": &filter.To} {
@@ -119,7 +118,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	v := eventsView{Query: filterValues(query), States: []studio.EventState{studio.EventPending, studio.EventDelivered, studio.EventExhausted}}
+	v := eventsView{Query: filterValues(query), States: studio.EventStates()}
 	var after studio.Position
 	if cursor := query.Get("cursor"); cursor != "" {
 		last, err := c.findEvent(r, s, cursor)
@@ -131,11 +130,14 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		after = studio.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
-	events, err := c.cfg.Store.UserEvents(r.Context(), filter, after, pageSize+1)
+	events, more, err := c.cfg.Store.Events(r.Context(), filter, studio.NewestFirst, after, pageSize)
 	if err != nil {
 		return err
 	}
-	events, next := firstPage(events, func(last studio.EventRecord) string { return last.ID })
+	next := ""
+	if more {
+		next = events[len(events)-1].ID
+	}
 	for _, event := range events {
 		v.Events = append(v.Events, newEventRow(event))
 	}
@@ -186,9 +188,11 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error
 		return err
 	}
 	v := eventView{eventRow: newEventRow(event), DisplayURL: studio.WithoutQuery(event.URL), Payload: string(event.Body)}
-	if v.Attempts, err = c.cfg.Store.Attempts(r.Context(), event.ID); err != nil {
+	attempts, err := c.cfg.Store.Attempts(r.Context(), event.ID)
+	if err != nil {
 		return err
 	}
+	v.Attempts = attempts[event.ID]
 	if v.Header, err = c.signedHeader(r, s, v); err != nil {
 		return err
 	}

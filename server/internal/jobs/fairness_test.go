@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -272,15 +273,13 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 			s.t.Errorf("%d events for %s, want 3", n, other.ID)
 		}
 		reasons := func(id string) (all []studio.Reason) {
-			events, err := s.db.Events(s.t.Context(), studio.EventFilter{SubjectID: id, State: studio.EventExhausted}, "", 10)
-			check(s.t, err)
-			for _, event := range events {
+			for _, event := range studiotest.Events(s.t, s.db, studio.EventFilter{SubjectID: id, State: studio.EventExhausted}) {
 				all = append(all, event.Reason)
 			}
 			return all
 		}
-		if got := reasons(first.ID); !slices.Equal(got, []studio.Reason{studio.ReasonOff, studio.ReasonOff, studio.ReasonGone}) {
-			s.t.Errorf("the first subject's events ended for %q, newest first", got)
+		if got := reasons(first.ID); !slices.Equal(got, []studio.Reason{studio.ReasonGone, studio.ReasonOff, studio.ReasonOff}) {
+			s.t.Errorf("the first subject's events ended for %q", got)
 		}
 		if got := reasons(second.ID); len(got) != 3 {
 			s.t.Errorf("the second subject's events ended for %q", got)

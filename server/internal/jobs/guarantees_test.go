@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -133,10 +133,8 @@ func (s *fixture) workToTheEnd() map[string][]studio.EventRecord {
 	ended, known := make(map[string][]studio.EventRecord), make(map[string]bool)
 	for range 100 {
 		s.work(96 * time.Hour)
-		events, err := s.db.Events(s.t.Context(), studio.EventFilter{}, "", 1000)
-		check(s.t, err)
 		pending := false
-		for _, event := range slices.Backward(events) {
+		for _, event := range studiotest.Events(s.t, s.db, studio.EventFilter{}) {
 			pending = pending || event.State == studio.EventPending
 			if event.State != studio.EventPending && !known[event.ID] {
 				known[event.ID] = true

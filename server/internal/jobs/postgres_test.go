@@ -56,10 +56,10 @@ func (s *fixture) eventually(what string, holds func() bool) {
 	harness.Eventually(s.t, what, holds)
 }
 
-// pending returns how many events have not ended.
+// pending returns how many events have not ended, up to 100.
 func (s *fixture) pending() int {
 	s.t.Helper()
-	events, err := s.db.Events(s.t.Context(), studio.EventFilter{State: studio.EventPending}, "", 10_000)
+	events, _, err := s.db.Events(s.t.Context(), studio.EventFilter{State: studio.EventPending}, studio.OldestFirst, studio.Position{}, 100)
 	if errors.Is(err, studio.ErrBusy) {
 		return -1
 	}

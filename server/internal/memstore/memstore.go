@@ -26,7 +26,10 @@ type Store struct {
 	projects   map[string]studio.Project
 	subjects   map[string]subject
 	keys       map[pair]creation
-	events     []*Event // in the order of their occurrence
+	events     []*studio.EventRecord // in the order of their occurrence
+	lastEvent  map[string]time.Time  // by user
+	changed    map[string]struct{}   // users with new events
+	signal     chan struct{}
 	uploads    map[string]studio.Upload
 	secrets    map[string][]studio.WebhookSecret // newest first
 }
@@ -48,20 +51,27 @@ func New() *Store {
 		projects:   map[string]studio.Project{},
 		subjects:   map[string]subject{},
 		keys:       map[pair]creation{},
+		lastEvent:  map[string]time.Time{},
+		changed:    map[string]struct{}{},
+		signal:     make(chan struct{}, 1),
 		uploads:    map[string]studio.Upload{},
 		secrets:    map[string][]studio.WebhookSecret{},
 	}
 }
 
-// page returns up to limit of the rows that follow after, newest first. The zero Position is before the newest.
-func page[T any](rows []T, position func(T) studio.Position, after studio.Position, limit int) (page []T, more bool) {
-	newest := func(a, b studio.Position) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
-	}
+// newest orders positions newest first.
+func newest(a, b studio.Position) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+}
+
+// page returns up to limit of the rows that follow after in an order. The zero Position is before the first.
+func page[T any](
+	rows []T, position func(T) studio.Position, compare func(a, b studio.Position) int, after studio.Position, limit int,
+) (page []T, more bool) {
 	if after.ID != "" {
-		rows = slices.DeleteFunc(rows, func(row T) bool { return newest(position(row), after) <= 0 })
+		rows = slices.DeleteFunc(rows, func(row T) bool { return compare(position(row), after) <= 0 })
 	}
-	slices.SortFunc(rows, func(a, b T) int { return newest(position(a), position(b)) })
+	slices.SortFunc(rows, func(a, b T) int { return compare(position(a), position(b)) })
 	if len(rows) > limit {
 		return rows[:limit], true
 	}

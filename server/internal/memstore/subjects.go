@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -74,9 +73,7 @@ func (s *Store) createdBefore(used creation, key studio.IdempotencyKey) (studio.
 
 // write writes a subject and its new events. s.mu must be held.
 func (s *Store) write(changed studio.Subject) {
-	for _, event := range changed.Events {
-		s.events = append(s.events, &Event{Event: event, UserID: changed.UserID, URL: changed.WebhookURL})
-	}
+	s.addEvents(changed)
 	changed.Events = nil
 	s.subjects[changed.ID] = subject{Subject: changed}
 }
@@ -105,7 +102,7 @@ func (s *Store) Subjects(
 	subjects, more = page(s.subjectsOf(filter.UserID, func(subject studio.Subject) bool {
 		return subject.Kind == filter.Kind && (filter.Status == "" || subject.Status == filter.Status) &&
 			(filter.AvatarID == "" || subject.AvatarID == filter.AvatarID)
-	}), func(s studio.Subject) studio.Position { return studio.Position{CreatedAt: s.CreatedAt, ID: s.ID} }, after, limit)
+	}), func(s studio.Subject) studio.Position { return studio.Position{CreatedAt: s.CreatedAt, ID: s.ID} }, newest, after, limit)
 	return subjects, more, nil
 }
 
@@ -169,55 +166,16 @@ func (s *Store) DeleteSubject(
 	return erased, nil
 }
 
-// erase erases the content of a subject and its undelivered events, unless it is deleted. s.mu must be held.
+// erase erases the content of a subject and ends its undelivered events, unless it is deleted. s.mu must be held.
 func (s *Store) erase(row subject, now time.Time) {
 	if !row.deletedAt.IsZero() {
 		return
 	}
 	kept := studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID}
 	s.subjects[row.ID] = subject{kept, now}
-	s.events = slices.DeleteFunc(s.events, func(event *Event) bool { return event.SubjectID == row.ID && !event.Delivered })
-}
-
-// Event is an event with its destination.
-type Event struct {
-	studio.Event
-
-	UserID, URL string
-	Delivered   bool
-}
-
-// Events returns the events of a subject, in order.
-func (s *Store) Events(subjectID string) (all []Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, event := range s.events {
-		if event.SubjectID == subjectID {
-			all = append(all, *event)
-		}
-	}
-	return all
-}
-
-// NextEvent returns the event that occurred first of those that are not delivered and whose subject is not skipped.
-func (s *Store) NextEvent(skip map[string]bool) (next Event, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, event := range s.events {
-		if !event.Delivered && !skip[event.SubjectID] {
-			return *event, true
-		}
-	}
-	return Event{}, false
-}
-
-// SetDelivered records that an event was delivered. It does nothing if the event was deleted.
-func (s *Store) SetDelivered(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, event := range s.events {
-		if event.ID == id {
-			event.Delivered = true
+		if event.SubjectID == row.ID && event.State != studio.EventDelivered {
+			event.State, event.Reason, event.EndedAt = studio.EventExhausted, studio.ReasonDeleted, now
 		}
 	}
 }

@@ -82,6 +82,6 @@ func (s *Store) Projects(
 		}
 	}
 	position := func(p studio.Project) studio.Position { return studio.Position{CreatedAt: p.CreatedAt, ID: p.ID} }
-	projects, more = page(projects, position, after, limit)
+	projects, more = page(projects, position, newest, after, limit)
 	return projects, more, nil
 }

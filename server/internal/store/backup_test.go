@@ -18,9 +18,7 @@ import (
 // pendingEvents returns the IDs of the pending events.
 func pendingEvents(t *testing.T, db *store.Store) (ids []string) {
 	t.Helper()
-	events, err := db.Events(t.Context(), studio.EventFilter{State: studio.EventPending}, "", 1000)
-	check(t, err)
-	for _, e := range events {
+	for _, e := range studiotest.Events(t, db, studio.EventFilter{State: studio.EventPending}) {
 		ids = append(ids, e.ID)
 	}
 	slices.Sort(ids)

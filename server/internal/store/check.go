@@ -23,11 +23,15 @@ var rules = []rule{
 	{
 		"has a gap in the sequence of its events",
 		`SELECT s.id FROM subjects s LEFT JOIN events e ON e.subject_id = s.id WHERE s.created_at > $1
-			GROUP BY s.id, s.sequence HAVING s.webhook_url <> '' AND (COUNT(e.id) <> s.sequence OR COALESCE(MAX(e.sequence), 0) <> s.sequence)`,
+			GROUP BY s.id, s.sequence HAVING COUNT(e.id) <> s.sequence OR COALESCE(MAX(e.sequence), 0) <> s.sequence`,
 	},
 	{
 		"has an event whose end contradicts its state",
 		`SELECT subject_id FROM events WHERE (state = 'pending') <> (ended_at IS NULL) OR (state = 'exhausted') <> (reason <> '')`,
+	},
+	{
+		"has an event at the position of another one",
+		`SELECT e.subject_id FROM events e JOIN events o ON o.user_id = e.user_id AND o.created_at = e.created_at AND o.id <> e.id`,
 	},
 	{
 		"has an event whose attempts are numbered with gaps, or fewer than it counts",

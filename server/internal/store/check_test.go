@@ -17,6 +17,14 @@ func wantConsistent(t *testing.T, db *store.Store) {
 	}
 }
 
+// attemptsOf returns the attempts to deliver an event.
+func attemptsOf(t *testing.T, db studio.EventStore, eventID string) []studio.Attempt {
+	t.Helper()
+	all, err := db.Attempts(t.Context(), eventID)
+	check(t, err)
+	return all[eventID]
+}
+
 // A daemon that was frozen records its attempt after another daemon has delivered the event.
 func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 	t.Parallel()
@@ -37,8 +45,7 @@ func TestStore_Record_ofAnEndedEventOnlyAddsTheAttempt(t *testing.T) {
 					}
 					event, err := db.Event(t.Context(), next.Event.ID)
 					check(t, err)
-					attempts, err := db.Attempts(t.Context(), event.ID)
-					check(t, err)
+					attempts := attemptsOf(t, db, event.ID)
 					if event.State != studio.EventDelivered || event.Tries != 1 || len(attempts) != 2 {
 						t.Errorf("event %d is %s after %d tries with %d attempts", event.Sequence, event.State, event.Tries, len(attempts))
 					}

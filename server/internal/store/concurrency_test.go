@@ -241,8 +241,7 @@ func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 					t.Error(err)
 				}
 			})...)
-			pending, err := db.Events(t.Context(), studio.EventFilter{SubjectID: deleted, State: studio.EventPending}, "", 20)
-			check(t, err)
+			pending := studiotest.Events(t, db, studio.EventFilter{SubjectID: deleted, State: studio.EventPending})
 			if len(pending) > 0 {
 				t.Errorf("%d events of a deleted subject are pending", len(pending))
 			}

@@ -81,8 +81,7 @@ func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon(), Status: 500},
 			store.Outcome{State: studio.EventPending, RetryAt: noon().Add(time.Minute)}))
 		due := db.NextDue(t, store.DeliverAt)
-		attempts, err := db.Attempts(t.Context(), next.Event.ID)
-		check(t, err)
+		attempts := attemptsOf(t, db, next.Event.ID)
 		if len(due) != 0 || len(attempts) != 1 {
 			t.Errorf("due is %+v after %d attempts", due, len(attempts))
 		}

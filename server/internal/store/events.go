@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -25,9 +26,12 @@ func eventConditions(f studio.EventFilter) conditions {
 	if f.SubjectID != "" {
 		where.add("e.subject_id = ?", f.SubjectID)
 	}
+	if f.Kind != "" {
+		where.add("e.kind = ?", string(f.Kind))
+	}
 	switch f.State { // literals, because a partial index cannot match a parameter
 	case studio.NoEventState:
-	case studio.EventPending, studio.EventDelivered:
+	case studio.EventPending, studio.EventDelivered, studio.EventUnsent:
 		where.add("e.state = '" + string(f.State) + "'")
 	case studio.EventExhausted:
 		where.add("e.state = 'exhausted' AND e.reason <> ''")
@@ -41,50 +45,106 @@ func eventConditions(f studio.EventFilter) conditions {
 	return where
 }
 
-// Events returns up to limit events that the filter selects, in descending order of ID: the newest subjects
-// first, and the newest events of a subject first. It starts after the event with the ID after, or at the first
-// if after is "".
-func (s *Store) Events(ctx context.Context, filter studio.EventFilter, after string, limit int) ([]studio.EventRecord, error) {
+// Events reads on PostgreSQL only what survives a failover, because streams of events are read with it, too.
+func (s *Store) Events(
+	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
+) ([]studio.EventRecord, bool, error) {
 	where := eventConditions(filter)
-	if after != "" {
-		where.add("e.id < ?", after)
+	direction, beyond := " DESC", "<"
+	if order == studio.OldestFirst {
+		direction, beyond = "", ">"
 	}
-	return s.events(ctx, where, "e.id DESC", limit)
+	if after.ID != "" {
+		where.add("(e.created_at, e.id) "+beyond+" (?, ?)", micros(after.CreatedAt), after.ID)
+	}
+	sorted := "e.created_at" + direction + ", e.id" + direction
+	if filter.SubjectID != "" { // the same order, by the index of the subject
+		sorted = "e.sequence" + direction
+	}
+	p := page[studio.EventRecord]{limit: limit}
+	rows := where.parameter(limit + 1)
+	err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
+		"FROM (SELECT * FROM events e WHERE "+where.sql+" ORDER BY "+sorted+" LIMIT "+rows+" + 0)", sorted), where.args...)
+	return p.rows, p.more, err
 }
 
-func (s *Store) events(ctx context.Context, where conditions, order string, limit int) ([]studio.EventRecord, error) {
-	rows := where.parameter(limit)
-	var events []studio.EventRecord
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var e studio.EventRecord
-		var dueAt, openUntil time.Time
-		err := scan(append([]any{
-			&e.ID, &e.SubjectID, &e.Sequence, &e.Body,
-			instant{&e.CreatedAt},
-			&e.UserID, &e.URL, &e.State, &e.Tries,
-			instant{&e.EndedAt},
-			&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
-			instant{&dueAt},
-			instant{&openUntil},
-		}, attemptDest(&e.Last)...)...)
-		if !dueAt.IsZero() {
-			e.NextAt = slices.MaxFunc([]time.Time{e.CreatedAt, dueAt, openUntil}, time.Time.Compare)
+// confirmedQuerier is a querier whose results survive a failover.
+type confirmedQuerier struct{ engine }
+
+func (q confirmedQuerier) query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error {
+	var failure error
+	err := q.queryAll(ctx, func(scan func(...any) error) error {
+		if failure == nil {
+			failure = each(scan)
 		}
-		events = append(events, e)
-		return err
-	}, fmt.Sprintf(`SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, s.user_id, s.webhook_url, e.state,
-			e.tries, e.ended_at, e.reason, s.kind, s.title, s.status, s.deleted_at IS NOT NULL, d.due_at, b.until,
-			`+lastAttemptColumns+`
-		FROM (SELECT * FROM events e WHERE %[1]s ORDER BY %[2]s LIMIT %[3]s + 0) e
-			JOIN subjects s ON s.id = e.subject_id LEFT JOIN breakers b ON b.origin = s.origin
-			LEFT JOIN deliveries d ON d.subject_id = e.subject_id AND d.sequence = e.sequence
-		ORDER BY %[2]s`, where.sql, order, rows), where.args...)
-	return events, err
+		return nil // an error would skip the confirmation
+	}, []statement{{query, args}})
+	return cmp.Or(err, failure)
 }
 
-// Event returns one event, or studio.ErrNotFound. See [Store.Attempts] for its attempts.
+// selectEvents returns the query for events. from is a FROM clause with them as e.
+func selectEvents(sql dialect, from, order string) string {
+	return `SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, e.user_id, s.webhook_url, e.state,
+			e.tries, e.ended_at, e.reason, e.kind, s.title, s.status, s.deleted_at IS NOT NULL, d.due_at, b.until,
+			` + lastAttemptColumns + ` ` + from + ` e
+			JOIN ` + sql.lookup("subjects s", `s.id = e.subject_id`) + `
+			LEFT JOIN ` + sql.lookup("breakers b", `b.origin = s.origin`) + `
+			LEFT JOIN ` + sql.lookup("deliveries d", `d.subject_id = e.subject_id AND d.sequence = e.sequence`) + ` ORDER BY ` + order
+}
+
+// scanEvent scans a row of selectEvents.
+func scanEvent(scan func(...any) error) (e studio.EventRecord, bytes int, err error) {
+	var dueAt, openUntil time.Time
+	err = scan(append([]any{
+		&e.ID, &e.SubjectID, &e.Sequence, &e.Body,
+		instant{&e.CreatedAt},
+		&e.UserID, &e.URL, &e.State, &e.Tries,
+		instant{&e.EndedAt},
+		&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
+		instant{&dueAt},
+		instant{&openUntil},
+	}, attemptDest(&e.Last)...)...)
+	if !dueAt.IsZero() {
+		e.NextAt = slices.MaxFunc([]time.Time{e.CreatedAt, dueAt, openUntil}, time.Time.Compare)
+	}
+	bytes = len(e.Body) + len(e.URL)
+	if e.Title != nil {
+		bytes += len(*e.Title)
+	}
+	return e, bytes, err
+}
+
+// newEventsOf is the statement that reads the new events of users.
+//
+//nolint:gochecknoglobals // a constant
+var newEventsOf = newRowStatement(`user_id text, after bigint, most int`, func(q studio.FeedQuery) []any {
+	return []any{q.UserID, q.After.UnixMicro(), q.Limit}
+}, func(sql dialect, _ []string) string {
+	return selectEvents(sql, `FROM r, LATERAL (SELECT * FROM events WHERE user_id = r.user_id AND created_at > r.after AND reason <> 'deleted'
+		ORDER BY created_at LIMIT r.most + 0)`, "e.created_at")
+})
+
+func (s *Store) NewEvents(ctx context.Context, queries []studio.FeedQuery) ([][]studio.EventRecord, error) {
+	indexes := make(map[string]int, len(queries))
+	for i, query := range queries {
+		indexes[query.UserID] = i
+	}
+	all := make([][]studio.EventRecord, len(queries))
+	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
+		e, _, err := scanEvent(scan)
+		i := indexes[e.UserID]
+		all[i] = append(all[i], e)
+		return err
+	}, newEventsOf.with(s.engine, queries...))
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Event returns one event, or studio.ErrNotFound.
 func (s *Store) Event(ctx context.Context, id string) (studio.EventRecord, error) {
-	events, err := s.Events(ctx, studio.EventFilter{ID: id}, "", 1)
+	events, _, err := s.Events(ctx, studio.EventFilter{ID: id}, studio.NewestFirst, studio.Position{}, 1)
 	if err != nil {
 		return studio.EventRecord{}, err
 	}

@@ -1,32 +1,57 @@
 package store
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
+
+// newEvents are the new events of one user in a transaction.
+type newEvents struct {
+	userID string
+	count  int
+	at     int64 // the latest time of their creation, in microseconds
+}
+
+// setClocks is the statement that sets the clocks of users, and so takes times for their new events. It locks the clocks in
+// the order of the users, after all other rows, so that no transactions wait for each other.
+//
+//nolint:gochecknoglobals // a constant
+var setClocks = newRowStatement(`user_id text, at bigint, events bigint`,
+	func(n *newEvents) []any { return []any{n.userID, n.at + int64(n.count) - 1, n.count} }, func(dialect, []string) string {
+		const next = `event_clocks.last_at + (SELECT MAX(r.events) FROM r)` // DO UPDATE cannot refer to a row of r
+		return `INSERT INTO event_clocks (user_id, last_at) SELECT r.user_id, r.at FROM r WHERE TRUE ON CONFLICT (user_id) DO UPDATE
+			SET last_at = CASE WHEN excluded.last_at > ` + next + ` THEN excluded.last_at ELSE ` + next + ` END`
+	})
 
 // subjectEvent is a new event of a subject.
 type subjectEvent struct {
 	*studio.Event
 
 	subject *studio.Subject
+	user    *newEvents
+	number  int // 1, 2, 3 … within user
 }
 
-// insertEvents is the statement that inserts events.
+// insertEvents is the statement that inserts events, after setClocks.
 //
 //nolint:gochecknoglobals // a constant
-var insertEvents = newRowStatement(`id text, subject_id text, sequence bigint, body bytea, created_at bigint, user_id text`,
+var insertEvents = newRowStatement(`id text, subject_id text, user_id text, kind text, sequence bigint, body bytea, state text,
+		later bigint`,
 	func(e subjectEvent) []any {
-		return []any{e.ID, e.subject.ID, e.Sequence, e.Body, micros(e.CreatedAt), e.subject.UserID}
-	}, insertInto("events"))
-
-// queued is a subject with new events, and their flow.
-type queued struct {
-	*studio.Subject
-
-	flow Flow
-}
+		state := studio.EventPending
+		if e.subject.WebhookURL == "" {
+			state = studio.EventUnsent
+		}
+		return []any{
+			e.ID, e.subject.ID, e.subject.UserID, string(e.subject.Kind), e.Sequence, e.Body, string(state), e.user.count - e.number,
+		}
+	}, func(dialect, []string) string {
+		return `INSERT INTO events (id, subject_id, user_id, kind, sequence, body, state, created_at, ended_at)
+			SELECT r.id, r.subject_id, r.user_id, r.kind, r.sequence, r.body, r.state, last_at - r.later, CASE WHEN r.state = 'none' THEN last_at - r.later END
+			FROM r, LATERAL (SELECT last_at FROM event_clocks WHERE user_id = r.user_id LIMIT 1) clock`
+	})
 
 // insertDeliveries is the statement that queues subjects with new events. A subject that waits for an earlier event
 // stays as it is.
@@ -34,27 +59,44 @@ type queued struct {
 //nolint:gochecknoglobals // a constant
 var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint,
 		request_id text, trace_parent text`,
-	func(q queued) []any {
-		first := q.Events[0]
-		return []any{q.ID, q.UserID, q.flow.Origin, q.WebhookURL, first.Sequence, micros(first.CreatedAt), q.RequestID, q.TraceParent}
+	func(s *studio.Subject) []any {
+		first := s.Events[0]
+		return []any{
+			s.ID, s.UserID, studio.Origin(s.WebhookURL), s.WebhookURL, first.Sequence, micros(first.CreatedAt), s.RequestID, s.TraceParent,
+		}
 	}, func(sql dialect, columns []string) string {
 		return insertInto("deliveries", "due_at")(sql, columns) + ` ON CONFLICT (subject_id) DO NOTHING`
 	})
 
-// writeEvents returns the statements that insert and queue the new events of subjects, and marks their flows as due. The
-// transaction has locked the subjects.
+// writeEvents returns the statements that insert the new events of subjects and queue those with a webhook, and marks their
+// users and flows. They are the last statements of the transaction, which has locked the subjects.
 func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 	var events []subjectEvent
-	var deliveries []queued
+	var deliveries []*studio.Subject
+	users := make(map[string]*newEvents)
 	for _, s := range subjects {
-		for i := range s.Events {
-			events = append(events, subjectEvent{&s.Events[i], s})
+		if len(s.Events) == 0 {
+			continue
 		}
-		if len(s.Events) > 0 {
-			flow := Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)}
-			deliveries = append(deliveries, queued{s, flow})
-			tx.markDeliveryDue(flow)
+		user := users[s.UserID]
+		if user == nil {
+			user = &newEvents{userID: s.UserID}
+			users[s.UserID] = user
+			tx.markNewEvents(s.UserID)
+		}
+		for i := range s.Events {
+			user.count++
+			user.at = max(user.at, s.Events[i].CreatedAt.UnixMicro())
+			events = append(events, subjectEvent{&s.Events[i], s, user, user.count})
+		}
+		if s.WebhookURL != "" {
+			deliveries = append(deliveries, s)
+			tx.markDeliveryDue(Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)})
 		}
 	}
-	return slices.Concat(insertEvents.with(tx, events...), insertDeliveries.with(tx, deliveries...))
+	clocks := make([]*newEvents, 0, len(users))
+	for _, id := range slices.Sorted(maps.Keys(users)) {
+		clocks = append(clocks, users[id])
+	}
+	return slices.Concat(insertDeliveries.with(tx, deliveries...), setClocks.with(tx, clocks...), insertEvents.with(tx, events...))
 }

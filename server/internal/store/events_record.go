@@ -186,9 +186,22 @@ func attemptDest(a *studio.Attempt) []any {
 	return []any{&a.Number, instant{&a.At}, interval{&a.Duration}, &a.Address, &a.Status, &a.Failure}
 }
 
-// Attempts returns the attempts to deliver an event, in order.
-func (s *Store) Attempts(ctx context.Context, eventID string) ([]studio.Attempt, error) {
-	return queryRows(ctx, s.engine, func(a *studio.Attempt) []any { return append(attemptDest(a), &a.Excerpt) },
-		`SELECT `+attemptColumns+`, a.excerpt FROM attempts a WHERE a.event_id = $1
-		UNION ALL SELECT `+lastAttemptColumns+`, e.last_excerpt FROM events e WHERE e.id = $1 AND e.last_number > 0 ORDER BY 1`, eventID)
+// attemptsOf is the statement that reads the attempts of events.
+//
+//nolint:gochecknoglobals // a constant
+var attemptsOf = newRowStatement(`event_id text`, func(id string) []any { return []any{id} }, func(dialect, []string) string {
+	return `SELECT a.*, r.event_id FROM r, LATERAL (SELECT ` + attemptColumns + `, a.excerpt FROM attempts a WHERE a.event_id = r.event_id
+		UNION ALL SELECT ` + lastAttemptColumns + `, e.last_excerpt FROM events e WHERE e.id = r.event_id AND e.last_number > 0) a ORDER BY a.number`
+})
+
+func (s *Store) Attempts(ctx context.Context, eventIDs ...string) (map[string][]studio.Attempt, error) {
+	all := make(map[string][]studio.Attempt)
+	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
+		var a studio.Attempt
+		var id string
+		err := scan(append(attemptDest(&a), &a.Excerpt, &id)...)
+		all[id] = append(all[id], a)
+		return err
+	}, attemptsOf.with(s.engine, eventIDs...))
+	return all, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // Concurrent records, more than fit into a group, are written once each. A record that cannot be written does
@@ -36,14 +37,13 @@ func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 			})
 		}
 		recording.Wait()
-		events, err := db.Events(t.Context(), studio.EventFilter{State: studio.EventDelivered}, "", 1000)
-		check(t, err)
+		events := studiotest.Events(t, db, studio.EventFilter{State: studio.EventDelivered})
 		if len(events) != n-1 {
 			t.Errorf("%d events are delivered, want %d", len(events), n-1)
 		}
 		for _, event := range events {
 			attempts, err := db.Attempts(t.Context(), event.ID)
-			if len(attempts) != 1 || err != nil {
+			if len(attempts[event.ID]) != 1 || err != nil {
 				t.Errorf("%d attempts of one (%v)", len(attempts), err)
 			}
 		}
@@ -60,8 +60,7 @@ func TestStore_Record_numbersAttempts(t *testing.T) {
 			attempt := studio.Attempt{Number: expected, At: noon(), Status: 500 + i, Excerpt: []byte{byte(i)}}
 			check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: studio.EventPending, RetryAt: noon()}))
 		}
-		attempts, err := db.Attempts(t.Context(), next.Event.ID)
-		check(t, err)
+		attempts := attemptsOf(t, db, next.Event.ID)
 		for i, a := range attempts {
 			if a.Number != i+1 || a.Status != 500+i || string(a.Excerpt) != string(rune(i)) {
 				t.Errorf("attempt %d is %+v", i+1, a)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 func nextDelivery(t *testing.T, db *store.Store, subjectID string) store.Delivery {
@@ -46,41 +47,42 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 		create(t, db, late)
 		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
 		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+		unsent := subject("c", 2)
+		unsent.Kind, unsent.WebhookURL = studio.Video, ""
+		create(t, db, unsent)
 		for _, test := range []struct {
 			name   string
 			filter studio.EventFilter
-			after  string
-			limit  int
 			want   []string
 		}{
-			{"all, newest first", studio.EventFilter{}, "", 10, []string{"b-1", "a-3", "a-2", "a-1"}},
-			{"a page", studio.EventFilter{}, "", 2, []string{"b-1", "a-3"}},
-			{"the page after it", studio.EventFilter{}, "a-3", 2, []string{"a-2", "a-1"}},
-			{"one subject", studio.EventFilter{SubjectID: "b"}, "", 10, []string{"b-1"}},
-			{"pending", studio.EventFilter{State: studio.EventPending}, "", 10, []string{"b-1", "a-3"}},
-			{"delivered", studio.EventFilter{State: studio.EventDelivered}, "", 10, []string{"a-1"}},
-			{"exhausted", studio.EventFilter{State: studio.EventExhausted}, "", 10, []string{"a-2"}},
-			{"from", studio.EventFilter{From: noon().Add(time.Hour)}, "", 10, []string{"b-1"}},
-			{"to, not included", studio.EventFilter{To: noon().Add(time.Hour)}, "", 10, []string{"a-3", "a-2", "a-1"}},
-			{"none", studio.EventFilter{SubjectID: "b", State: studio.EventExhausted}, "", 10, nil},
+			{"all", studio.EventFilter{}, []string{"a-1", "a-2", "a-3", "b-1", "c-1", "c-2"}},
+			{"one user", studio.EventFilter{UserID: "bob"}, nil},
+			{"one event", studio.EventFilter{UserID: "ada", ID: "a-2"}, []string{"a-2"}},
+			{"one subject", studio.EventFilter{SubjectID: "b"}, []string{"b-1"}},
+			{"one kind", studio.EventFilter{UserID: "ada", Kind: studio.Video}, []string{"c-1", "c-2"}},
+			{"pending", studio.EventFilter{State: studio.EventPending}, []string{"a-3", "b-1"}},
+			{"delivered", studio.EventFilter{State: studio.EventDelivered}, []string{"a-1"}},
+			{"exhausted", studio.EventFilter{State: studio.EventExhausted}, []string{"a-2"}},
+			{"without a webhook", studio.EventFilter{State: studio.EventUnsent}, []string{"c-1", "c-2"}},
+			{"from", studio.EventFilter{From: noon().Add(time.Hour)}, []string{"b-1", "c-1", "c-2"}},
+			{"to, not included", studio.EventFilter{To: noon().Add(time.Hour)}, []string{"a-1", "a-2", "a-3"}},
+			{"none", studio.EventFilter{SubjectID: "b", State: studio.EventExhausted}, nil},
 		} {
-			events, err := db.Events(t.Context(), test.filter, test.after, test.limit)
-			check(t, err)
-			if got := ids(events); !slices.Equal(got, test.want) {
+			if got := ids(studiotest.Events(t, db, test.filter)); !slices.Equal(got, test.want) {
 				t.Errorf("%s: %v, want %v", test.name, got, test.want)
 			}
 		}
 		got, err := db.Event(t.Context(), "a-2")
 		check(t, err)
 		want := studio.EventRecord{
-			Event:  studio.Event{ID: "a-2", SubjectID: "a", Sequence: 2, Body: []byte(`{"event":2}`), CreatedAt: noon()},
+			Event:  studio.Event{ID: "a-2", SubjectID: "a", Sequence: 2, Body: []byte(`{"event":2}`), CreatedAt: noon().Add(time.Microsecond)},
 			UserID: "ada", URL: "https://hooks.example.com/", State: studio.EventExhausted, Tries: 1, EndedAt: noon(),
 			Reason: studio.ReasonSchedule, Kind: studio.Avatar, Title: new("Ada"), Status: studio.Processing, Last: studio.Attempt{Number: 1, At: noon()},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)
 		}
-		_, err = db.Event(t.Context(), "c-1")
+		_, err = db.Event(t.Context(), "d-1")
 		wantError(t, err, studio.ErrNotFound)
 	})
 }
@@ -115,8 +117,7 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 			}
 			finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
 		}
-		attempts, err := db.Attempts(t.Context(), "a-1")
-		check(t, err)
+		attempts := attemptsOf(t, db, "a-1")
 		if len(attempts) != 2 || attempts[1].Number != 2 {
 			t.Errorf("attempts are %+v, want the one before the replay too", attempts)
 		}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // Each event of a user is on exactly one page of a matching list. Events of other users are on none.
-func TestStore_UserEvents_arePaginated(t *testing.T) {
+func TestStore_Events_arePaginated(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		for _, user := range []string{"ada", "bob"} {
@@ -33,23 +34,27 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 			}
 		}
 		for state, want := range map[studio.EventState]int{"": 24, studio.EventPending: 8, studio.EventDelivered: 8, studio.EventExhausted: 8} {
-			filter := studio.EventFilter{UserID: "ada", State: state}
-			seen, after := 0, studio.Position{CreatedAt: noon().Add(time.Hour)}
-			for position := (studio.Position{}); ; {
-				page, err := db.UserEvents(t.Context(), filter, position, 5)
-				check(t, err)
-				for _, e := range page {
-					if e.UserID != "ada" || state != "" && e.State != state || e.CreatedAt.After(after.CreatedAt) || e.CreatedAt.Equal(after.CreatedAt) && e.ID >= after.ID {
-						t.Errorf("%q: %+v after %+v", state, e, after)
+			for _, order := range []studio.EventOrder{studio.NewestFirst, studio.OldestFirst} {
+				filter := studio.EventFilter{UserID: "ada", State: state}
+				var all []studio.EventRecord
+				for more, after := true, (studio.Position{}); more; {
+					var page []studio.EventRecord
+					var err error
+					page, more, err = db.Events(t.Context(), filter, order, after, 5)
+					check(t, err)
+					all = append(all, page...)
+					after = studio.Position{CreatedAt: page[len(page)-1].CreatedAt, ID: page[len(page)-1].ID}
+				}
+				sorted := slices.IsSortedFunc(all, func(a, b studio.EventRecord) int {
+					if order == studio.NewestFirst {
+						return b.CreatedAt.Compare(a.CreatedAt)
 					}
-					seen, after = seen+1, studio.Position{CreatedAt: e.CreatedAt, ID: e.ID}
+					return a.CreatedAt.Compare(b.CreatedAt)
+				})
+				other := func(e studio.EventRecord) bool { return e.UserID != "ada" || state != "" && e.State != state }
+				if len(all) != want || !sorted || slices.ContainsFunc(all, other) {
+					t.Errorf("%q, %s first: %+v, want %d events", state, order, all, want)
 				}
-				if position = after; len(page) < 5 {
-					break
-				}
-			}
-			if seen != want {
-				t.Errorf("%q: %d events, want %d", state, seen, want)
 			}
 		}
 		count, err := db.CountReplay(t.Context(), studio.EventFilter{UserID: "ada"}, 100)
@@ -63,7 +68,7 @@ func TestStore_UserEvents_arePaginated(t *testing.T) {
 }
 
 // An event has the title and the state of its subject, its latest attempt, and the time of the next one.
-func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
+func TestStore_Events_showSubjectAndAttempts(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		s := subject("s", 2)
@@ -72,14 +77,13 @@ func TestStore_UserEvents_showSubjectAndAttempts(t *testing.T) {
 		later := noon().Add(time.Hour)
 		want := func(when string, times [2]time.Time, last studio.Attempt) {
 			t.Helper()
-			events, err := db.UserEvents(t.Context(), studio.EventFilter{UserID: "ada"}, studio.Position{}, 5)
-			check(t, err)
-			for i, e := range []studio.EventRecord{events[1], events[0]} {
+			events := studiotest.Events(t, db, studio.EventFilter{UserID: "ada"})
+			for i, e := range events {
 				if e.Kind != s.Kind || e.Title == nil || *e.Title != "Greeting" || e.Status != s.Status || !e.NextAt.Equal(times[i]) {
 					t.Errorf("%s, event %d of %s %v (%s) is next tried at %v, want %v", when, i+1, e.Kind, e.Title, e.Status, e.NextAt, times[i])
 				}
 			}
-			if diff := cmp.Diff(last, events[1].Last); diff != "" {
+			if diff := cmp.Diff(last, events[0].Last); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
 		}

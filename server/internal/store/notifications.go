@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// dueChannel, useChannel and renderChannel are the channels of NOTIFY. The name of the schema follows.
+	// These are the channels of NOTIFY. The name of the schema follows.
 	dueChannel    = "studio_due_"
+	eventChannel  = "studio_events_"
 	useChannel    = "studio_use_"
 	renderChannel = "studio_render_"
 	// deletedPrefix begins the payload of a notification of deleted subjects.
@@ -47,7 +48,7 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
 		return err
 	}
-	channels := []string{useChannel, renderChannel}
+	channels := []string{useChannel, renderChannel, eventChannel}
 	if handler.Due != nil {
 		channels = append(channels, dueChannel)
 	}
@@ -91,6 +92,9 @@ func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, s
 			if s.receiveUse != nil {
 				s.receiveUse(notification.Payload)
 			}
+			continue
+		case eventChannel + schema:
+			s.events.receive(notification.Payload)
 			continue
 		case renderChannel + schema:
 			handler.RenderDue(notification.Payload)

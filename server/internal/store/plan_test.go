@@ -31,8 +31,8 @@ var fillTables = []string{
 	numbers + `INSERT INTO renderings (subject_id, user_id, due_at) SELECT 's' || n, 'u' || n, n FROM numbers WHERE n % 10 = 0`,
 	numbers + `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
 		SELECT 's' || n, 'u' || n, 'https://' || (n % 100), 'https://hooks.example.com/', 1, n FROM numbers WHERE n % 10 = 0`,
-	numbers + `INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at, ended_at, reason)
-		SELECT 'e' || n, 'u' || n, 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END, CASE WHEN n % 10 = 1 THEN 'schedule' ELSE '' END FROM numbers`,
+	numbers + `INSERT INTO events (id, user_id, kind, subject_id, sequence, body, state, created_at, ended_at, reason)
+		SELECT 'e' || n, 'u' || n, 'lipsync', 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END, CASE WHEN n % 10 = 1 THEN 'schedule' ELSE '' END FROM numbers`,
 	numbers + `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason) SELECT 'u' || n, 'https://example.com/' || n, '', n, 'gone' FROM numbers`,
 	numbers + `INSERT INTO attempts (event_id, number, at, duration, address, status, failure) SELECT 'e' || n, 1, n, 1, '', 500, '' FROM numbers`,
 	numbers + `INSERT INTO webhook_secrets (user_id, secret, expires_at) SELECT 'u' || n, '', 2592000000000 + n - 500 FROM numbers`,
@@ -188,6 +188,8 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		line := store.Flow{UserID: "u10", Origin: "https://10"}
 		_, err = db.Deliveries(ctx, []store.DeliveryQuery{{line, 5}})
 		check(t, err)
+		_, err = db.NewEvents(ctx, []studio.FeedQuery{{UserID: "u9", After: now, Limit: 5}, {UserID: "u10", Limit: 5}})
+		check(t, err)
 		_, err = db.DueFlows(ctx, nil)
 		check(t, err)
 		for _, filter := range []studio.SubjectFilter{
@@ -225,15 +227,16 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		_, err = db.Replay(ctx, studio.EventFilter{SubjectID: "s9"}, now)
 		check(t, err)
 		for _, filter := range []studio.EventFilter{
-			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now},
+			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {Kind: studio.Video}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now},
 		} {
-			_, err = db.Events(ctx, filter, "e8", 100)
-			check(t, err)
-			filter.UserID = "u9"
-			_, err = db.UserEvents(ctx, filter, studio.Position{}, 100)
-			check(t, err)
-			_, err = db.UserEvents(ctx, filter, studio.Position{CreatedAt: now, ID: "e9"}, 100)
-			check(t, err)
+			for _, filter.UserID = range []string{"", "u9"} {
+				for _, order := range []studio.EventOrder{studio.NewestFirst, studio.OldestFirst} {
+					_, _, err = db.Events(ctx, filter, order, studio.Position{}, 100)
+					check(t, err)
+					_, _, err = db.Events(ctx, filter, order, studio.Position{CreatedAt: now, ID: "e9"}, 100)
+					check(t, err)
+				}
+			}
 			_, err = db.CountReplay(ctx, filter, 100)
 			check(t, err)
 		}

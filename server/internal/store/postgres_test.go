@@ -156,7 +156,7 @@ func TestPostgres_Delete_endsAConcurrentEvent(t *testing.T) {
 			create(t, db, subject("a", 1))
 			create(t, db, video("v", "a"))
 			tx := begin(t, dsn, `UPDATE subjects SET sequence = 2 WHERE id = 'v'`,
-				`INSERT INTO events (id, user_id, subject_id, sequence, body, state, created_at) VALUES ('v-2', 'ada', 'v', 2, '{}', 'pending', 0)`)
+				`INSERT INTO events (id, user_id, kind, subject_id, sequence, body, state, created_at) VALUES ('v-2', 'ada', 'video', 'v', 2, '{}', 'pending', 0)`)
 			deleted := make(chan error, 1)
 			go func() { deleted <- remove(db) }()
 			awaitLock(t, dsn, tx)

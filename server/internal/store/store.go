@@ -133,6 +133,7 @@ type Store struct {
 	records    *commitQueue[*record]
 	creations  *commitQueue[*creation]
 	updates    *commitQueue[*update]
+	events     *eventWatch
 
 	mu           sync.Mutex
 	dueFlows     map[Flow]struct{}
@@ -158,18 +159,22 @@ type transaction interface {
 	execAll(ctx context.Context, all []statement) error
 	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
 	tryLock(ctx context.Context, names []string) (locked []string, err error)
-	// markDeliveryDue marks a flow for the signal after the commit, and markRenderDue a rendering.
+	// markDeliveryDue marks a flow for the signal after the commit, markNewEvents a user, and markRenderDue a rendering.
 	markDeliveryDue(flow Flow)
+	markNewEvents(userID string)
 	markRenderDue()
 }
 
 // dueWork is the work that a transaction makes due.
 type dueWork struct {
 	flows     []Flow
+	users     []string // with new events
 	rendering bool
 }
 
 func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
+
+func (w *dueWork) markNewEvents(userID string) { w.users = append(w.users, userID) }
 
 func (w *dueWork) markRenderDue() { w.rendering = true }
 
@@ -222,7 +227,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, receiveUse: cfg.ReceiveUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
-		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+		events: newEventWatch(), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
 	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue() //nolint:contextcheck // a group has a context of its own
 	if cfg.Traces != nil {
@@ -278,18 +283,18 @@ func (s *Store) RenderDue() <-chan struct{} { return s.renderDue }
 
 // TakeDue returns the flows in which this process made events due since the last call. Call it after each
 // value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
-func (s *Store) TakeDue() []Flow { return s.take(s.dueFlows) }
+func (s *Store) TakeDue() []Flow { return take(&s.mu, s.dueFlows) }
 
 // TakeDeleted returns the flows in which this process deleted subjects since the last call. Deliveries that
 // were read before must not be sent. Call it as TakeDue, and [Store.NotifyDeleted].
-func (s *Store) TakeDeleted() []Flow { return s.take(s.deletedFlows) }
+func (s *Store) TakeDeleted() []Flow { return take(&s.mu, s.deletedFlows) }
 
-// take returns the flows of a set and clears it.
-func (s *Store) take(flows map[Flow]struct{}) []Flow {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := slices.Collect(maps.Keys(flows))
-	clear(flows)
+// take returns the members of a set, which mu protects, and clears it.
+func take[T comparable](mu *sync.Mutex, set map[T]struct{}) []T {
+	mu.Lock()
+	defer mu.Unlock()
+	all := slices.Collect(maps.Keys(set))
+	clear(set)
 	return all
 }
 
@@ -332,6 +337,9 @@ func (s *Store) signalDue(work dueWork) {
 	if len(work.flows) > 0 {
 		s.notifyDaemons(s.NotifyDue, work.flows)
 		s.signalFlows(s.dueFlows, work.flows)
+	}
+	if len(work.users) > 0 {
+		s.reportEvents(work.users)
 	}
 	if work.rendering {
 		signal(s.renderDue)

@@ -266,8 +266,7 @@ func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 		record(1, studio.EventDelivered, time.Time{})
 		due()
 
-		attempts, err := db.Attempts(t.Context(), "a-1")
-		check(t, err)
+		attempts := attemptsOf(t, db, "a-1")
 		if len(attempts) != 2 || attempts[1].Number != 2 || attempts[0].Duration != time.Second || string(attempts[0].Excerpt) != "no" {
 			t.Errorf("attempts are %+v", attempts)
 		}
@@ -365,8 +364,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		_, err = db.CreateSubject(t.Context(), subject("b", 0), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("b"), After: key.After})
 		wantError(t, err, studio.ErrKeyReused) // keys are valid for a day
 		attempts := func() int {
-			all, err := db.Attempts(t.Context(), "a-1")
-			check(t, err)
+			all := attemptsOf(t, db, "a-1")
 			return len(all)
 		}
 		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))

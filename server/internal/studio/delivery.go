@@ -28,6 +28,7 @@ type EventFilter struct {
 	ID        string
 	UserID    string
 	SubjectID string
+	Kind      Kind // of the subject
 	State     EventState
 	From, To  time.Time // the range of creation times; To is exclusive
 }
@@ -35,12 +36,18 @@ type EventFilter struct {
 // EventState is the state of an event.
 type EventState string
 
-// The states of events. Delivered and exhausted ones have ended.
+// The states of events. All but pending ones have ended.
 const (
 	EventPending   EventState = "pending"
 	EventDelivered EventState = "delivered"
 	EventExhausted EventState = "exhausted"
+	EventUnsent    EventState = "none" // the subject has no webhook
 )
+
+// EventStates returns all states of events.
+func EventStates() []EventState {
+	return []EventState{EventPending, EventDelivered, EventExhausted, EventUnsent}
+}
 
 // NoEventState matches every state in an [EventFilter]. As the outcome of an attempt, it leaves the event unchanged.
 const NoEventState EventState = ""

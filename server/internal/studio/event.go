@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -15,6 +16,43 @@ type Event struct {
 	Sequence  int64 // 1, 2, 3 and so on, within the subject
 	Body      []byte
 	CreatedAt time.Time
+}
+
+// EventStore stores events; see [Store]. A [SubjectStore] writes them with their subjects. It gives each event of a user a
+// later CreatedAt than those that were committed before, if necessary later than the clock. So a reader that continues
+// after an event, in the order of their positions, misses none.
+type EventStore interface {
+	// Events returns up to limit events that follow a position in an order. The zero Position is before the first. more
+	// and the sizes of pages are as with Projects.
+	Events(ctx context.Context, filter EventFilter, order EventOrder, after Position, limit int) (page []EventRecord, more bool, err error)
+	// Attempts returns the attempts to deliver events, by the IDs of the events, in order.
+	Attempts(ctx context.Context, eventIDs ...string) (map[string][]Attempt, error)
+	// NewEvents returns, for each query, the next events of a user after a time, oldest first. It skips those that ended
+	// because their subject was deleted. The users must be different.
+	NewEvents(ctx context.Context, queries []FeedQuery) ([][]EventRecord, error)
+	// WatchEvents makes EventSignal and TakeChangedUsers report the new events of all processes for the next minute. The
+	// reports of other processes may be lost.
+	WatchEvents(ctx context.Context) error
+	// EventSignal returns a channel that receives a value after users have got new events. One value may stand for many.
+	EventSignal() <-chan struct{}
+	// TakeChangedUsers returns the users that have got new events since the last call.
+	TakeChangedUsers() []string
+}
+
+// EventOrder is the order of a list of events. The zero value is NewestFirst.
+type EventOrder string
+
+// The orders.
+const (
+	NewestFirst EventOrder = "newest"
+	OldestFirst EventOrder = "oldest"
+)
+
+// FeedQuery asks for up to Limit events of a user with a CreatedAt after After.
+type FeedQuery struct {
+	UserID string
+	After  time.Time
+	Limit  int
 }
 
 // eventID returns the ID of the last event of a subject, which announces status. The ID is a UUID of version 8 (RFC

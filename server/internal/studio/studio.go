@@ -63,6 +63,7 @@ type Store interface {
 	WorkspaceStore
 	ProjectStore
 	SubjectStore
+	EventStore
 	UploadStore
 	WebhookStore
 }

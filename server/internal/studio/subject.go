@@ -130,7 +130,7 @@ func (s *Subject) enter(status Status, now time.Time) error {
 		return fmt.Errorf("studio: a %s cannot change from %q to %q", s.Kind, s.Status, status)
 	}
 	s.Status, s.UpdatedAt = status, now
-	if s.WebhookURL == "" || !announces(s.Kind, status) {
+	if !announces(s.Kind, status) {
 		return nil
 	}
 	s.Sequence++

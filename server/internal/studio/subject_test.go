@@ -23,8 +23,9 @@ func bodies(t *testing.T, records studio.Store, subjectID string) []string {
 	t.Helper()
 	var all []string
 	if memory, ok := records.(*memstore.Store); ok {
-		for _, event := range memory.Events(subjectID) {
+		for _, event := range studiotest.Events(t, memory, studio.EventFilter{SubjectID: subjectID, State: studio.EventPending}) {
 			all = append(all, string(event.Body))
+			memory.SetDelivered(event.ID, event.CreatedAt)
 		}
 		return all
 	}
@@ -245,6 +246,10 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 				if detail != test.detail {
 					t.Errorf("refused because %q, want %q", detail, test.detail)
 				}
+				unsent := studiotest.Events(t, db, studio.EventFilter{UserID: user.ID, State: studio.EventUnsent})
+				if test.detail == "" && len(unsent) != 1-test.events {
+					t.Errorf("%d events without a webhook, want %d", len(unsent), 1-test.events)
+				}
 				if got := len(bodies(t, db, avatar.ID)); got != test.events {
 					t.Errorf("%d events, want %d", got, test.events)
 				}
@@ -370,9 +375,7 @@ func TestEvent_hasTheSameIDAfterARestore(t *testing.T) {
 		clock.Add(time.Hour)
 		_, err := service.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
 		check(t, err)
-		events, err = db.Events(t.Context(), studio.EventFilter{SubjectID: avatar.ID}, "", 10)
-		check(t, err)
-		return events
+		return studiotest.Events(t, db, studio.EventFilter{SubjectID: avatar.ID})
 	}
 	before := finish(db)
 	after := finish(studiotest.Open(t, restored))
@@ -387,7 +390,7 @@ func TestEvent_hasTheSameIDAfterARestore(t *testing.T) {
 			t.Errorf("the ID %s is no UUID of version 8: %v", event.ID, err)
 		}
 	}
-	if before[0].Sequence != 2 || before[0].ID <= before[1].ID || before[0].CreatedAt.Equal(after[0].CreatedAt) {
+	if before[0].Sequence != 1 || before[0].ID >= before[1].ID || before[1].CreatedAt.Equal(after[1].CreatedAt) {
 		t.Errorf("events are %+v and %+v", before[0], before[1])
 	}
 }

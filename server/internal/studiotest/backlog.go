@@ -58,12 +58,19 @@ func (b Backlog) Insert(ctx context.Context, tx *sql.Tx, dsn string) error {
 	if err != nil {
 		return err
 	}
+	var before int64 // the position before the first event
+	err = tx.QueryRowContext(ctx, `INSERT INTO event_clocks (user_id, last_at) VALUES ($1, CAST($2 AS BIGINT) + CAST($3 AS BIGINT)) ON CONFLICT (user_id)
+		DO UPDATE SET last_at = event_clocks.last_at + CAST($3 AS BIGINT) RETURNING last_at - CAST($3 AS BIGINT)`,
+		b.UserID, now, b.Subjects*b.Events).Scan(&before)
+	if err != nil {
+		return err
+	}
 	_, err = tx.ExecContext(ctx, numbers+`, m(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM m WHERE j < CAST($4 AS INTEGER))
-		INSERT INTO events (id, subject_id, sequence, body, created_at, user_id)
+		INSERT INTO events (id, subject_id, sequence, body, created_at, user_id, kind)
 		SELECT CAST($5 AS TEXT) || i || '-' || j, CAST($2 AS TEXT) || i, j,
 			CAST('{"event_type":"lipsync_inference_event","data":{"inference_id":"' || CAST($2 AS TEXT) || i || '","status":"succeeded"}}'
-				AS `+bytes+`), CAST($3 AS BIGINT), CAST($6 AS TEXT) FROM n CROSS JOIN m`,
-		b.Subjects, b.Prefix, now, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-", b.UserID) // event ids must be safe to sign, so the prefix is hex encoded
+				AS `+bytes+`), CAST($3 AS BIGINT) + (i - 1) * CAST($4 AS INTEGER) + j, CAST($6 AS TEXT), 'lipsync' FROM n CROSS JOIN m`,
+		b.Subjects, b.Prefix, before, b.Events, "event-"+hex.EncodeToString([]byte(b.Prefix))+"-", b.UserID) // event ids must be safe to sign, so the prefix is hex encoded
 	if err != nil {
 		return err
 	}

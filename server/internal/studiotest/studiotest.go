@@ -109,6 +109,23 @@ func Open(t testing.TB, dsn string) *store.Store {
 	return db
 }
 
+// Events returns all events that a filter selects, oldest first.
+func Events(t testing.TB, db studio.EventStore, filter studio.EventFilter) (all []studio.EventRecord) {
+	t.Helper()
+	var last studio.Position
+	for more := true; more; {
+		var page []studio.EventRecord
+		var err error
+		page, more, err = db.Events(t.Context(), filter, studio.OldestFirst, last, 1000)
+		harness.Check(t, err)
+		for _, event := range page {
+			last = studio.Position{CreatedAt: event.CreatedAt, ID: event.ID}
+		}
+		all = append(all, page...)
+	}
+	return all
+}
+
 // Clock is a clock that moves only when Add is called. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex

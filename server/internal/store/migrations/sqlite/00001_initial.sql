@@ -136,13 +136,14 @@ CREATE INDEX renderings_running ON renderings (user_id) WHERE process_id IS NOT 
 CREATE TABLE events (
     id            TEXT PRIMARY KEY,
     subject_id    TEXT NOT NULL REFERENCES subjects,
-    user_id       TEXT NOT NULL,              -- of the subject
+    user_id       TEXT NOT NULL,              -- of the subject, like kind
+    kind          TEXT NOT NULL,
     sequence      INTEGER NOT NULL,           -- 1, 2, 3 … for each subject
     body          BLOB NOT NULL,              -- what is sent
-    state         TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted')),
+    state         TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'exhausted', 'none')),
     reason        TEXT NOT NULL DEFAULT '',   -- why it is exhausted
     tries         INTEGER NOT NULL DEFAULT 0, -- attempts since its creation or its last replay
-    created_at    INTEGER NOT NULL,
+    created_at    INTEGER NOT NULL,           -- and its position in the events of the user: see event_clocks
     ended_at      INTEGER,                    -- NULL while it is pending
     -- The last attempt; earlier ones are in attempts. So most events have no row there.
     last_number   INTEGER NOT NULL DEFAULT 0, -- 1, 2, 3 … for each event; 0 if there is none
@@ -155,9 +156,17 @@ CREATE TABLE events (
 ) STRICT;
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
 CREATE INDEX events_created ON events (created_at);
-CREATE INDEX events_user ON events (user_id, created_at, id);
+CREATE INDEX events_user ON events (user_id, created_at, kind);
 CREATE INDEX events_exhausted ON events (id) WHERE reason <> '';
-CREATE INDEX events_user_exhausted ON events (user_id, created_at, id) WHERE reason <> '';
+CREATE INDEX events_user_exhausted ON events (user_id, created_at, kind) WHERE reason <> '';
+
+-- event_clocks make created_at increase with each event of a user, in the order of commits. A transaction with new events
+-- takes their times from the row, and keeps it locked until its commit. So a reader that continues after an event misses
+-- none.
+CREATE TABLE event_clocks (
+    user_id TEXT PRIMARY KEY,
+    last_at INTEGER NOT NULL -- created_at of the last event
+) STRICT, WITHOUT ROWID;
 
 -- deliveries is the queue of deliveries: the subjects that have pending events, each with its first one.
 CREATE TABLE deliveries (

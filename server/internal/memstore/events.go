@@ -1,0 +1,131 @@
+package memstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// addEvents adds the new events of a subject. s.mu must be held.
+func (s *Store) addEvents(subject studio.Subject) {
+	for _, event := range subject.Events {
+		if next := s.lastEvent[subject.UserID].Add(time.Microsecond); event.CreatedAt.Before(next) {
+			event.CreatedAt = next
+		}
+		s.lastEvent[subject.UserID] = event.CreatedAt
+		added := &studio.EventRecord{Event: event, UserID: subject.UserID, URL: subject.WebhookURL, State: studio.EventPending, Kind: subject.Kind}
+		if subject.WebhookURL == "" {
+			added.State, added.EndedAt = studio.EventUnsent, event.CreatedAt
+		}
+		s.events = append(s.events, added)
+		s.changed[subject.UserID] = struct{}{}
+	}
+	if len(subject.Events) > 0 {
+		select {
+		case s.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// selected returns the events that match, in the order of their positions. s.mu must be held.
+func (s *Store) selected(match func(*studio.EventRecord) bool) (all []studio.EventRecord) {
+	waiting := map[string]bool{} // subjects with an earlier pending event
+	for _, event := range s.events {
+		if match(event) {
+			record := *event
+			subject := s.subjects[event.SubjectID]
+			record.Title, record.Status, record.Deleted = subject.Title, subject.Status, !subject.deletedAt.IsZero()
+			if event.State == studio.EventPending && !waiting[event.SubjectID] {
+				record.NextAt = event.CreatedAt
+			}
+			all = append(all, record)
+		}
+		waiting[event.SubjectID] = waiting[event.SubjectID] || event.State == studio.EventPending
+	}
+	return all
+}
+
+func (s *Store) Events(
+	_ context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
+) (events []studio.EventRecord, more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events = s.selected(func(e *studio.EventRecord) bool {
+		return (filter.ID == "" || e.ID == filter.ID) && (filter.UserID == "" || e.UserID == filter.UserID) &&
+			(filter.SubjectID == "" || e.SubjectID == filter.SubjectID) && (filter.Kind == "" || e.Kind == filter.Kind) &&
+			(filter.State == studio.NoEventState || e.State == filter.State) &&
+			!e.CreatedAt.Before(filter.From) && (filter.To.IsZero() || e.CreatedAt.Before(filter.To))
+	})
+	position := func(e studio.EventRecord) studio.Position { return studio.Position{CreatedAt: e.CreatedAt, ID: e.ID} }
+	compare := newest
+	if order == studio.OldestFirst {
+		compare = func(a, b studio.Position) int { return newest(b, a) }
+	}
+	events, more = page(events, position, compare, after, limit)
+	return events, more, nil
+}
+
+func (s *Store) Attempts(_ context.Context, eventIDs ...string) (map[string][]studio.Attempt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	attempts := make(map[string][]studio.Attempt)
+	for _, event := range s.events {
+		if event.Last.Number > 0 && slices.Contains(eventIDs, event.ID) {
+			attempts[event.ID] = []studio.Attempt{event.Last}
+		}
+	}
+	return attempts, nil
+}
+
+func (s *Store) NewEvents(_ context.Context, feeds []studio.FeedQuery) ([][]studio.EventRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([][]studio.EventRecord, len(feeds))
+	for i, feed := range feeds {
+		events := s.selected(func(e *studio.EventRecord) bool {
+			return e.UserID == feed.UserID && e.CreatedAt.After(feed.After) && e.Reason != studio.ReasonDeleted
+		})
+		all[i] = events[:min(len(events), feed.Limit)]
+	}
+	return all, nil
+}
+
+func (s *Store) EventSignal() <-chan struct{} { return s.signal }
+
+func (s *Store) TakeChangedUsers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	users := slices.Collect(maps.Keys(s.changed))
+	clear(s.changed)
+	return users
+}
+
+func (s *Store) WatchEvents(context.Context) error { return nil }
+
+// NextEvent returns the event that occurred first of those that are pending and whose subject is not skipped.
+func (s *Store) NextEvent(skip map[string]bool) (next studio.EventRecord, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range s.events {
+		if event.State == studio.EventPending && !skip[event.SubjectID] {
+			return *event, true
+		}
+	}
+	return studio.EventRecord{}, false
+}
+
+// SetDelivered records that an event was delivered. It does nothing if the event has ended.
+func (s *Store) SetDelivered(id string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range s.events {
+		if event.ID == id && event.State == studio.EventPending {
+			event.State, event.EndedAt, event.Tries = studio.EventDelivered, now, 1
+			event.Last = studio.Attempt{Number: 1, At: now}
+		}
+	}
+}
