@@ -210,7 +210,7 @@ func TestEvents_replaySelectedEvents(t *testing.T) {
 		v.get("/console/events?state=exhausted&subject=any&from=2026-01-12T09:30&to=2026-01-13T09:30").want(t, http.StatusOK,
 			"<option selected>exhausted", `value="any"`, `value="2026-01-12T09:30"`, `value="2026-01-13T09:30"`)
 		v.get("/console/events?from=noon").want(t, http.StatusBadRequest)
-		v.get("/console/events?state=none").want(t, http.StatusNotFound)
+		v.get("/console/events?state=unknown").want(t, http.StatusNotFound)
 	})
 }
 
