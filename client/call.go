@@ -23,6 +23,7 @@ type call struct {
 
 	untilConsent bool
 	progress     func(done, total int64)
+	opened       func(resumed bool) // called when a connection of a stream begins
 
 	// Parts of the request.
 	target      string // path of the operation, and its query

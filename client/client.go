@@ -39,8 +39,8 @@
 //
 // The client accepts times in any format of ISO 8601. A time without a zone is in UTC. A member or list
 // item that cannot be decoded does not fail the call unless it is required: the client omits it and lists
-// it in [Response].LeftOut. The iterators [Client.Avatars], [Client.Videos] and [Client.Lipsyncs] request
-// further pages as needed.
+// it in [Response].LeftOut. The iterators [Client.Avatars], [Client.Videos], [Client.Lipsyncs], [Client.Events] and
+// [Client.Endpoints] request further pages as needed.
 //
 // # Streams
 //
@@ -56,12 +56,14 @@
 // a 204: unlike browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the
 // client does not send the request again after the response has begun.
 //
-// [Client.Raw] returns the items of any stream as text.
+// [Client.EventsSince] lists the past events of the user and goes on with the stream of new ones. [Client.Raw] returns the
+// items of any stream as text.
 //
 // # Waiting and files
 //
 // [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return when a record reaches a final
-// state. They poll the service, or receive the event through the webhook receiver in [Config].Receiver.
+// state. The event arrives in a stream that all waits of a Client share, or through the webhook receiver in
+// [Config].Receiver. They poll a service without this stream.
 // [Client.UploadMedia] uploads an input. [Client.DownloadFile] and [Client.Download] resume interrupted
 // downloads. [WithProgress] reports the progress of waits, uploads and downloads.
 package client
@@ -92,8 +94,10 @@ type Client struct {
 	maxResponseBytes int64
 	maxItemBytes     int
 	noAutoKey        bool
-	allowHTTP        bool    // whether URLs in responses may be http
-	events           *events // nil without Config.Receiver
+	allowHTTP        bool // whether URLs in responses may be http
+	events           *events
+	receives         bool          // the events arrive at Config.Receiver
+	streams          *eventStreams // nil if waits need no stream, or must not open one
 	logger           *slog.Logger
 
 	// refused is a token that the service rejected when its call had no attempt left. The next call
@@ -119,6 +123,7 @@ func New(config Config) (*Client, error) {
 		maxItemBytes:     cmp.Or(config.MaxItemBytes, defaultMaxItemBytes),
 		noAutoKey:        config.NoAutoKey,
 		allowHTTP:        config.AllowHTTP || base.Scheme == "http",
+		events:           newEvents(),
 		logger:           cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 	}
 	switch {
@@ -143,9 +148,12 @@ func New(config Config) (*Client, error) {
 		c.transport, _ = c.http.Transport.(*http.Transport)
 	}
 	c.http.Transport = &redirectFilter{c.http.Transport}
-	if config.Receiver != nil {
-		c.events = newEvents()
+	switch {
+	case config.Receiver != nil:
+		c.receives = true
 		config.Receiver.Observe(c.events.observe)
+	case c.transport == nil || c.transport.MaxConnsPerHost != 1: // a stream would take the only connection
+		c.streams = &eventStreams{client: c}
 	}
 	return c, nil
 }

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"cmp"
+	"encoding/json"
 	"sync"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -32,8 +34,8 @@ func (e *end) reached(consent bool) <-chan struct{} {
 	return e.done
 }
 
-// events records the ends that a receiver observed, because an event may arrive before anyone waits for
-// it. It keeps the latest 1,024 subjects.
+// events records the ends that a receiver or the stream of events observed, because an event may arrive before anyone
+// waits for it. It keeps the latest 1,024 subjects.
 type events struct {
 	mu    sync.Mutex
 	ends  map[subject]*end
@@ -42,6 +44,18 @@ type events struct {
 }
 
 func newEvents() *events { return &events{ends: map[subject]*end{}} }
+
+// notify observes a notification in a stream.
+func (e *events) notify(notification gen.Event) {
+	var data struct {
+		AvatarID    string `json:"avatar_id"`
+		InferenceID string `json:"inference_id"`
+		Status      string `json:"status"`
+	}
+	if json.Unmarshal(notification.Data, &data) == nil {
+		e.observe(string(notification.EventType), cmp.Or(data.InferenceID, data.AvatarID), data.Status)
+	}
+}
 
 func (e *events) observe(eventType, id, status string) {
 	if !final(status) && !awaitsConsent(status) {

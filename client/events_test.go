@@ -170,7 +170,7 @@ func TestWait_recordsTheLatestEvents(t *testing.T) {
 			}
 			cancel()
 		}
-		if got := c.Events(); got != 1024 {
+		if got := c.Ends(); got != 1024 {
 			t.Errorf("%d remembered", got)
 		}
 	})

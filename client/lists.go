@@ -64,6 +64,42 @@ func (c *Client) Lipsyncs(ctx context.Context, options ...CallOption) iter.Seq2[
 	})
 }
 
+// Events iterates over the events of the user, newest first unless [ListEventsParams] sets another order. It works like
+// [Client.Avatars], with the option ListEventsParams.
+func (c *Client) Events(ctx context.Context, options ...CallOption) iter.Seq2[*gen.EventRecord, error] {
+	params := paramsOf[ListEventsParams](newCall(c, options))
+	after := func(cursor string) CallOption {
+		page := params
+		page.Cursor = &cursor
+		return page
+	}
+	return pages(options, after, func(options []CallOption) ([]gen.EventRecord, *string, error) {
+		list, err := c.ListEvents(ctx, options...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return list.Data, list.NextCursor, nil
+	})
+}
+
+// Endpoints iterates over the webhook URLs of the user. It works like [Client.Avatars], with the option
+// [ListEndpointsParams].
+func (c *Client) Endpoints(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Endpoint, error] {
+	params := paramsOf[ListEndpointsParams](newCall(c, options))
+	after := func(cursor string) CallOption {
+		page := params
+		page.Cursor = &cursor
+		return page
+	}
+	return pages(options, after, func(options []CallOption) ([]gen.Endpoint, *string, error) {
+		list, err := c.ListEndpoints(ctx, options...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return list.Data, list.NextCursor, nil
+	})
+}
+
 // pages iterates over the records of all pages. The function read requests a page with options, and after
 // returns the option for the page at a cursor.
 func pages[T any](

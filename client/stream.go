@@ -170,6 +170,9 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 	if err != nil {
 		return newError(a.response, noteNotPromised)
 	}
+	if s.opened != nil {
+		s.opened(s.request.Header.Get(headerLastEventID) != "")
+	}
 	for {
 		f, err := r.Next()
 		switch {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	defaultBaseInterval     = 500 * time.Millisecond
-	defaultMaxInterval      = 10 * time.Second
-	defaultReceiverInterval = 30 * time.Second
+	defaultBaseInterval  = 500 * time.Millisecond
+	defaultMaxInterval   = 10 * time.Second
+	defaultEventInterval = 30 * time.Second
 )
 
 // Poll configures how often [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the
@@ -27,26 +27,27 @@ type Poll struct {
 	// milliseconds.
 	BaseInterval time.Duration
 
-	// MaxInterval limits all intervals except ReceiverInterval. Defaults to 10 seconds.
+	// MaxInterval limits all intervals except EventInterval. Defaults to 10 seconds.
 	MaxInterval time.Duration
 
-	// ReceiverInterval is the interval until [Config].Receiver receives the event. Defaults to 30 seconds.
-	ReceiverInterval time.Duration
+	// EventInterval is the interval while events arrive, in the stream of the service or at [Config].Receiver, in case
+	// one gets lost. Defaults to 30 seconds.
+	EventInterval time.Duration
 }
 
 func (p Poll) validate() error {
 	return cmp.Or(
 		notNegative("Poll.BaseInterval", p.BaseInterval),
 		notNegative("Poll.MaxInterval", p.MaxInterval),
-		notNegative("Poll.ReceiverInterval", p.ReceiverInterval),
+		notNegative("Poll.EventInterval", p.EventInterval),
 	)
 }
 
 func (p Poll) withDefaults() Poll {
 	return Poll{
-		BaseInterval:     cmp.Or(p.BaseInterval, defaultBaseInterval),
-		MaxInterval:      cmp.Or(p.MaxInterval, defaultMaxInterval),
-		ReceiverInterval: cmp.Or(p.ReceiverInterval, defaultReceiverInterval),
+		BaseInterval:  cmp.Or(p.BaseInterval, defaultBaseInterval),
+		MaxInterval:   cmp.Or(p.MaxInterval, defaultMaxInterval),
+		EventInterval: cmp.Or(p.EventInterval, defaultEventInterval),
 	}
 }
 
@@ -58,13 +59,15 @@ func UntilConsentPending() CallOption { return optionFunc(func(c *call) { c.unti
 // state. It keeps waiting while the avatar is consent_pending, unless [UntilConsentPending] is given. See
 // [Client.SubmitConsent].
 //
-// With [Config].Receiver, WaitAvatar waits for the event and then requests the avatar. It returns at once
-// if the event arrived before the call. It also polls the service about every 30 seconds, in case the
-// event gets lost. If the service does not support the request (405 or 501), WaitAvatar returns an avatar
-// with only the id and the status of the event.
+// WaitAvatar opens the stream of events that [Client.StreamEvents] returns, waits for the event, and then requests the
+// avatar. All waits of a Client share one stream, which closes with the last of them. With [Config].Receiver, the event
+// arrives there instead. WaitAvatar also polls the service about every 30 seconds, in case the event gets lost or the
+// avatar is deleted. If the service does not support the request (405 or 501), WaitAvatar returns an avatar with only the
+// id and the status of the event.
 //
-// Without a Receiver, WaitAvatar polls the service, first after half a second and later every 10 seconds.
-// [Config].Poll changes these intervals.
+// While the service refuses the stream, or the stream does not begin within two seconds, WaitAvatar only polls: first
+// after half a second and later every 10 seconds. After a refusal, the waits of a Client poll for a minute before one tries
+// the stream again. [Config].Poll changes the intervals.
 //
 // WaitAvatar polls again after a temporary failure, such as [ErrServer], [ErrRateLimited], no response, or
 // a temporary error of a [TokenSource]. If ctx ends after such a failure, the returned error wraps both
@@ -112,27 +115,24 @@ type pollFuncs[T any] struct {
 	fromEvent func(status string) *T // returns a record with only the id and the status of an event
 }
 
-// wait polls until the status is final, or consent_pending if the call asks for that.
+// wait polls until the status is final, or consent_pending if the call asks for that. It polls rarely while events arrive.
 func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask pollFuncs[T]) (*T, error) {
+	awaited := c.events.await(about)
+	defer c.events.leave(about, awaited)
+	consent := call.untilConsent
+	reached := awaited.reached(consent)
+	arriving, leave := c.listen(ctx)
+	defer leave()
 	var (
-		awaited *end                 // nil without a receiver
-		reached <-chan struct{}      // closed by the event; nil without a receiver
-		happens <-chan struct{}      // reached, or nil once it was closed
-		last    error                // last temporary failure
-		shown   int64           = -1 // last reported progress
-		consent                 = call.untilConsent
+		happens = reached      // nil once it was closed
+		last    error          // last temporary failure
+		shown   int64     = -1 // last reported progress
 	)
-	if c.events != nil {
-		awaited = c.events.await(about)
-		defer c.events.leave(about, awaited)
-		reached = awaited.reached(consent)
-		happens = reached
-	}
-	expected := awaited != nil && call.progress == nil // the event has not arrived, and should
 	for bound := c.poll.BaseInterval; ; {
 		if closed(happens) {
-			happens, expected, bound = nil, false, c.poll.BaseInterval
+			happens, bound = nil, c.poll.BaseInterval
 		}
+		arrive, changed := arriving()
 		got, err := until(ctx, happens, ask.get)
 		if err == nil {
 			shown = call.reportProgress(ask.progress(got), shown)
@@ -142,10 +142,12 @@ func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask 
 			return got, nil
 		case err == nil:
 			last = nil
-		case awaited != nil && unsupported(err):
+		case arrive && unsupported(err):
 			select {
 			case <-reached:
 				return ask.fromEvent(c.events.status(awaited)), nil
+			case <-changed:
+				continue
 			case <-ctx.Done():
 				return nil, waitError(ctx, last)
 			}
@@ -161,19 +163,25 @@ func wait[T any](ctx context.Context, c *Client, about subject, call *call, ask 
 		bound = min(bound, c.poll.MaxInterval)
 		delay := between(bound)
 		bound += min(bound, c.poll.MaxInterval-bound)
-		if expected && last == nil {
-			delay = between(c.poll.ReceiverInterval)
+		if arrive && happens != nil && last == nil && call.progress == nil {
+			delay = between(c.poll.EventInterval)
 		}
 		delay = max(delay, retryAfterOf(last))
-		timer := time.NewTimer(delay)
+		select {
+		case <-changed:
+			bound = c.poll.BaseInterval
+			delay = between(bound) // all waits get here at the same time
+		case <-happens:
+		case <-ctx.Done():
+		case <-time.After(delay):
+			continue
+		}
 		select {
 		case <-happens:
-		case <-timer.C:
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, waitError(ctx, last)
+		case <-time.After(delay):
 		}
-		timer.Stop()
 	}
 }
 

@@ -94,7 +94,7 @@ func TestWait_endsAfterManyOtherEvents(t *testing.T) {
 		if _, err := c.WaitAvatar(t.Context(), "id-7"); err != nil || time.Since(start) != time.Second {
 			t.Errorf("error %v after %v", err, time.Since(start))
 		}
-		if n := c.Events(); n > 1024 {
+		if n := c.Ends(); n > 1024 {
 			t.Errorf("%d subjects are remembered", n)
 		}
 	})
@@ -113,7 +113,7 @@ func TestPoll_boundsTheIntervals(t *testing.T) {
 		"base above max":          {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, false, 60, 121, 30 * time.Second, time.Minute},
 		"without bound":           {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, false, 10, 14, time.Second / 2, time.Hour},
 		"default, receiver":       {client.Poll{}, true, 120, 241, 15 * time.Second, 30 * time.Second},
-		"long interval, receiver": {client.Poll{ReceiverInterval: 10 * time.Minute}, true, 6, 13, 5 * time.Minute, 10 * time.Minute},
+		"long interval, receiver": {client.Poll{EventInterval: 10 * time.Minute}, true, 6, 13, 5 * time.Minute, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,7 +186,7 @@ func TestWait_survivesTemporaryErrorsOfATokenSource(t *testing.T) {
 				}}
 				c := s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens })
 				_, err := c.WaitAvatar(t.Context(), avatarID)
-				if test.passes && err != nil || !test.passes && (!errors.Is(err, test.err) || asked != 1) {
+				if test.passes && err != nil || !test.passes && (!errors.Is(err, test.err) || asked != 2) { // for the stream and for the poll
 					t.Errorf("error %v, asked %d times", err, asked)
 				}
 			})
