@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"strings"
 
@@ -64,10 +65,13 @@ func suggest(command *cli.Command) {
 }
 
 // Leaf returns a command without subcommands. argsUsage contains the names of its arguments. Arguments in brackets are
-// optional. Errors of the action become a [FailureError], unless they are a [UsageError].
+// optional, and one with three dots may be repeated. Errors of the action become a [FailureError], unless they are a [UsageError].
 func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	maxArgs := len(strings.Fields(argsUsage))
 	minArgs := maxArgs - strings.Count(argsUsage, "[")
+	if strings.Contains(argsUsage, "...") {
+		maxArgs = math.MaxInt
+	}
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: argsUsage, Flags: flags,
 		Action: func(ctx context.Context, command *cli.Command) error {

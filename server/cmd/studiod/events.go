@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -82,13 +83,9 @@ func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error)
 	if !command.IsSet(flag) {
 		return time.Time{}, nil
 	}
-	text := command.String(flag)
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := commandline.Time(command.String(flag), now)
 	if err != nil {
-		return at, usagef("--%s must be a time such as 2006-01-02T15:04:05Z, or a duration before now such as 2h", flag)
+		return at, usagef("--%s %w", flag, err)
 	}
 	return at, nil
 }
