@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -39,23 +38,43 @@ const (
 )
 
 func (p *program) listenCommand() *cli.Command {
-	return leaf("listen", "receive notifications, print them, and forward them", "", `  studio listen --secret-file secret.txt
-  studio listen --unverified --json
-  studio listen --secret-file secret.txt --forward http://127.0.0.1:3000/webhooks`,
-		[]cli.Flag{
-			&cli.StringFlag{Name: "addr", Usage: "address to listen on", Value: listenAddress},
+	return leaf("listen", "print events as they occur, and forward them like notifications", "", `  studio listen --forward http://127.0.0.1:3000/webhooks
+  studio listen --since 1h --json
+  studio listen --addr 127.0.0.1:9000 --secret-file secret.txt --forward http://127.0.0.1:3000/webhooks
+
+Without --addr, the events come from the service, and no public URL is needed. They are signed like notifications, posted up
+to 10 times until the response is a success, and in order for each avatar, video and lip-sync.`,
+		serviceFlags(
+			&cli.StringFlag{Name: "forward", Usage: "URL to post each event to"},
+			sinceFlag(),
+			&cli.StringFlag{Name: "addr", Usage: "receive notifications at this address, such as " + listenAddress + ", instead; the response of --forward is returned"},
 			secretFileFlag(),
-			&cli.BoolFlag{Name: "unverified", Usage: "accept notifications without checking signatures"},
-			&cli.StringFlag{Name: "forward", Usage: "URL to forward each notification to; its response is returned"},
-		}, p.listen)
+			&cli.BoolFlag{Name: "unverified", Usage: "with --addr, accept notifications without checking signatures"},
+		), p.listen)
 }
 
 func (p *program) listen(ctx context.Context, command *cli.Command) error {
+	if command.IsSet("addr") {
+		return p.listenToNotifications(ctx, command)
+	}
+	for _, name := range []string{"secret-file", "unverified"} {
+		if command.IsSet(name) {
+			return usagef("--%s needs --addr", name)
+		}
+	}
+	return p.listenToStream(ctx, command)
+}
+
+// listenToNotifications receives the notifications that are sent to --addr.
+func (p *program) listenToNotifications(ctx context.Context, command *cli.Command) error {
+	if command.IsSet("since") {
+		return usagef("use either --addr or --since")
+	}
 	secrets, err := p.secrets(command, "unverified")
 	if err != nil {
 		return err
 	}
-	l := &listener{program: p, secrets: secrets, json: command.Bool("json")}
+	l := &listener{printer: printer{program: p, json: command.Bool("json")}, secrets: secrets}
 	if text := command.String("forward"); text != "" {
 		target, err := receiverURL("--forward", text)
 		if err != nil {
@@ -127,13 +146,10 @@ func (p *program) forwarder(target *url.URL) http.Handler {
 
 // listener prints every notification, including duplicates, which a [webhook.Receiver] would drop.
 type listener struct {
-	*program
+	printer
 
 	secrets []webhook.Secret // empty to accept unsigned notifications
 	forward http.Handler     // nil to accept every notification
-	json    bool
-
-	mu sync.Mutex // held while printing
 }
 
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -169,13 +185,15 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		l.forward.ServeHTTP(response, r)
 	}
-	l.print(r.Header, event, body, response.status)
+	l.print(notification{
+		r.Header.Get(webhook.HeaderID), r.Header.Get(webhook.HeaderSequence), r.Header.Get(webhook.HeaderTimestamp), response.status, body,
+	}, "")
 }
 
 func (l *listener) reject(w http.ResponseWriter, status int, err error) {
 	w.WriteHeader(status)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.printing.Lock()
+	defer l.printing.Unlock()
 	_, _ = fmt.Fprintf(l.Stderr, "rejected with %d: %s\n", status, printable(err.Error()))
 }
 
@@ -184,24 +202,36 @@ type notification struct {
 	WebhookID string          `json:"webhook_id"`
 	Sequence  string          `json:"sequence,omitempty"`
 	Timestamp string          `json:"timestamp,omitempty"`
-	Status    int             `json:"status"` // status of the response
+	Status    int             `json:"status,omitempty"` // of the response, if there was one
 	Event     json.RawMessage `json:"event"`
 }
 
-func (l *listener) print(header http.Header, event gen.Event, body []byte, status int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	sequence := header.Get(webhook.HeaderSequence)
-	if l.json {
-		_ = commandline.PrintJSON(l.Stdout, notification{
-			header.Get(webhook.HeaderID), sequence, header.Get(webhook.HeaderTimestamp), status, body,
-		})
+// printer prints notifications for concurrent callers.
+type printer struct {
+	*program
+
+	json     bool
+	printing sync.Mutex
+}
+
+// print prints a notification. What follows is printed after the status, but not with --json.
+func (p *printer) print(n notification, follows string) {
+	p.printing.Lock()
+	defer p.printing.Unlock()
+	if p.json {
+		_ = commandline.PrintJSON(p.Stdout, n)
 		return
 	}
-	var about subject
-	_ = json.Unmarshal(event.Data, &about) // an event that the document does not list may have any data
-	words := []string{string(event.EventType), cmp.Or(about.id(), "-"), cmp.Or(about.Status, "-"), "#" + cmp.Or(sequence, "-")}
-	_, _ = fmt.Fprintf(l.Stdout, "%s -> %d\n", printable(strings.Join(words, " ")), status)
+	var event gen.Event
+	_ = json.Unmarshal(n.Event, &event) // was decoded before
+	line := describe(event, n.Sequence)
+	switch {
+	case n.Status > 0:
+		line += " -> " + strconv.Itoa(n.Status)
+	case n.Timestamp != "":
+		line += " -> no response"
+	}
+	_, _ = fmt.Fprintln(p.Stdout, line+follows)
 }
 
 // statusWriter records the status of a response.

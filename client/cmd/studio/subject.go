@@ -124,7 +124,7 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 	}
 	flags = append(flags,
 		&cli.StringFlag{Name: "title", Usage: "title of the " + noun(kind)},
-		&cli.StringFlag{Name: "idempotency-key", Usage: "idempotency key; repeating the command with the same key creates nothing", DefaultText: "random"},
+		idempotencyKeyFlag("creates"),
 		&cli.BoolFlag{Name: "watch", Usage: "wait until the creation is finished, like the watch command"})
 	return p.serviceLeaf("create", "create a new "+noun(kind)+" and print its id", "", examples, flags,
 		func(ctx context.Context, command *cli.Command, c *client.Client) error {
@@ -136,10 +136,8 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 			key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
 			s, err := send(ctx, c, create(command), client.WithIdempotencyKey(key))
 			switch {
-			case errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer):
-				return fmt.Errorf("%w (to retry without creating a duplicate, use --idempotency-key %s)", err, key)
 			case err != nil:
-				return err
+				return withKey(err, key)
 			case command.Bool("watch"):
 				return p.watch(ctx, command, kind, s, func(ctx context.Context) (*subject, error) { return send(ctx, c, get(s.id())) })
 			case command.Bool("json"):
@@ -148,6 +146,18 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 			_, err = fmt.Fprintln(p.Stdout, printable(s.id()))
 			return err
 		})
+}
+
+func idempotencyKeyFlag(verb string) cli.Flag {
+	return &cli.StringFlag{Name: "idempotency-key", Usage: "idempotency key; repeating the command with the same key " + verb + " nothing", DefaultText: "random"}
+}
+
+// withKey adds the idempotency key to an error after which the call can be repeated.
+func withKey(err error, key string) error {
+	if errors.Is(err, client.ErrOutcomeUnknown) || errors.Is(err, client.ErrServer) {
+		return fmt.Errorf("%w (to retry without a duplicate, use --idempotency-key %s)", err, key)
+	}
+	return err
 }
 
 // noun returns the name of a kind of records in texts.

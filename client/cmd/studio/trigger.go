@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -46,37 +46,45 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	n := notification{WebhookID: uuid.NewString(), Sequence: strconv.FormatInt(command.Int64("sequence"), 10), Event: body}
+	if err := p.post(ctx, target, &n, secrets); err != nil {
+		return err
+	}
+	if command.Bool("json") {
+		err = commandline.PrintJSON(p.Stdout, n)
+	} else {
+		_, err = fmt.Fprintf(p.Stdout, "%s -> %d\n", body, n.Status)
+	}
+	if err == nil && n.Status/100 != 2 {
+		err = fmt.Errorf("the receiver responded with %d", n.Status)
+	}
+	return err
+}
+
+// post sends a notification like the service and sets the status of the response. Without secrets it is not signed.
+func (p *program) post(ctx context.Context, target *url.URL, n *notification, secrets []webhook.Secret) error {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(n.Event))
 	if err != nil {
 		return err
 	}
-	id := uuid.NewString()
 	at := time.Now()
+	n.Status, n.Timestamp = 0, strconv.FormatInt(at.Unix(), 10)
 	if len(secrets) == 0 {
-		request.Header.Set(webhook.HeaderID, id)
-		request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
-	} else if err := webhook.Sign(request.Header, id, at, body, secrets...); err != nil {
+		request.Header.Set(webhook.HeaderID, n.WebhookID)
+		request.Header.Set(webhook.HeaderTimestamp, n.Timestamp)
+	} else if err := webhook.Sign(request.Header, n.WebhookID, at, n.Event, secrets...); err != nil {
 		return err
 	}
-	sequence := strconv.FormatInt(command.Int64("sequence"), 10)
-	request.Header.Set(webhook.HeaderSequence, sequence)
+	request.Header.Set(webhook.HeaderSequence, n.Sequence)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := p.transport.RoundTrip(request) // follows no redirects, like the service
 	if err != nil {
 		return fmt.Errorf("no response from %s: %w", target.Host, err)
 	}
-	_ = response.Body.Close()
-	if command.Bool("json") {
-		err = commandline.PrintJSON(p.Stdout, notification{id, sequence, request.Header.Get(webhook.HeaderTimestamp), response.StatusCode, body})
-	} else {
-		_, err = fmt.Fprintf(p.Stdout, "%s -> %d\n", body, response.StatusCode)
-	}
-	if err == nil && response.StatusCode/100 != 2 {
-		err = fmt.Errorf("the receiver responded with %d", response.StatusCode)
-	}
-	return err
+	n.Status = response.StatusCode
+	return response.Body.Close()
 }
 
 // sampleEvent returns an event with its members in the order of the service.
@@ -88,10 +96,7 @@ func sampleEvent(eventType gen.EventType, id, status string) ([]byte, error) {
 	if !ok {
 		return nil, usagef("--status must be a status that this event can have")
 	}
-	return json.Marshal(struct {
-		EventType gen.EventType `json:"event_type"`
-		Data      gen.EventData `json:"data"`
-	}{event.EventType, event.Data})
+	return encodeNotification(event)
 }
 
 // eventNames returns the event types of the document.

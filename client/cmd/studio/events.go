@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+// followAttempts are enough to follow events through an outage of the service that takes minutes.
+const followAttempts = 100
+
+func (p *program) eventsCommand() *cli.Command {
+	return p.serviceLeaf("events", "list events, newest first, or print each as it occurs", "",
+		"  studio events --since 1h --state exhausted\n  studio events --follow --json",
+		append(eventFilterFlags(),
+			&cli.StringFlag{Name: "state", Usage: "list only events in this state: pending, delivered, exhausted or none"},
+			&cli.IntFlag{Name: "limit", Usage: "maximum number of events to list", Value: 20, Validator: positive},
+			&cli.BoolFlag{Name: "all", Usage: "list all events"},
+			&cli.BoolFlag{Name: "follow", Usage: "print the events since --since, oldest first, and then each one as it occurs"}),
+		p.events)
+}
+
+func eventFilterFlags() []cli.Flag {
+	return []cli.Flag{
+		sinceFlag(),
+		&cli.StringFlag{Name: "until", Usage: "only events before this time"},
+		&cli.StringFlag{Name: "type", Usage: "only events of this type: " + eventNames()},
+		&cli.StringFlag{Name: "subject", Usage: "only events of the avatar, video or lip-sync with this id"},
+	}
+}
+
+func sinceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "since", Usage: "only events since this time, such as 2006-01-02T15:04:05Z, or 2h for two hours ago"}
+}
+
+func (p *program) events(ctx context.Context, command *cli.Command, c *client.Client) error {
+	if command.Bool("follow") {
+		return p.followEvents(ctx, command, c)
+	}
+	params, err := eventParams(command)
+	if err != nil {
+		return err
+	}
+	left, all := command.Int("limit"), command.Bool("all")
+	params.Limit = new(pageLimit)
+	if !all {
+		params.Limit = new(min(pageLimit, left))
+	}
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	if !command.Bool("json") {
+		_, _ = fmt.Fprintln(table, "ID\tCREATED\tSTATE\tATTEMPTS\tEVENT\tSUBJECT\tSTATUS\tSEQUENCE")
+	}
+	for event, err := range c.Events(ctx, params) {
+		if err == nil && command.Bool("json") {
+			err = commandline.PrintJSON(p.Stdout, event)
+		}
+		if err != nil {
+			return err
+		}
+		if !command.Bool("json") {
+			about := subjectOf(event.Notification)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\n", printable(event.EventID), event.CreatedAt.Format(time.RFC3339), printable(string(event.State)),
+				event.AttemptsMade, printable(string(event.Notification.EventType)), cell(new(about.id())), cell(&about.Status), event.Sequence)
+		}
+		if left--; left == 0 && !all {
+			break
+		}
+	}
+	return table.Flush()
+}
+
+// eventParams returns the filters in the flags.
+func eventParams(command *cli.Command) (params client.ListEventsParams, err error) {
+	params.EventType = flagValue[gen.EventType](command, "type")
+	params.SubjectID = flagValue[string](command, "subject")
+	params.State = flagValue[gen.EventState](command, "state")
+	if params.Since, err = timeFlag(command, "since"); err != nil {
+		return params, err
+	}
+	params.Until, err = timeFlag(command, "until")
+	return params, err
+}
+
+// timeFlag returns the time in a flag, or nil if the flag was not set.
+func timeFlag(command *cli.Command, name string) (*time.Time, error) {
+	if !command.IsSet(name) {
+		return nil, nil
+	}
+	at, err := commandline.Time(command.String(name), time.Now())
+	if err != nil {
+		return nil, usagef("--%s %w", name, err)
+	}
+	return &at, nil
+}
+
+// followEvents prints events until it is interrupted.
+func (p *program) followEvents(ctx context.Context, command *cli.Command, c *client.Client) error {
+	for _, name := range []string{"until", "state", "limit", "all"} {
+		if command.IsSet(name) {
+			return usagef("use either --follow or --%s", name)
+		}
+	}
+	following, err := p.follow(ctx, command, c)
+	if err != nil {
+		return err
+	}
+	for event, err := range following {
+		switch {
+		case err != nil:
+			return err
+		case command.Bool("json"):
+			err = commandline.PrintJSON(p.Stdout, event)
+		default:
+			_, err = fmt.Fprintln(p.Stdout, event.CreatedAt.Format(time.RFC3339), describe(event.Notification, strconv.FormatInt(event.Sequence, 10)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow returns the events that match the flags, from --since on or from now on.
+func (p *program) follow(ctx context.Context, command *cli.Command, c *client.Client) (iter.Seq2[*gen.EventRecord, error], error) {
+	since, err := timeFlag(command, "since")
+	if err != nil {
+		return nil, err
+	}
+	newest, err := c.ListEvents(ctx, client.ListEventsParams{Limit: new(1)})
+	switch {
+	case err != nil:
+		return nil, err
+	case since != nil:
+	case len(newest.Data) > 0:
+		since = new(newest.Data[0].CreatedAt.Add(1))
+	default:
+		since = new(time.Time)
+	}
+	retry := p.retry
+	retry.Attempts = followAttempts
+	eventType, subjectID := command.String("type"), command.String("subject")
+	return func(yield func(*gen.EventRecord, error) bool) {
+		for event, err := range c.EventsSince(ctx, *since, client.WithRetry(retry)) {
+			wanted := err != nil || (eventType == "" || eventType == string(event.Notification.EventType)) &&
+				(subjectID == "" || subjectID == subjectOf(event.Notification).id())
+			if wanted && !yield(event, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// subjectOf returns the id and the status in a notification. One that the document does not list may have neither.
+func subjectOf(notification gen.Event) *subject {
+	about := &subject{}
+	_ = json.Unmarshal(notification.Data, about)
+	return about
+}
+
+// describe returns a notification in words.
+func describe(notification gen.Event, sequence string) string {
+	about := subjectOf(notification)
+	words := []string{string(notification.EventType), about.id(), about.Status, sequence}
+	for i, word := range words {
+		if word == "" {
+			words[i] = "-"
+		}
+	}
+	words[3] = "#" + words[3]
+	return printable(strings.Join(words, " "))
+}
