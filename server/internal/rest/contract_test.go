@@ -120,8 +120,9 @@ func (s *setup) operations() map[string]operation {
 			shows: `"content_type":"image/png"`,
 		},
 		"GET /v1/events": {
-			status: http.StatusNotImplemented, target: "/v1/events?order=oldest&state=none&event_type=avatar_event&attempts=true&since=2026-01-01T00:00:00Z",
-			bad: append(badLists("/v1/events", "")[:4], "/v1/events?order=up", "/v1/events?event_id=", "/v1/events?event_type=ping",
+			target: "/v1/events?order=oldest&state=none&event_type=avatar_event&attempts=true&since=2026-01-01T00:00:00Z",
+			shows:  `"sequence":1,"state":"none"}`,
+			bad: append(badLists("/v1/events", "published")[:5], "/v1/events?order=up", "/v1/events?event_id=", "/v1/events?event_type=ping",
 				"/v1/events?subject_id=", "/v1/events?state=failed", "/v1/events?since=today", "/v1/events?until=2026-01-01", "/v1/events?attempts=1"),
 		},
 		"GET /v1/events/stream": {status: http.StatusNotImplemented},

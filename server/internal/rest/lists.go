@@ -53,11 +53,7 @@ func list[T any](
 	convert func(studio.Subject) T,
 ) (records []T, next *string, err error) {
 	filter.UserID = caller(ctx)
-	size := defaultLimit
-	if limit != nil {
-		size = *limit
-	}
-	page, err := service.List(ctx, filter, value(cursor), size)
+	page, err := service.List(ctx, filter, value(cursor), pageSize(limit))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,6 +62,14 @@ func list[T any](
 		records[i] = convert(subject)
 	}
 	return records, optional(page.Next), nil
+}
+
+// pageSize returns the maximum number of records on a page.
+func pageSize(limit *int) int {
+	if limit == nil {
+		return defaultLimit
+	}
+	return *limit
 }
 
 // value returns the value of an optional parameter, or the zero value if it is absent.

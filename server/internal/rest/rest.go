@@ -1,6 +1,6 @@
 // Package rest implements the generated server interface with the domain in package studio. It only converts
 // requests and responses, and contains no rules. The operations of the interface are in the file of their tag;
-// the extensions are in extensions.go, lists.go, deletions.go, media.go and webhooks.go.
+// the extensions are in extensions.go, lists.go, deletions.go, media.go, events.go and webhooks.go.
 package rest
 
 import (
@@ -66,6 +66,10 @@ var errorResponses = []struct {
 	{studio.ErrCursor, server.Error{
 		Status: http.StatusBadRequest, Code: "cursor_invalid", Detail: "The request does not match the interface.",
 		Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},
+	}},
+	{studio.ErrRange, server.Error{
+		Status: http.StatusUnprocessableEntity, Code: "range_invalid", Detail: "The range ends before it begins.",
+		Violations: []gen.Violation{{Pointer: "query:since", Keyword: "range", Detail: "must not be after until"}},
 	}},
 	{studio.ErrTooManyTries, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed logins. Try again later.",

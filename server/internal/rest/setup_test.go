@@ -23,6 +23,7 @@ import (
 type setup struct {
 	t         testing.TB
 	handler   http.Handler
+	store     studio.Store
 	studio    *studio.Service
 	clock     *studiotest.Clock
 	user      studio.User
@@ -33,9 +34,9 @@ type setup struct {
 	codes     map[string]bool // of all errors that do returned
 }
 
-func newSetup(t testing.TB, db *store.Store, responses server.ResponseCheck) *setup {
+func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *setup {
 	t.Helper()
-	s := &setup{t: t, clock: studiotest.NewClock(), codes: map[string]bool{}}
+	s := &setup{t: t, store: db, clock: studiotest.NewClock(), codes: map[string]bool{}}
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, s.clock.Now)
 	s.check(err)
 	cfg := studiotest.Config(db, s.clock.Now)

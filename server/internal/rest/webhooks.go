@@ -61,10 +61,7 @@ func kindOf(event gen.EventType) studio.Kind {
 func secretList(secrets []studio.WebhookSecret) gen.WebhookSecretList {
 	list := gen.WebhookSecretList{Data: make([]gen.WebhookSecret, len(secrets))}
 	for i, secret := range secrets {
-		list.Data[i].Secret = secret.Secret
-		if !secret.ExpiresAt.IsZero() {
-			list.Data[i].ExpiresAt = &secret.ExpiresAt
-		}
+		list.Data[i] = gen.WebhookSecret{Secret: secret.Secret, ExpiresAt: optionalTime(secret.ExpiresAt)}
 	}
 	return list
 }

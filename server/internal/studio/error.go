@@ -25,6 +25,8 @@ var (
 	ErrKeySpent = errors.New("studio: the record of the idempotency key has been deleted")
 	// ErrCursor is returned if the cursor does not belong to the list.
 	ErrCursor = errors.New("studio: the cursor does not belong to this list")
+	// ErrRange is returned if a range of times ends before it begins.
+	ErrRange = errors.New("studio: the range ends before it begins")
 	// ErrKeyInUse is returned if a creation with the idempotency key is in progress.
 	ErrKeyInUse = errors.New("studio: a creation with the idempotency key is in progress")
 	// ErrTitle is returned for a title with U+0000, which not all databases can store.

@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// ListEvents serves GET /v1/events.
+func (a *API) ListEvents(ctx context.Context, request gen.ListEventsRequestObject) (gen.ListEventsResponseObject, error) {
+	p := request.Params
+	filter := studio.EventFilter{
+		ID: value(p.EventID), UserID: caller(ctx), SubjectID: value(p.SubjectID), State: studio.EventState(value(p.State)),
+		From: value(p.Since), To: value(p.Until),
+	}
+	if p.EventType != nil {
+		filter.Kind = kindOf(*p.EventType)
+	}
+	page, err := a.studio.Events(ctx, filter, studio.EventOrder(value(p.Order)), value(p.Cursor), pageSize(p.Limit), value(p.Attempts))
+	if err != nil {
+		return nil, err
+	}
+	events := make([]gen.EventRecord, len(page.Events))
+	for i := range page.Events {
+		if events[i], err = eventRecord(&page.Events[i]); err != nil {
+			return nil, err
+		}
+		if page.Attempts != nil {
+			events[i].Attempts = new(eventAttempts(page.Attempts[events[i].EventID]))
+		}
+	}
+	return gen.ListEvents200JSONResponse{Data: events, NextCursor: optional(page.Next)}, nil
+}
+
+func eventRecord(e *studio.EventRecord) (gen.EventRecord, error) {
+	record := gen.EventRecord{
+		EventID: e.ID, Sequence: e.Sequence, CreatedAt: e.CreatedAt, State: gen.EventState(e.State), AttemptsMade: e.Last.Number,
+		NextAttemptAt: optionalTime(e.NextAt),
+	}
+	if e.State != studio.EventUnsent {
+		record.EndedAt = optionalTime(e.EndedAt)
+	}
+	return record, json.Unmarshal(e.Body, &record.Notification)
+}
+
+func eventAttempts(all []studio.Attempt) []gen.EventAttempt {
+	attempts := make([]gen.EventAttempt, len(all))
+	for i, attempt := range all {
+		attempts[i] = gen.EventAttempt{At: attempt.At, DurationMs: attempt.Duration.Milliseconds(), Failure: optional(attempt.Failure)}
+		if attempt.Status != 0 {
+			attempts[i].Status = &attempt.Status
+		}
+	}
+	return attempts
+}
+
+// optionalTime returns a pointer to t, or nil if t is zero.
+func optionalTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
