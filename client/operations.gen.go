@@ -451,7 +451,9 @@ func (c *Client) ListEvents(ctx context.Context, options ...CallOption) (*gen.Ev
 // record. The request selects those that match all of its members; it must have `event_ids`, `since`
 // or `until`, or else the response is 422. An event that the caller does not have, that is `pending`,
 // that has no webhook, or whose record has been deleted, is not selected. The events join those that
-// wait for the same URL in batches, after the response, and become `pending`.
+// wait for the same URL in batches, after the response, and become `pending`. Those for a paused URL
+// wait, and those for a disabled URL are given up again. While 10 replays of the caller are in
+// progress, the response is 429.
 //
 // The client retries the operation with the same idempotency key.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -467,8 +469,9 @@ func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, optio
 // position in `Last-Event-ID`. The `id` of an item is its position, which is opaque, `event` its type,
 // and `data` the event as JSON. An event is sent once, when it is recorded, in the order of the
 // positions, so the events of one record are in the order of their `sequence`. A client that continues
-// with the `id` of the last item that it has processed gets every event exactly once. A position is
-// valid on every server of the service.
+// with the last `id` gets every event exactly once. This includes an `id` without data, which readers
+// of server-sent events keep: it says that all events so far were sent. A position is valid on every
+// server of the service. Events that the deletion of their record ended are left out.
 //
 // Events are kept for 30 days. If the position is older, the first item is `events_expired`, and all
 // events that are still kept follow. The response is 400 if the position is not one of the caller's
@@ -592,8 +595,8 @@ func (p ListEndpointsParams) apply(c *call) { c.params = p }
 
 // ListEndpoints sends GET /v1/webhooks/endpoints: list webhook URLs.
 //
-// Returns a page of the URLs that the caller has registered and that have events, by `endpoint_id`. A
-// URL is listed without its query.
+// Returns a page of the URLs at which the caller has registered a webhook, ordered by URL. A URL is
+// shown without its query, so two may look alike.
 //
 // The option [ListEndpointsParams] sets optional parameters. The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -632,9 +635,10 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 // SetEndpoint sends POST /v1/webhooks/set_endpoint: enable or pause a webhook URL.
 //
 // Pauses the deliveries to a URL, or enables them again. While a URL is paused, its events wait in
-// order, and none is lost. An attempt that is in progress ends. Enabling a URL that the service
-// disabled, because its receiver responded with 410, delivers later events; the earlier ones can be
-// sent again with `POST /v1/events/replay`.
+// order, and none is lost. An attempt that is in progress is completed. Enabling a URL that the
+// service disabled, because its receiver responded with 410, delivers later events; the earlier ones
+// can be sent again with `POST /v1/events/replay`. A URL that an operator of the service paused stays
+// paused.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].

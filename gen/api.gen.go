@@ -438,7 +438,7 @@ type Endpoint struct {
 	// Id of the URL, which never changes.
 	EndpointID string `json:"endpoint_id"`
 
-	// Number of events that the service gave up and still keeps.
+	// Number of events that the service gave up, and whose record is not deleted.
 	Exhausted int64 `json:"exhausted"`
 
 	// Time of the first failure after the last success, in UTC. Missing unless the last attempt failed.
@@ -447,15 +447,15 @@ type Endpoint struct {
 	// Time of the last successful attempt, in UTC. Missing if there is none.
 	LastSuccessAt *time.Time `json:"last_success_at,omitempty"`
 
-	// Time at which the caller paused the URL, in UTC. Missing unless it is paused.
+	// Time at which the URL was paused, in UTC. Missing unless it is paused.
 	PausedAt *time.Time `json:"paused_at,omitempty"`
 
 	// The state of a webhook URL.
 	//
 	//   - ok: the last attempt succeeded, or none has been made.
 	//   - failing: the last attempt failed.
-	//   - paused: the caller paused the URL. Its events wait.
-	//   - disabled: the service sends nothing, for the reason in `disabled_reason`.
+	//   - paused: the URL is paused, whatever else it is. Its events wait.
+	//   - disabled: the service gives up events without an attempt, for the reason in `disabled_reason`.
 	State EndpointState `json:"state"`
 
 	// The URL without its query.
@@ -478,8 +478,8 @@ type EndpointList struct {
 //
 //   - ok: the last attempt succeeded, or none has been made.
 //   - failing: the last attempt failed.
-//   - paused: the caller paused the URL. Its events wait.
-//   - disabled: the service sends nothing, for the reason in `disabled_reason`.
+//   - paused: the URL is paused, whatever else it is. Its events wait.
+//   - disabled: the service gives up events without an attempt, for the reason in `disabled_reason`.
 type EndpointState string
 
 // EndpointSwitch is the new state of a webhook URL.
@@ -733,6 +733,7 @@ type Problem struct {
 	// | `too_many_requests` | 429 | The caller sent too many requests of this kind in one second. | Wait for `Retry-After`. |
 	// | `too_many_creations` | 429 | The caller has the maximum number of creations in progress. | Wait for `Retry-After`. |
 	// | `too_many_login_tries` | 429 | The login came too soon after failed ones. | Wait for `Retry-After`. |
+	// | `too_many_replays` | 429 | The caller has the maximum number of replays in progress. | Wait for `Retry-After`. |
 	// | `too_many_streams` | 429 | The caller has the maximum number of open streams. | Close one, or wait for `Retry-After`. |
 	// | `too_many_webhook_secrets` | 429 | The caller has the maximum number of active secrets. | Wait for `Retry-After`. |
 	// | `too_many_webhook_tests` | 429 | The caller sent too many sample notifications. | Wait for `Retry-After`. |
@@ -1211,6 +1212,9 @@ type ServiceUnavailable = Problem
 
 // TooManyCreations are an error (RFC 9457). It never contains a submitted value.
 type TooManyCreations = Problem
+
+// TooManyReplays are an error (RFC 9457). It never contains a submitted value.
+type TooManyReplays = Problem
 
 // TooManyRequests are an error (RFC 9457). It never contains a submitted value.
 type TooManyRequests = Problem
@@ -2801,6 +2805,17 @@ type TooManyCreationsApplicationProblemPlusJSONResponse struct {
 	Headers TooManyCreationsResponseHeaders
 }
 
+type TooManyReplaysResponseHeaders struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	RetryAfter      *int
+}
+type TooManyReplaysApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers TooManyReplaysResponseHeaders
+}
+
 type TooManyRequestsResponseHeaders struct {
 	RateLimit       *string
 	RateLimitPolicy *string
@@ -4367,7 +4382,7 @@ func (response ReplayEvents422ApplicationProblemPlusJSONResponse) VisitReplayEve
 // ReplayEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ReplayEvents429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
+	TooManyReplaysApplicationProblemPlusJSONResponse
 }
 
 // VisitReplayEventsResponse writes the response.

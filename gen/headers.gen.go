@@ -42,6 +42,24 @@ func (h *TooManyCreationsResponseHeaders) Decode(from http.Header) error {
 }
 
 // write adds the headers to a response. If a value has no form in the document, it adds none.
+func (h TooManyReplaysResponseHeaders) write(to http.Header) error {
+	return style.Set(to,
+		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
+		style.HeaderValue{Header: style.Header{Name: "RateLimit-Policy"}, Value: h.RateLimitPolicy, Absent: h.RateLimitPolicy == nil},
+		style.HeaderValue{Header: style.Header{Name: "Retry-After"}, Value: h.RetryAfter, Absent: h.RetryAfter == nil},
+	)
+}
+
+// Decode reads the headers of a response. It does not change the fields of absent headers.
+func (h *TooManyReplaysResponseHeaders) Decode(from http.Header) error {
+	return errors.Join(
+		style.Header{Name: "RateLimit"}.Read(from, &h.RateLimit),
+		style.Header{Name: "RateLimit-Policy"}.Read(from, &h.RateLimitPolicy),
+		style.Header{Name: "Retry-After"}.Read(from, &h.RetryAfter),
+	)
+}
+
+// write adds the headers to a response. If a value has no form in the document, it adds none.
 func (h TooManyRequestsResponseHeaders) write(to http.Header) error {
 	return style.Set(to,
 		style.HeaderValue{Header: style.Header{Name: "RateLimit"}, Value: h.RateLimit, Absent: h.RateLimit == nil},
