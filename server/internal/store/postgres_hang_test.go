@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"testing"
 	"time"
@@ -15,18 +16,31 @@ import (
 // method returns an error although its context has no deadline.
 func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	t.Parallel()
+	const parts = 4
+	for part := range parts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && part > 0 {
+				t.Skip("not in the short form: the first part has requests of each method")
+			}
+			returnWhereverTheServerHangs(t, part, parts)
+		})
+	}
+}
+
+// returnWhereverTheServerHangs lets the server hang at one of so many requests. The parts begin with different requests.
+func returnWhereverTheServerHangs(t *testing.T, part, parts int) {
+	t.Helper()
 	dsn := studiotest.NewPostgres(t)
 	proxy, beside := studiotest.NewProxy(t, dsn), connect(t, dsn)
 	db := studiotest.Open(t, proxy.DSN)
 	db.Exec(t, append(fillTables, "ANALYZE")...)
-	step, hangs := 1, 0
-	if testing.Short() {
-		step = 4
-	}
+	calls, hangs := part, 0
 	hang := func(call func() error) error {
 		t.Helper()
 		defer db.SetAnswerTimeout(time.Minute)
-		for n := hangs%step + 1; ; n += step {
+		calls++ // methods with few requests hang in turn
+		for n := calls%parts + 1; ; n += parts {
 			db.SetAnswerTimeout(50 * time.Millisecond)
 			proxy.FreezeAfter(n)
 			err := returned(t, call)
@@ -37,7 +51,7 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 			if proxy.Frozen() && err != nil {
 				hangs++
 			} else {
-				n -= step // a healthy server took too long, or a cancel request was the one that hung
+				n -= parts // a healthy server took too long, or a cancel request was the one that hung
 			}
 			proxy.Drop() // what the proxy has received never arrives
 			proxy.Thaw()
@@ -60,7 +74,7 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	db.Intercept(hang)
 	callEveryMethod(t, db, 1)
 	t.Logf("the server hung %d times", hangs)
-	if hangs < 200/step {
+	if hangs < 200/parts {
 		t.Error("the server hung too rarely")
 	}
 }
