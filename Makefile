@@ -92,8 +92,8 @@ axe: ## Update axe-core, which audits pages in tests, from npm
 pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-ng)
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
-# One more test program than there are CPUs runs at a time, because many tests wait for processes and timers.
-GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
+# One more test program than there are CPUs runs at a time, with six tests, because many tests wait for processes and timers.
+GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -shuffle=on
 
 .PHONY: test
 test: ## Run the tests, some of them shortened
@@ -105,19 +105,26 @@ UNRACED := $(UNRACED)|/internal/(console|passwords|pathtemplate|realip|render/pr
 # They measure memory, which the race detector needs too, or a daemon.
 UNRACED_TESTS := ^TestAllocations_|^TestSchema_Validate_allocatesLinearly$$|^TestProcess_survivesHostileConnections$$
 
+# The first two run at the same time, because most tests of the second wait. The last measures daemons.
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(GO_TEST) $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)')
-	$(GO_TEST) $$(go list ./... | grep -E '$(UNRACED)')
+	@$(MAKE) --no-print-directory -j 2 test-raced test-unraced
 	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/webhook ./server ./server/validate ./server/cmd/studiod
+
+# They do not vet the packages, which check does.
+.PHONY: test-raced test-unraced
+test-raced:
+	$(GO_TEST) -vet=off $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)')
+test-unraced:
+	$(GO_TEST) -vet=off $$(go list ./... | grep -E '$(UNRACED)')
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
 
 .PHONY: soak
 soak: ## Kill daemons and stop databases under load, SOAK (10) times as much as the tests (5 minutes)
-	go test -count=1 -timeout 1h -v ./server/internal/soak -soak.scale $(SOAK)
+	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/soak -soak.scale $(SOAK)
 
 .PHONY: bench-packages
 bench-packages: ## Run the benchmarks of all packages

@@ -65,9 +65,6 @@ func TestMain(m *testing.M) {
 	if testing.Short() {
 		testPasswords = studiotest.WeakPasswords{}
 		_ = os.Setenv(withWeakPasswords, "1")
-		if err := flag.Set("test.parallel", "12"); err != nil { // a test mostly waits for processes and timers
-			panic(err)
-		}
 	}
 	goleak.VerifyTestMain(browsertest.Main{M: m})
 }

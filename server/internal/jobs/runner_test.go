@@ -21,9 +21,6 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
 		loadDivisor = max(loadDivisor, 10)
-		if err := flag.Set("test.parallel", "6"); err != nil { // tests on PostgreSQL mostly wait for timers
-			panic(err)
-		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -20,14 +20,7 @@ import (
 
 var scale = flag.Int("soak.scale", 1, "factor for the number of events and faults")
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	err := flag.Set("test.parallel", "6") // tests mostly wait for processes and timeouts
-	if err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const daemonPackage = "github.com/avatarstudio/avatarstudio/server/cmd/studiod"
 
