@@ -233,9 +233,9 @@ func TestStreamEvents_asksForToken(t *testing.T) {
 func TestRaw_showsAnyStream(t *testing.T) {
 	t.Parallel()
 	for contentType, test := range map[string]struct{ body, want string }{
-		sse:                    {"id: 1\nevent: a\nretry: 5\ndata: x\ndata: y\n\n", "{1 a 5ms x\ny}"},
-		"application/jsonl":    {"{\"a\":1}\n[2]\n", `{  0s {"a":1}} {  0s [2]}`},
-		"application/json-seq": {"\x1e1\n\x1e\"a\"\n", `{  0s 1} {  0s "a"}`},
+		sse:                    {"id: 1\nevent: a\nretry: 5\ndata: x\ndata: y\n\n", "{1 a 5ms x\ny false}"},
+		"application/jsonl":    {"{\"a\":1}\n[2]\n", `{  0s {"a":1} false} {  0s [2] false}`},
+		"application/json-seq": {"\x1e1\n\x1e\"a\"\n", `{  0s 1 false} {  0s "a" false}`},
 	} {
 		s := newConnections(contentType, test.body)
 		got, err := collect(s.start(t, static).Raw(t.Context(), http.MethodPost, "/stream?a=b", []byte("[1]"), client.After("7")), func(e *stream.Event[string]) string { return fmt.Sprint(*e) })

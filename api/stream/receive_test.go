@@ -52,7 +52,7 @@ func TestReceiveEvents_decodesData(t *testing.T) {
 	t.Parallel()
 	const body = "id: 1\nevent: new\nretry: 1000\ndata: {\"n\":\ndata: 1}\n\n"
 	for event, err := range stream.ReceiveEvents[thing](strings.NewReader(body), sse) {
-		if got := fmt.Sprint(event); got != "{1 new 1s {1}}" || err != nil {
+		if got := fmt.Sprint(event); got != "{1 new 1s {1} false}" || err != nil {
 			t.Error(got, err)
 		}
 	}

@@ -10,7 +10,7 @@
 // multipart/mixed have nothing between them that could be sent.
 //
 // The context that the operation got ends when the client disconnects, when a write takes longer than
-// [WriteTimeout], and when [http.Server.Shutdown] is called. The function yield then returns false. An iterator that
+// [WriteTimeout], with [End], and when [http.Server.Shutdown] is called. The function yield then returns false. An iterator that
 // waits must also wait for the end of the context. The WriteTimeout of the [http.Server] does not apply to a stream. Its
 // ReadTimeout limits how long the items of a request may take.
 //
@@ -73,6 +73,9 @@ type Event[T any] struct {
 	Event string        // the type; if it is empty, clients take it for "message"
 	Retry time.Duration // how long clients wait before they reconnect, in whole milliseconds; 0 changes nothing
 	Data  T
+
+	// IDOnly makes a server send the ID without an event. A client that reconnects resumes there.
+	IDOnly bool
 }
 
 // Set sets the event to what a [Reader] has read, except for data in JSON, which the caller must decode. It returns where

@@ -17,6 +17,8 @@ const (
 	Heartbeat = 15 * time.Second
 	// WriteTimeout is how long a client may refuse the data of an item, at most.
 	WriteTimeout = 30 * time.Second
+	// endTimeout is the WriteTimeout after [End] and when the server shuts down.
+	endTimeout = time.Second
 	// renewal is the age at which a write deadline is renewed. Setting it for each item would cost more than encoding it.
 	renewal = WriteTimeout / 6
 	// maxKeptBuffer is the capacity in bytes above which the buffer for an item is not used for the next one.
@@ -70,12 +72,11 @@ func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter
 // response is the ResponseWriter of an operation that may respond with a stream.
 type response struct {
 	http.ResponseWriter
-	request context.Context //nolint:containedctx // that of the request
-	ctx     context.Context //nolint:containedctx // that of the operation
-	cancel  context.CancelCauseFunc
-	head    bool
-	server  *http.Server
-	sender  *sender // nil before a stream has begun
+	ctx    context.Context //nolint:containedctx // that of the operation
+	cancel context.CancelCauseFunc
+	head   bool
+	server *http.Server
+	sender *sender // nil before a stream has begun
 }
 
 // Open returns the ResponseWriter and the request for an operation that may respond with a stream. The context of the
@@ -84,7 +85,7 @@ func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Re
 	ctx, cancel := context.WithCancelCause(r.Context())
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	opened := &response{
-		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
+		ResponseWriter: w, ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
 	}
 	stop := func() { cancel(nil) }
 	if r.Body != nil && r.Body != http.NoBody {
@@ -105,8 +106,13 @@ func (w *response) stopReading() {
 	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // not every connection supports it
 }
 
-// shutDown reports whether the stream ends because the server shuts down.
-func (w *response) shutDown() bool { return errors.Is(context.Cause(w.ctx), ErrShutdown) }
+// End ends a stream with an error as if its iterator had returned it. w is that of the operation. End does nothing if the
+// stream has ended. It may be called at any time, also by another goroutine.
+func End(w http.ResponseWriter, err error) {
+	if opened, ok := As[*response](w); ok {
+		opened.cancel(err)
+	}
+}
 
 // WriteHeader aborts the connection if a stream has ended: only [Fail] can tell the client about an error.
 func (w *response) WriteHeader(status int) {
@@ -167,6 +173,7 @@ type sender struct {
 	item     []byte       // in JSON
 	text     []byte       // as it is sent
 	open     *openStreams // of the server, or nil
+	release  func()       // ends the use of control by another goroutine
 
 	mu       sync.Mutex // held while writing: heartbeats come from another goroutine
 	timer    *time.Timer
@@ -207,6 +214,15 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 		s.silent = true
 		return s, nil
 	}
+	if s.release = func() {}; s.response != nil {
+		hurried := make(chan struct{})
+		unregister := context.AfterFunc(s.response.ctx, func() { s.hurry(); close(hurried) })
+		s.release = sync.OnceFunc(func() {
+			if !unregister() {
+				<-hurried
+			}
+		})
+	}
 	s.timer = time.AfterFunc(Heartbeat, s.beat)
 	s.timer.Reset(Heartbeat) // after the assignment, which beat reads
 	if s.response != nil && s.response.server != nil {
@@ -239,7 +255,9 @@ func (s *sender) write(text []byte) {
 		return
 	}
 	now := time.Now()
-	if s.written = now; now.Sub(s.deadline) >= renewal {
+	if s.written = now; s.response != nil && s.response.ctx.Err() != nil {
+		s.hurry()
+	} else if now.Sub(s.deadline) >= renewal {
 		s.deadline = now
 		_ = s.control.SetWriteDeadline(now.Add(WriteTimeout)) // not every connection supports it
 	}
@@ -253,6 +271,13 @@ func (s *sender) write(text []byte) {
 	}
 	if s.err != nil && s.response != nil {
 		s.response.cancel(s.err)
+	}
+}
+
+// hurry shortens the write deadline of a stream that is to end. It may be called while another goroutine writes.
+func (s *sender) hurry() {
+	if !errors.Is(context.Cause(s.response.ctx), context.Canceled) { // the connection has not broken
+		_ = s.control.SetWriteDeadline(time.Now().Add(endTimeout)) // not every connection supports it
 	}
 }
 
@@ -279,8 +304,8 @@ func (s *sender) fail(err error) error {
 	if s.isCut() {
 		return s.finish()
 	}
-	if s.response != nil && s.response.shutDown() {
-		return ErrShutdown
+	if s.response != nil && s.response.ctx.Err() != nil {
+		return context.Cause(s.response.ctx)
 	}
 	return err
 }
@@ -289,17 +314,18 @@ func (s *sender) fail(err error) error {
 func (s *sender) isCut() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err != nil || s.response != nil && errors.Is(s.response.request.Err(), context.Canceled) && !s.response.shutDown()
+	return s.err != nil || s.response != nil && errors.Is(context.Cause(s.response.ctx), context.Canceled)
 }
 
 // finish ends a stream whose iterator returned without an error.
 func (s *sender) finish() error {
 	switch {
 	case s.isCut():
+		s.release()
 		// The stream is not complete. Without this deadline, net/http would write that it is.
 		_ = s.control.SetWriteDeadline(time.Unix(1, 0))
 	case s.response != nil && s.response.ctx.Err() != nil:
-		return s.fail(s.response.ctx.Err())
+		return context.Cause(s.response.ctx)
 	default:
 		if s.text = s.framing.closing(s.text[:0]); len(s.text) > 0 {
 			s.sendText()
@@ -318,6 +344,7 @@ func (s *sender) sendProblem(problem []byte) {
 
 // end stops the heartbeats.
 func (s *sender) end() {
+	s.release()
 	s.timer.Stop()
 	if s.open != nil {
 		s.open.remove(s.response)

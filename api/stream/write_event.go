@@ -29,25 +29,30 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 			return s.fail(err)
 		}
 		event = next
-		frame := Frame{Retry: event.Retry}
-		if event.ID != "" {
-			id = append(id[:0], event.ID...)
-			frame.ID = id
-		}
-		if event.Event != "" {
-			kind = append(kind[:0], event.Event...)
-			frame.Event = kind
-		}
-		if text, ok := any(&event.Data).(*string); ok {
-			s.item = append(s.item[:0], *text...)
+		if event.IDOnly {
+			s.text, err = appendID(s.text[:0], []byte(event.ID))
+			s.text = append(s.text, '\n')
 		} else {
-			s.item, err = encode.Append(s.item[:0], &event.Data)
-		}
-		if frame.Data = s.item; err == nil && s.checker != nil {
-			err = s.checker.CheckEvent(frame)
-		}
-		if err == nil {
-			s.text, err = appendEvent(s.text[:0], frame)
+			frame := Frame{Retry: event.Retry}
+			if event.ID != "" {
+				id = append(id[:0], event.ID...)
+				frame.ID = id
+			}
+			if event.Event != "" {
+				kind = append(kind[:0], event.Event...)
+				frame.Event = kind
+			}
+			if text, ok := any(&event.Data).(*string); ok {
+				s.item = append(s.item[:0], *text...)
+			} else {
+				s.item, err = encode.Append(s.item[:0], &event.Data)
+			}
+			if frame.Data = s.item; err == nil && s.checker != nil {
+				err = s.checker.CheckEvent(frame)
+			}
+			if err == nil {
+				s.text, err = appendEvent(s.text[:0], frame)
+			}
 		}
 		if err != nil {
 			return s.fail(err)
@@ -61,11 +66,14 @@ func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, even
 
 // appendEvent appends an event.
 func appendEvent(text []byte, f Frame) ([]byte, error) {
-	if lineEnd(f.ID) >= 0 || bytes.IndexByte(f.ID, 0) >= 0 || lineEnd(f.Event) >= 0 || f.Retry < 0 {
+	if lineEnd(f.Event) >= 0 || f.Retry < 0 {
 		return text, errEvent
 	}
 	if f.ID != nil {
-		text = append(append(append(text, "id: "...), f.ID...), '\n')
+		var err error
+		if text, err = appendID(text, f.ID); err != nil {
+			return text, err
+		}
 	}
 	if f.Event != nil {
 		text = append(append(append(text, "event: "...), f.Event...), '\n')
@@ -74,4 +82,12 @@ func appendEvent(text []byte, f Frame) ([]byte, error) {
 		text = append(strconv.AppendInt(append(text, "retry: "...), f.Retry.Milliseconds(), 10), '\n')
 	}
 	return appendData(text, f.Data), nil
+}
+
+// appendID appends the id of an event.
+func appendID(text, id []byte) ([]byte, error) {
+	if lineEnd(id) >= 0 || bytes.IndexByte(id, 0) >= 0 {
+		return text, errEvent
+	}
+	return append(append(append(text, "id: "...), id...), '\n'), nil
 }

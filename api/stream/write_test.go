@@ -31,7 +31,7 @@ func sends(mediaType string, items func(ctx context.Context) things) http.Handle
 		w, r, stop := stream.Open(w, r)
 		defer stop()
 		var err error
-		if all := items(r.Context()); mediaType == sse { //nolint:contextcheck // derived from that of the request
+		if all := items(context.WithValue(r.Context(), writerKey{}, w)); mediaType == sse { //nolint:contextcheck // derived from that of the request
 			err = stream.SendEvents(w, http.StatusOK, mediaType, all, nil)
 		} else {
 			err = stream.Send(w, http.StatusOK, mediaType, func(yield func(thing, error) bool) {
@@ -47,6 +47,9 @@ func sends(mediaType string, items func(ctx context.Context) things) http.Handle
 		}
 	})
 }
+
+// writerKey is the key of the ResponseWriter in the context of an iterator.
+type writerKey struct{}
 
 // untilDone is an iterator that waits for the end of its context and tells it to ended.
 func untilDone(ended chan<- error) func(context.Context) things {
@@ -322,7 +325,9 @@ func TestSendEvents_sendsText(t *testing.T) {
 	}{
 		{stream.Event[string]{Data: "a\nb\r\nc\rd"}, "data: a\ndata: b\ndata: c\ndata: d\n\n"},
 		{stream.Event[string]{Data: ""}, "data: \n\n"},
+		{stream.Event[string]{ID: "a", IDOnly: true, Data: "b"}, "id: a\n\n"},
 		{stream.Event[string]{ID: "a\nb"}, "event: error\n"},
+		{stream.Event[string]{ID: "a\nb", IDOnly: true}, "event: error\n"},
 		{stream.Event[string]{ID: "\x00"}, "event: error\n"},
 		{stream.Event[string]{Event: "a\rb"}, "event: error\n"},
 		{stream.Event[string]{Retry: -time.Second}, "event: error\n"},
@@ -334,7 +339,7 @@ func TestSendEvents_sendsText(t *testing.T) {
 			stream.Fail(w, []byte("{}"))
 		}
 		stop()
-		if got := recorder.Body.String(); !strings.HasPrefix(got, test.want) {
+		if got := recorder.Body.String(); !strings.HasPrefix(got, test.want) || test.event.IDOnly && strings.Contains(got, "data: b") {
 			t.Errorf("%+v is sent as %q", test.event, got)
 		}
 	}
@@ -403,6 +408,42 @@ func TestSend_keepsSilentConnectionsOpen(t *testing.T) {
 		}
 		inBubble(t, 1, mediaType, untilDone, test)
 		inBubble(t, 2, mediaType, untilDone, test)
+	}
+}
+
+// Another goroutine can end a stream. The client is told why. One that reads nothing delays the end by a second only.
+func TestEnd_endsAStream(t *testing.T) {
+	t.Parallel()
+	const after = 10 * time.Second
+	items := func(pause time.Duration) func(chan<- error) func(context.Context) things {
+		return func(ended chan<- error) func(context.Context) things {
+			return func(ctx context.Context) things {
+				time.AfterFunc(after, func() { stream.End(ctx.Value(writerKey{}).(http.ResponseWriter), errBroken) })
+				return func(yield func(stream.Event[thing], error) bool) {
+					for yield(stream.Event[thing]{}, nil) {
+						time.Sleep(pause)
+					}
+					ended <- context.Cause(ctx)
+				}
+			}
+		}
+	}
+	for version := 1; version <= 2; version++ {
+		inBubble(t, version, sse, items(time.Second), func(t *testing.T, body io.Reader, ended <-chan error) {
+			text, err := io.ReadAll(body)
+			if !strings.HasSuffix(string(text), "event: error\ndata: {\"status\":500,\"title\":\"broken\"}\n\n") || err != nil {
+				t.Errorf("HTTP/%d: %q, %v", version, text, err)
+			}
+			if err := <-ended; !errors.Is(err, errBroken) {
+				t.Error(err)
+			}
+		})
+		inBubble(t, version, sse, items(0), func(t *testing.T, _ io.Reader, ended <-chan error) {
+			began := time.Now()
+			if err := <-ended; !errors.Is(err, errBroken) || time.Since(began) != after+time.Second {
+				t.Errorf("HTTP/%d: after %v: %v", version, time.Since(began), err)
+			}
+		})
 	}
 }
 
