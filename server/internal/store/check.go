@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // rule is an invariant: a query for the subjects that violate it, and the violation in words.
@@ -52,7 +54,7 @@ func (v Violation) String() string { return "subject " + v.SubjectID + " " + v.R
 // Check checks the invariants on all rows and returns the violations. Run it while no process uses the
 // database; otherwise it may report states that are about to change.
 func (s *Store) Check(ctx context.Context) (all []Violation, err error) {
-	kept := fmt.Sprint(time.Now().Add(-Retention).UnixMicro())
+	kept := fmt.Sprint(time.Now().Add(-studio.Retention).UnixMicro())
 	for _, rule := range rules {
 		subjects, err := queryRows(ctx, s.engine, oneColumn[string], strings.ReplaceAll(rule.query, "$1", kept))
 		for _, id := range subjects {

@@ -129,10 +129,10 @@ func TestStore_Prune_deletesErasedSubjects(t *testing.T) {
 		create(t, db, subject("a", 1))
 		create(t, db, video("v", "a"))
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))
+		check(t, db.Prune(t.Context(), noon().Add(studio.Retention)))
 		wantError(t, createError(t, db, subject("a", 0)), studio.ErrExists)
 		for range 2 { // the first call prunes the video
-			check(t, db.Prune(t.Context(), noon().Add(store.Retention+time.Second)))
+			check(t, db.Prune(t.Context(), noon().Add(studio.Retention+time.Second)))
 		}
 		check(t, createError(t, db, subject("a", 0)))
 	})

@@ -7,9 +7,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Retention is how long an event and its attempts are kept after the event has ended.
-const Retention = 30 * 24 * time.Hour
-
 // breakerRetention is how long a breaker is kept after its pause. If no probe was made in that time, the origin
 // is treated like a new one.
 const breakerRetention = 24 * time.Hour
@@ -18,7 +15,7 @@ const breakerRetention = 24 * time.Hour
 const pruneBatch = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
-// attempts after [Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
+// attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, uploads, refresh tokens and webhook secrets that have expired, failed logins, known
 // addresses, revocations, and breakers a day after their pause. After an error, some rows may have been
 // deleted. Prune may be called by several processes at the same time.
@@ -29,7 +26,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		limit time.Time
 	}{
 		{`DELETE FROM events WHERE ended_at < $1 AND id IN
-			(SELECT id FROM events WHERE created_at < $1 AND ended_at < $1 ORDER BY created_at LIMIT $2)`, now.Add(-Retention)},
+			(SELECT id FROM events WHERE created_at < $1 AND ended_at < $1 ORDER BY created_at LIMIT $2)`, now.Add(-studio.Retention)},
 		{`DELETE FROM subjects WHERE deleted_at < $1 AND id IN (SELECT s.id FROM subjects s WHERE s.deleted_at < $1
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id)
 			AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id) LIMIT $2)`, now.Add(-studio.DeletionMemory)},

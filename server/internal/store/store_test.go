@@ -367,11 +367,11 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 			all := attemptsOf(t, db, "a-1")
 			return len(all)
 		}
-		check(t, db.Prune(t.Context(), noon().Add(store.Retention)))
+		check(t, db.Prune(t.Context(), noon().Add(studio.Retention)))
 		if attempts() != 1 {
 			t.Error("an event is pruned before its retention is over")
 		}
-		check(t, db.Prune(t.Context(), noon().Add(store.Retention+time.Second)))
+		check(t, db.Prune(t.Context(), noon().Add(studio.Retention+time.Second)))
 		if attempts() != 0 {
 			t.Error("an event is kept after its retention is over")
 		}

@@ -27,6 +27,8 @@ var (
 	ErrCursor = errors.New("studio: the cursor does not belong to this list")
 	// ErrRange is returned if a range of times ends before it begins.
 	ErrRange = errors.New("studio: the range ends before it begins")
+	// ErrPosition is returned if the position is not one of a stream of the user.
+	ErrPosition = errors.New("studio: the position does not belong to this stream")
 	// ErrKeyInUse is returned if a creation with the idempotency key is in progress.
 	ErrKeyInUse = errors.New("studio: a creation with the idempotency key is in progress")
 	// ErrTitle is returned for a title with U+0000, which not all databases can store.
@@ -50,6 +52,8 @@ var (
 	ErrTooManyTests = errors.New("studio: too many sample notifications")
 	// ErrTooManyCreations is returned if the user has too many creations in progress.
 	ErrTooManyCreations = errors.New("studio: too many creations in progress")
+	// ErrTooManyStreams is returned if the user has too many open streams of events.
+	ErrTooManyStreams = errors.New("studio: too many open streams")
 )
 
 // LimitError is a limit with the time after which a retry may succeed.

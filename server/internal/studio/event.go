@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// Retention is how long an event and its attempts are kept after the event has ended.
+const Retention = 30 * 24 * time.Hour
+
 // Event is one notification about a subject. Its body is the same in all attempts.
 type Event struct {
 	ID        string

@@ -51,6 +51,9 @@ type Config struct {
 	// TraceParent returns the span of a creation, which is stored as the parent of the work that follows, or
 	// "". If nil, creations are not traced.
 	TraceParent func(ctx context.Context) string
+	// OnStreamEnd is called for each stream of events that ends, with its context and the reason: the cause of the
+	// context, an error of the store, or nil if the caller stopped. It may be called concurrently. Default: none.
+	OnStreamEnd func(ctx context.Context, reason error)
 }
 
 // Store stores the records of the domain. Each method is one transaction. If a record does not exist, the error is
@@ -77,10 +80,13 @@ type Service struct {
 
 	inProgress inProgress
 	uploading  uploading
+	feeds      feeds
 }
 
 // New returns a Service.
-func New(cfg Config) *Service { return &Service{Config: cfg, comparisons: newComparisonQueue()} }
+func New(cfg Config) *Service {
+	return &Service{Config: cfg, comparisons: newComparisonQueue(), feeds: newFeeds()}
+}
 
 // now returns the current time in microseconds, the precision of the store.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

@@ -111,7 +111,7 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 			t.Errorf("the lip-sync of another user: %v", err)
 		}
 		studiotest.AddUser(t, service, "ada@example.com") // the email can be used again
-		clock.Add(store.Retention + time.Hour)
+		clock.Add(studio.Retention + time.Hour)
 		prune(t, service, clock.Now())
 	})
 }

@@ -1,0 +1,201 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+)
+
+// expiredID is the ID in the position of the item which says that events are missing.
+const expiredID = "expired"
+
+// StreamedEvent is an item of a stream: an event, or the time since which events are retained, or only a position.
+type StreamedEvent struct {
+	// Position is where a stream continues after this item. It is opaque, and the same in all processes.
+	Position string
+	// Event is nil for the other items. It is shared with other streams and must not be modified.
+	Event *EventRecord
+	// RetainedSince is not zero if events after the position at which the stream began may have been deleted, because
+	// they ended before this time. It is the first item of the stream.
+	RetainedSince time.Time
+}
+
+// StreamEvents returns the events of a user as they occur, until ctx ends. Each event has a later position than the one
+// before it, and follows all earlier events of its subject. The stream begins after the position of an item, or now if
+// after is "". It has no events that ended because their subject was deleted.
+//
+// The first item that has only a position says that all past events were sent. If the user has no new ones, a client can
+// continue there.
+//
+// The error is [ErrPosition] if the position is not one of this user, and [ErrTooManyStreams] if the user has [MaxStreams]
+// streams in this process. The iterator can be used once. It ends with an error: the cause of ctx, or that of the store,
+// but not [ErrBusy]: then the stream waits and continues.
+func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.Seq2[StreamedEvent, error], error) {
+	var from Position
+	if after != "" {
+		var ok bool
+		if from, ok = s.parseCursor(streamList(userID), after); !ok {
+			return nil, ErrPosition
+		}
+	}
+	stream, err := s.addStream(userID) //nolint:contextcheck // the feeds outlive the stream
+	if err != nil {
+		return nil, err
+	}
+	stream.position, stream.told = from.CreatedAt, from.CreatedAt
+	var once sync.Once
+	end := func(reason error) {
+		once.Do(func() {
+			s.removeStream(stream)
+			if s.OnStreamEnd != nil {
+				s.OnStreamEnd(ctx, reason)
+			}
+		})
+	}
+	if after == "" {
+		last, err := s.lastPosition(ctx, userID)
+		if err != nil {
+			s.removeStream(stream)
+			return nil, err
+		}
+		stream.position = s.fresh(last)
+	}
+	context.AfterFunc(ctx, func() { end(context.Cause(ctx)) }) // also if the iterator is never called
+	since := s.now().Add(-Retention)
+	return func(yield func(StreamedEvent, error) bool) {
+		var reason error
+		defer func() { end(cmp.Or(reason, context.Cause(ctx))) }()
+		if after != "" && from.ID != expiredID && from.CreatedAt.Before(since) {
+			position := s.cursor(streamList(userID), Position{from.CreatedAt, expiredID})
+			if !yield(StreamedEvent{Position: position, RetainedSince: since}, nil) {
+				return
+			}
+		}
+		for {
+			items, err := s.nextItems(ctx, stream)
+			if err != nil {
+				reason = err
+				yield(StreamedEvent{}, err)
+				return
+			}
+			for _, item := range items {
+				if ctx.Err() != nil {
+					break
+				}
+				if !yield(*item, nil) {
+					return
+				}
+				s.feeds.sent.Add(1)
+			}
+		}
+	}, nil
+}
+
+// streamList identifies the stream of a user in positions.
+func streamList(userID string) string { return "event stream\x00" + userID }
+
+// lastPosition returns the position of the last event of a user.
+func (s *Service) lastPosition(ctx context.Context, userID string) (last time.Time, err error) {
+	newest, _, err := s.Store.Events(ctx, EventFilter{UserID: userID}, NewestFirst, Position{}, 1)
+	if len(newest) > 0 {
+		last = newest[0].CreatedAt
+	}
+	return last, err
+}
+
+// fresh returns a position, which has no events after it, or a later one that also has none. So the position of a user without
+// events for a long time does not expire.
+func (s *Service) fresh(position time.Time) time.Time {
+	if recent := s.now().Add(-Retention / 2); recent.After(position) {
+		return recent
+	}
+	return position
+}
+
+// eventStream is an open stream of a user. It reads past events from the store. When it has read all, it follows the feed of
+// the user, which passes new events to it.
+type eventStream struct {
+	feed     *feed
+	wake     chan struct{} // receives a value when the queue or following changes
+	position time.Time     // up to which the stream has read
+	told     time.Time     // the position that the client knows
+	readAll  bool          // whether there were no more past events
+
+	following bool // guarded by feeds.mu, like queue
+	queue     []*StreamedEvent
+}
+
+// nextItems waits for items of a stream.
+func (s *Service) nextItems(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
+	for len(items) == 0 && err == nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		queue, following := s.feeds.take(stream)
+		switch {
+		case !following:
+			items, err = s.catchUp(ctx, stream)
+		case len(queue) > 0:
+			items = stream.accept(queue)
+		default:
+			select {
+			case <-ctx.Done():
+			case <-stream.wake:
+			}
+		}
+	}
+	return items, err
+}
+
+// catchUp reads a page of past events. If there are no more, the stream follows the feed, and gets an item with its position,
+// unless the client knows it.
+func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
+	user := stream.feed.userID
+	last, following := s.feeds.follow(stream)
+	if following {
+		if !stream.position.Equal(stream.told) {
+			stream.told = stream.position
+			items = []*StreamedEvent{{Position: s.cursor(streamList(user), Position{CreatedAt: stream.position})}}
+		}
+		return items, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, nil
+	case s.feeds.catchUps <- struct{}{}:
+	}
+	read, err := s.Store.NewEvents(ctx, []FeedQuery{{user, stream.position, feedPage}})
+	<-s.feeds.catchUps
+	if ctx.Err() != nil {
+		return nil, nil //nolint:nilerr // the caller looks at ctx
+	}
+	if errors.Is(err, ErrBusy) {
+		pause(ctx, feedPause)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	items = stream.accept(s.streamedEvents(user, read[0]))
+	if stream.readAll = len(read[0]) < feedPage; stream.readAll {
+		if last.After(stream.position) {
+			stream.position = last
+		}
+		stream.position = s.fresh(stream.position)
+	}
+	return items, nil
+}
+
+// accept returns the events that are after the position of the stream, and moves it.
+func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
+	events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return !item.Event.CreatedAt.After(e.position) })
+	if len(events) > 0 {
+		e.position = events[len(events)-1].Event.CreatedAt
+		e.told = e.position
+	}
+	return events
+}
