@@ -43,8 +43,10 @@ type Tokens struct {
 	now    func() time.Time
 
 	mu   sync.Mutex
-	keys []signingKey                 // ordered by the time from which they sign
-	seen map[[sha256.Size]byte]access // verified tokens, by hash
+	keys []signingKey                  // ordered by the time from which they sign
+	seen map[[sha256.Size]byte]*access // verified tokens, by hash
+
+	streams streams
 }
 
 // access is the content of a valid token.
@@ -68,7 +70,7 @@ func NewSeed() []byte {
 // NewTokens returns a Tokens that signs with keys, as [Tokens.SetKeys] describes. now returns the current time.
 func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	t := &Tokens{
-		now: now, seen: make(map[[sha256.Size]byte]access),
+		now: now, seen: make(map[[sha256.Size]byte]*access),
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{algorithm}),
 			jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
@@ -111,11 +113,11 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal
 	if t.Revocations.revokes(known.userID, known.issued) {
 		return server.Principal{}, errToken
 	}
-	return server.Principal{UserID: known.userID}, nil
+	return server.Principal{UserID: known.userID, Value: known}, nil
 }
 
 // remember caches a verified token, unless its key has been removed.
-func (t *Tokens) remember(hash [sha256.Size]byte, known access) {
+func (t *Tokens) remember(hash [sha256.Size]byte, known *access) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !slices.ContainsFunc(t.keys, func(key signingKey) bool { return key.id == known.keyID }) {
@@ -127,7 +129,7 @@ func (t *Tokens) remember(hash [sha256.Size]byte, known access) {
 	t.seen[hash] = known
 }
 
-func (t *Tokens) verify(token string) (access, error) {
+func (t *Tokens) verify(token string) (*access, error) {
 	var claims claims
 	var key signingKey
 	_, err := t.parser.ParseWithClaims(token, &claims, func(token *jwt.Token) (any, error) {
@@ -141,13 +143,13 @@ func (t *Tokens) verify(token string) (access, error) {
 		return key.private.Public(), nil
 	})
 	if err != nil || claims.Subject == "" || claims.IssuedAt == nil {
-		return access{}, errToken
+		return nil, errToken
 	}
 	until := claims.ExpiresAt.Time
 	if !key.until.IsZero() && key.until.Before(until) {
 		until = key.until
 	}
-	return access{claims.Subject, key.id, claims.issued, until}, nil
+	return &access{claims.Subject, key.id, claims.issued, until}, nil
 }
 
 // claims are the claims of an access token. The times must be numbers, although the library also accepts

@@ -31,7 +31,7 @@ const DefaultRate = 10_000
 // Config configures a [Limiter]. The zero value is valid.
 type Config struct {
 	// Rate limits the requests of a user per second, separately for each class: creations of avatars, videos and
-	// lip-syncs; and other changes. Operations that change nothing, whose ids begin with get or list, are limited to
+	// lip-syncs; and other changes. Operations that change nothing, whose ids begin with get, list or stream, are limited to
 	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. Each limit is also the burst.
 	// Defaults to DefaultRate.
 	Rate int
@@ -61,8 +61,10 @@ func classOf(operationID string) class {
 	case "uploadMedia":
 		return uploads
 	}
-	if strings.HasPrefix(operationID, "get") || strings.HasPrefix(operationID, "list") {
-		return reads
+	for _, verb := range []string{"get", "list", "stream"} {
+		if strings.HasPrefix(operationID, verb) {
+			return reads
+		}
 	}
 	return changes
 }

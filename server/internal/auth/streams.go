@@ -1,0 +1,89 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// streams are the open streams of a Tokens. Their tokens are checked every [studio.RevocationInterval], without their
+// signatures.
+type streams struct {
+	mu    sync.Mutex
+	open  map[*openStream]struct{}
+	timer *time.Timer // runs while there are streams
+}
+
+// openStream is a response that is streamed to the caller with a token.
+type openStream struct {
+	token *access
+	w     http.ResponseWriter
+}
+
+// EndStreams returns the middleware of an operation that streams its response. It ends the stream with 401 when the token of
+// the caller expires or is revoked.
+func (t *Tokens) EndStreams(operationID string) gen.StrictMiddlewareFunc {
+	return func(next gen.StrictHandlerFunc, id string) gen.StrictHandlerFunc {
+		if id != operationID {
+			return next
+		}
+		return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+			if token, ok := server.PrincipalValue[*access](ctx); ok {
+				t.addStream(ctx, &openStream{token, w})
+			}
+			return next(ctx, w, r, request)
+		}
+	}
+}
+
+// addStream adds a stream until ctx ends.
+func (t *Tokens) addStream(ctx context.Context, added *openStream) {
+	s := &t.streams
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = make(map[*openStream]struct{})
+		s.timer = time.AfterFunc(studio.RevocationInterval, t.checkStreams)
+	} else if len(s.open) == 0 {
+		s.timer.Reset(studio.RevocationInterval)
+	}
+	s.open[added] = struct{}{}
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, added)
+	})
+}
+
+// checkStreams ends the streams whose token is not valid.
+func (t *Tokens) checkStreams() {
+	valid := make(map[string]bool)
+	for _, key := range t.verifiers() {
+		valid[key.id] = true
+	}
+	now := t.now()
+	s := &t.streams
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for open := range s.open {
+		token := open.token
+		if !valid[token.keyID] || !token.until.After(now) || t.Revocations.revokes(token.userID, token.issued) {
+			stream.End(open.w, errStreamEnded)
+			delete(s.open, open)
+		}
+	}
+	if len(s.open) > 0 {
+		s.timer.Reset(studio.RevocationInterval)
+	}
+}
+
+//nolint:gochecknoglobals // a constant
+var errStreamEnded = &server.Error{
+	Status: http.StatusUnauthorized, Detail: "The access token has expired or was revoked.", Err: studio.ErrUnauthorized,
+}
