@@ -32,6 +32,10 @@ var rules = []rule{
 		`SELECT subject_id FROM events WHERE (state = 'pending') <> (ended_at IS NULL) OR (state = 'exhausted') <> (reason <> '')`,
 	},
 	{
+		"has events but does not exist",
+		`SELECT DISTINCT subject_id FROM events WHERE subject_id NOT IN (SELECT id FROM subjects)`,
+	},
+	{
 		"has an event at the position of another one",
 		`SELECT e.subject_id FROM events e JOIN events o ON o.user_id = e.user_id AND o.created_at = e.created_at AND o.id <> e.id`,
 	},

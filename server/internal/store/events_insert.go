@@ -47,10 +47,11 @@ var insertEvents = newRowStatement(`id text, subject_id text, user_id text, kind
 		return []any{
 			e.ID, e.subject.ID, e.subject.UserID, string(e.subject.Kind), e.Sequence, e.Body, string(state), e.user.count - e.number,
 		}
-	}, func(dialect, []string) string {
+	}, func(sql dialect, _ []string) string {
 		return `INSERT INTO events (id, subject_id, user_id, kind, sequence, body, state, created_at, ended_at)
 			SELECT r.id, r.subject_id, r.user_id, r.kind, r.sequence, r.body, r.state, last_at - r.later, CASE WHEN r.state = 'none' THEN last_at - r.later END
-			FROM r, LATERAL (SELECT last_at FROM event_clocks WHERE user_id = r.user_id LIMIT 1) clock`
+			FROM r, (SELECT user_id, last_at FROM event_clocks WHERE ` + sql.in("user_id", `SELECT r.user_id FROM r WHERE TRUE`) + `) clock
+			WHERE clock.user_id = r.user_id`
 	})
 
 // insertDeliveries is the statement that queues subjects with new events. A subject that waits for an earlier event

@@ -16,11 +16,12 @@
 //
 // The tables are in migrations. The SQL of an event is in the files events*.go, except that of its end:
 //
-//	events    events_insert.go                      inserts new events, with their subjects
+//	events    events_insert.go                      inserts new events, with their subjects, and sets event_clocks
 //	          events_due.go                         reads the flows and events that are due
 //	          events_record.go                      writes attempts and the outcomes of their events
 //	          events_record_group.go                does so for a group of attempts in one request, on PostgreSQL
 //	          events.go, events_user.go             list events for operators and users, and replay them
+//	          events_signal.go                      signals new events to the processes with streams of events
 //	          delete.go, users.go                   end the events of deleted subjects and users
 //	          prune.go                              deletes events when their retention is over
 //	attempts  events_record.go; the last attempt of an event is in its row
@@ -58,7 +59,7 @@
 //	                                                             PostgreSQL  SQLite
 //	creation  4           2 inserted                             7           6             1.8 kB
 //	claim     2           1 updated                              4           1             0.6 kB
-//	result    5           2 inserted, 1 updated, 1 deleted       10          6             2.8 kB
+//	result    6           2 inserted, 2 updated, 1 deleted       10          6             2.8 kB
 //
 // With 128 callers, a creation takes 0.06 ms of CPU in PostgreSQL and 0.17 ms in studiod on SQLite. With its rendering and
 // its delivery, it takes 0.22 and 0.42 ms. PostgreSQL writes all index entries of a subject again when its status

@@ -135,7 +135,7 @@ CREATE INDEX renderings_running ON renderings (user_id) WHERE process_id IS NOT 
 
 CREATE TABLE events (
     id            TEXT PRIMARY KEY,
-    subject_id    TEXT NOT NULL REFERENCES subjects,
+    subject_id    TEXT NOT NULL,              -- without a reference, because its check is slow; the transaction has the subject locked
     user_id       TEXT NOT NULL,              -- of the subject, like kind
     kind          TEXT NOT NULL,
     sequence      BIGINT NOT NULL,            -- 1, 2, 3 … for each subject
