@@ -40,8 +40,8 @@ const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 // weakly.
 const withWeakPasswords = "STUDIOD_TEST_WEAK_PASSWORDS"
 
-// testPasswords hashes the passwords of all tests. TestMain makes it weak in the short form, where hashing would take a
-// third of the CPU time.
+// testPasswords hashes the passwords of commands and daemons in processes of their own. TestMain makes it weak in the short
+// form. Other daemons have weak passwords, because hashing would take a third of the CPU time.
 var testPasswords studio.Passwords = passwords.New()
 
 func TestMain(m *testing.M) {
@@ -94,7 +94,7 @@ func startDaemon(t *testing.T, change ...func(*daemonConfig)) *testDaemon {
 	t.Helper()
 	log := &harness.Buffer{}
 	cfg := daemonConfig{
-		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: testPasswords, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
+		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: studiotest.WeakPasswords{}, AutoConsent: true, AllowHTTP: true, AllowNetworks: loopback(),
 		ValidateResponses: server.ResponsesEnforced, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	for _, f := range change {

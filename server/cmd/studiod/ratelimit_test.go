@@ -19,14 +19,14 @@ import (
 // The client waits and retries.
 func TestDaemon_limitsRequestRate(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.UserRate = 10 })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.UserRate = 1 })
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	_, token := tryLogin(t.Context(), home, d.url(), testEmail, testPassword)
 	began, refused := time.Now(), false
-	for !refused && time.Since(began) < waitTimeout { // 10 are admitted at once, and 10 per second
+	for !refused && time.Since(began) < waitTimeout { // one is admitted per second
 		answer := call(t, home, http.MethodPost, d.url(), token)
 		if refused = answer.StatusCode == http.StatusTooManyRequests; refused {
-			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=10;w=1`} {
+			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=1;w=1`} {
 				if got := answer.Header.Get(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
@@ -49,7 +49,7 @@ func TestDaemon_limitsRequestRate(t *testing.T) {
 // A form of the console that creates something is limited like a request of the API.
 func TestConsole_limitsCreations(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRate = true, 10 })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRate = true, 1 })
 	open := visit(t, d.url())
 	for began := time.Now(); time.Since(began) < waitTimeout; {
 		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}, "use_audio_from_video": {"true"}})
