@@ -92,12 +92,13 @@ axe: ## Update axe-core, which audits pages in tests, from npm
 pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-ng)
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
-# One more test program than there are CPUs runs at a time, with six tests, because many tests wait for processes and timers.
-GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -shuffle=on
+# One more test program than there are CPUs runs at a time, with several tests each, because many tests wait for processes
+# and timers.
+GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
 
 .PHONY: test
 test: ## Run the tests, some of them shortened
-	$(GO_TEST) -short ./...
+	$(GO_TEST) -parallel 8 -short ./...
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
 UNRACED := /api(/commandline|/generate|/gobuild|/harness|/standardwebhooks|/style)?$$|/server/docs$$|/server/cmd/studio-render$$
@@ -115,9 +116,9 @@ test-race: ## Run all tests in full, with the race detector for packages with co
 # They do not vet the packages, which check does.
 .PHONY: test-raced test-unraced
 test-raced:
-	$(GO_TEST) -vet=off $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)')
+	$(GO_TEST) -parallel 4 -vet=off $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)')
 test-unraced:
-	$(GO_TEST) -vet=off $$(go list ./... | grep -E '$(UNRACED)')
+	$(GO_TEST) -parallel 4 -vet=off $$(go list ./... | grep -E '$(UNRACED)')
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
