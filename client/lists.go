@@ -13,107 +13,55 @@ import (
 // cursor. An error is the last item. Each avatar that exists during the whole iteration is returned once,
 // even if others are created or deleted.
 func (c *Client) Avatars(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Avatar, error] {
-	params := paramsOf[ListAvatarsParams](newCall(c, options))
-	after := func(cursor string) CallOption {
-		page := params
-		page.Cursor = &cursor
-		return page
-	}
-	return pages(options, after, func(options []CallOption) ([]gen.Avatar, *string, error) {
-		list, err := c.ListAvatars(ctx, options...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Data, list.NextCursor, nil
-	})
+	return pages(ctx, c, options, c.ListAvatars, func(l *gen.AvatarList) ([]gen.Avatar, *string) { return l.Data, l.NextCursor },
+		func(p ListAvatarsParams, cursor *string) ListAvatarsParams { p.Cursor = cursor; return p })
 }
 
 // Videos iterates over the videos made from avatars of the user. It works like [Client.Avatars], with the
 // option [ListVideosParams].
 func (c *Client) Videos(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Video, error] {
-	params := paramsOf[ListVideosParams](newCall(c, options))
-	after := func(cursor string) CallOption {
-		page := params
-		page.Cursor = &cursor
-		return page
-	}
-	return pages(options, after, func(options []CallOption) ([]gen.Video, *string, error) {
-		list, err := c.ListVideos(ctx, options...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Data, list.NextCursor, nil
-	})
+	return pages(ctx, c, options, c.ListVideos, func(l *gen.VideoList) ([]gen.Video, *string) { return l.Data, l.NextCursor },
+		func(p ListVideosParams, cursor *string) ListVideosParams { p.Cursor = cursor; return p })
 }
 
 // Lipsyncs iterates over the lip-syncs of the user. It works like [Client.Avatars], with the option
 // [ListLipsyncsParams].
 func (c *Client) Lipsyncs(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Lipsync, error] {
-	params := paramsOf[ListLipsyncsParams](newCall(c, options))
-	after := func(cursor string) CallOption {
-		page := params
-		page.Cursor = &cursor
-		return page
-	}
-	return pages(options, after, func(options []CallOption) ([]gen.Lipsync, *string, error) {
-		list, err := c.ListLipsyncs(ctx, options...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Data, list.NextCursor, nil
-	})
+	return pages(ctx, c, options, c.ListLipsyncs, func(l *gen.LipsyncList) ([]gen.Lipsync, *string) { return l.Data, l.NextCursor },
+		func(p ListLipsyncsParams, cursor *string) ListLipsyncsParams { p.Cursor = cursor; return p })
 }
 
 // Events iterates over the events of the user, newest first unless [ListEventsParams] sets another order. It works like
 // [Client.Avatars], with the option ListEventsParams.
 func (c *Client) Events(ctx context.Context, options ...CallOption) iter.Seq2[*gen.EventRecord, error] {
-	params := paramsOf[ListEventsParams](newCall(c, options))
-	after := func(cursor string) CallOption {
-		page := params
-		page.Cursor = &cursor
-		return page
-	}
-	return pages(options, after, func(options []CallOption) ([]gen.EventRecord, *string, error) {
-		list, err := c.ListEvents(ctx, options...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Data, list.NextCursor, nil
-	})
+	return pages(ctx, c, options, c.ListEvents, func(l *gen.EventList) ([]gen.EventRecord, *string) { return l.Data, l.NextCursor },
+		func(p ListEventsParams, cursor *string) ListEventsParams { p.Cursor = cursor; return p })
 }
 
 // Endpoints iterates over the webhook URLs of the user. It works like [Client.Avatars], with the option
 // [ListEndpointsParams].
 func (c *Client) Endpoints(ctx context.Context, options ...CallOption) iter.Seq2[*gen.Endpoint, error] {
-	params := paramsOf[ListEndpointsParams](newCall(c, options))
-	after := func(cursor string) CallOption {
-		page := params
-		page.Cursor = &cursor
-		return page
-	}
-	return pages(options, after, func(options []CallOption) ([]gen.Endpoint, *string, error) {
-		list, err := c.ListEndpoints(ctx, options...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Data, list.NextCursor, nil
-	})
+	return pages(ctx, c, options, c.ListEndpoints, func(l *gen.EndpointList) ([]gen.Endpoint, *string) { return l.Data, l.NextCursor },
+		func(p ListEndpointsParams, cursor *string) ListEndpointsParams { p.Cursor = cursor; return p })
 }
 
-// pages iterates over the records of all pages. The function read requests a page with options, and after
-// returns the option for the page at a cursor.
-func pages[T any](
-	options []CallOption, after func(cursor string) CallOption, read func([]CallOption) (data []T, next *string, err error),
+// pages iterates over the records of all pages. list requests a page, data returns its records and the next cursor, and at
+// returns the parameters for the page at a cursor.
+func pages[P CallOption, L, T any](
+	ctx context.Context, c *Client, options []CallOption, list func(context.Context, ...CallOption) (*L, error),
+	data func(*L) (data []T, next *string), at func(params P, cursor *string) P,
 ) iter.Seq2[*T, error] {
+	params := paramsOf[P](newCall(c, options))
 	return func(yield func(*T, error) bool) {
 		for page, last := options, ""; ; {
-			data, next, err := read(page)
+			got, err := list(ctx, page...)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for i := range data {
-				if !yield(&data[i], nil) {
+			records, next := data(got)
+			for i := range records {
+				if !yield(&records[i], nil) {
 					return
 				}
 			}
@@ -121,7 +69,7 @@ func pages[T any](
 				return
 			}
 			last = *next
-			page = append(slices.Clip(options), after(last))
+			page = append(slices.Clip(options), at(params, &last))
 		}
 	}
 }
