@@ -82,7 +82,7 @@ type Config struct {
 
 	// Receiver receives the notifications of the records that the client creates. If it is set,
 	// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return as soon as the event
-	// arrives. A Client cannot be detached from its Receiver.
+	// arrives there, and open no stream. A Client cannot be detached from its Receiver.
 	Receiver *webhook.Receiver
 
 	// Logger logs retries and their causes at level warn, and new tokens at level debug. Defaults to no

@@ -15,7 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Without a receiver, a wait polls the service.
+// A wait ends as soon as the event arrives in the stream of the service, or else polls the service.
 func ExampleClient_WaitLipsync() {
 	baseURL, stop := startService()
 	defer stop()
