@@ -49,7 +49,15 @@ func eventConditions(f studio.EventFilter) conditions {
 func (s *Store) Events(
 	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) ([]studio.EventRecord, bool, error) {
-	where := eventConditions(filter)
+	where, from := eventConditions(filter), "events e"
+	if filter.State == studio.EventPending && filter.ID == "" && filter.SubjectID == "" {
+		// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS JOIN first.
+		from = "deliveries q CROSS JOIN events e"
+		where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
+		if filter.UserID != "" {
+			where.add("q.user_id = ?", filter.UserID)
+		}
+	}
 	direction, beyond := " DESC", "<"
 	if order == studio.OldestFirst {
 		direction, beyond = "", ">"
@@ -64,7 +72,7 @@ func (s *Store) Events(
 	p := page[studio.EventRecord]{limit: limit}
 	rows := where.parameter(limit + 1)
 	err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
-		"FROM (SELECT * FROM events e WHERE "+where.sql+" ORDER BY "+sorted+" LIMIT "+rows+" + 0)", sorted), where.args...)
+		"FROM (SELECT e.* FROM "+from+" WHERE "+where.sql+" ORDER BY "+sorted+" LIMIT "+rows+" + 0)", sorted), where.args...)
 	return p.rows, p.more, err
 }
 

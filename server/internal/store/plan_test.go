@@ -101,6 +101,33 @@ func TestPostgres_updateWithoutStatisticsFindsSubjectsByID(t *testing.T) {
 	}
 }
 
+// Pending events are few, so a list of them must not read the others. PostgreSQL chooses by the number of a user's events.
+func TestStore_Events_readsThePendingOnesFromTheQueue(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		fill(t, db)
+		db.Exec(t, "DELETE FROM deliveries WHERE subject_id NOT IN ('s10', 's20')")
+		db.Exec(t, "UPDATE events SET state = 'delivered' WHERE subject_id NOT IN ('s10', 's20')")
+		db.Exec(t, "ANALYZE")
+		seen := 0
+		db.Explain(func(query string, plan []string) {
+			seen++
+			if text := strings.Join(plan, "\n"); strings.Contains(text, "events_created") || !db.Shared() && strings.Contains(text, "events_user") {
+				t.Errorf("all events are read: %s\n%s", query, text)
+			}
+		})
+		for _, user := range []string{"", "u20"} {
+			events, more, err := db.Events(t.Context(), studio.EventFilter{UserID: user, State: studio.EventPending}, studio.NewestFirst, studio.Position{}, 1)
+			if len(events) != 1 || events[0].ID != "e20" || more != (user == "") || err != nil {
+				t.Errorf("%+v, %t, %v", events, more, err)
+			}
+		}
+		if seen == 0 {
+			t.Error("no query was seen")
+		}
+	})
+}
+
 // fill executes fillTables.
 func fill(t *testing.T, db *store.Store) {
 	t.Helper()
