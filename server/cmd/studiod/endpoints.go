@@ -63,7 +63,7 @@ func endpoints(ctx context.Context, db *store.Store) ([]endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	off, err := db.Endpoints(ctx)
+	off, err := db.DisabledEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 func replayEvents(ctx context.Context, command *cli.Command) error {
@@ -36,12 +37,16 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 			}
 			return printEvents(command, events)
 		}
-		replayed, err := db.Replay(ctx, filter, time.Now())
+		replay := studio.Replay{Filter: filter}
+		if filter.From.IsZero() && filter.To.IsZero() {
+			replay.Filter.From = time.Unix(0, 0) // a replay needs a range
+		}
+		replayed, err := studio.New(wire.Config(db, nil)).ReplayEvents(ctx, replay)
 		if err != nil {
-			return fmt.Errorf("after %d replayed events: %w", replayed, err)
+			return err
 		}
 		if command.Bool("json") {
-			return commandline.PrintJSON(command.Root().Writer, map[string]int{"replayed": replayed})
+			return commandline.PrintJSON(command.Root().Writer, map[string]int64{"replayed": replayed})
 		}
 		return printLines(command, fmt.Sprintf("%d exhausted events replayed", replayed))
 	})

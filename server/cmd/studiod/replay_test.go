@@ -10,7 +10,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
@@ -20,12 +19,10 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
-		s, err := store.Open(t.Context(), dsn, store.Config{})
-		check(t, err)
+		s := studiotest.Open(t, dsn)
 		for _, id := range []string{subjectID, otherID} {
 			check(t, s.ExhaustEvents(t.Context(), id, studiotest.NewClock().Now(), studio.ReasonSchedule))
 		}
-		check(t, s.Close())
 		for _, test := range []struct {
 			args []string
 			code int
@@ -42,12 +39,13 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 			{[]string{"--all", "--json"}, exitOK, `{"replayed":0}`},
 		} {
 			code, stdout, stderr := studiod(t, "", append([]string{"event", "replay", db}, test.args...)...)
+			studiotest.FinishReplays(t, s, time.Now()) // there is no daemon
 			if code != test.code || !strings.Contains(stdout+stderr, test.says) {
 				t.Errorf("%v: exit code %d, %s%s", test.args, code, stdout, stderr)
 			}
 			assertHarmless(t, stdout+stderr)
 		}
-		check(t, studiotest.Open(t, dsn).ExhaustEvents(t.Context(), subjectID, studiotest.NewClock().Now(), studio.ReasonDeleted))
+		check(t, s.ExhaustEvents(t.Context(), subjectID, studiotest.NewClock().Now(), studio.ReasonDeleted))
 		if code, stdout, _ := studiod(t, "", "event", "replay", db, "--all", "--dry-run"); code != exitOK || stdout != "" {
 			t.Errorf("a dry run lists events of a deleted subject: exit code %d, %s", code, stdout)
 		}

@@ -17,8 +17,6 @@ import (
 
 const (
 	eventsPath = Path + "/events"
-	// maxReplayCount bounds the count that is shown before a replay.
-	maxReplayCount = 10_000
 	// inputTimeFormat is the format of an <input type="datetime-local">. The console uses it for UTC.
 	inputTimeFormat = "2006-01-02T15:04"
 )
@@ -142,7 +140,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 		v.Events = append(v.Events, newEventRow(event))
 	}
 	if filter.State == studio.NoEventState || filter.State == studio.EventExhausted {
-		n, err := c.cfg.Store.CountReplay(r.Context(), filter, 1)
+		n, err := c.cfg.Studio.ReplayEvents(r.Context(), replayOf(filter, true))
 		if err != nil {
 			return err
 		}
@@ -230,8 +228,7 @@ func (c *Console) signedHeader(r *http.Request, s session, v eventView) ([]prope
 
 // replayView is the page that asks to confirm a replay.
 type replayView struct {
-	Count int
-	More  bool // there are more than Count
+	Count int64
 	Form  url.Values
 }
 
@@ -241,28 +238,20 @@ func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) erro
 	if err := parseForm(r); err != nil {
 		return err
 	}
-	filters, err := selectedFilters(s, r.PostForm)
+	selected, err := selectedEvents(s, r.PostForm)
 	if err != nil {
 		return err
 	}
-	count := 0
-	for _, filter := range filters {
-		var n int
-		if r.PostForm.Has("confirmed") {
-			n, err = c.cfg.Store.Replay(r.Context(), filter, time.Now())
-		} else {
-			n, err = c.cfg.Store.CountReplay(r.Context(), filter, maxReplayCount+1)
-		}
-		if err != nil {
-			return err
-		}
-		count += n
+	selected.DryRun = !r.PostForm.Has("confirmed")
+	count, err := c.cfg.Studio.ReplayEvents(r.Context(), selected)
+	if err != nil && !errors.Is(err, studio.ErrReplayEmpty) {
+		return err
 	}
 	if r.PostForm.Has("confirmed") {
 		http.Redirect(w, r, eventsPath+"?state=pending&done=replayed", http.StatusSeeOther)
 		return nil
 	}
-	v := replayView{Count: min(count, maxReplayCount), More: count > maxReplayCount, Form: filterValues(r.PostForm)}
+	v := replayView{Count: count, Form: filterValues(r.PostForm)}
 	for _, name := range []string{"id", "select"} {
 		v.Form[name] = r.PostForm[name]
 	}
@@ -270,19 +259,20 @@ func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) erro
 	return nil
 }
 
-// selectedFilters returns the filters of the events that a form selects.
-func selectedFilters(s session, form url.Values) (filters []studio.EventFilter, err error) {
+// selectedEvents returns the events that a form selects.
+func selectedEvents(s session, form url.Values) (studio.Replay, error) {
 	if form.Get("select") == "filter" {
 		filter, err := eventFilter(s, form)
-		return []studio.EventFilter{filter}, err
+		return replayOf(filter, false), err
 	}
-	for _, id := range form["id"] {
-		if len(filters) == pageSize {
-			break // a page has no more events
-		}
-		if id != "" {
-			filters = append(filters, studio.EventFilter{UserID: s.ID, ID: id})
-		}
+	ids := form["id"]
+	return studio.Replay{Filter: studio.EventFilter{UserID: s.ID}, EventIDs: ids[:min(len(ids), pageSize)]}, nil // a page has no more events
+}
+
+// replayOf returns a replay of all exhausted events of a filter.
+func replayOf(filter studio.EventFilter, dryRun bool) studio.Replay {
+	if filter.From.IsZero() && filter.To.IsZero() {
+		filter.From = time.Unix(0, 0) // a replay needs a range
 	}
-	return filters, nil
+	return studio.Replay{Filter: filter, DryRun: dryRun}
 }

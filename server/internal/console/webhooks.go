@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -22,7 +21,7 @@ type webhooksView struct {
 
 // receiver is a webhook URL.
 type receiver struct {
-	store.Receiver
+	studio.Endpoint
 
 	DisplayURL  string // without the query, which may contain a secret
 	BreakerOpen bool
@@ -42,7 +41,7 @@ func (c *Console) webhooks(w http.ResponseWriter, r *http.Request, s session) er
 
 func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session, status int, test testForm) error {
 	cursor := r.URL.Query().Get("cursor")
-	receivers, err := c.cfg.Store.Receivers(r.Context(), s.ID, cursor, pageSize+1)
+	page, err := c.cfg.Studio.Endpoints(r.Context(), s.ID, cursor, pageSize)
 	if err != nil {
 		return err
 	}
@@ -50,9 +49,8 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	if err != nil {
 		return err
 	}
-	receivers, next := firstPage(receivers, func(last store.Receiver) string { return last.SubjectID })
-	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(webhooksPath, make(url.Values), cursor, next)}
-	for _, one := range receivers {
+	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(webhooksPath, make(url.Values), cursor, page.Next)}
+	for _, one := range page.Endpoints {
 		result := ""
 		if one.Last.Number > 0 {
 			result = resultText(one.Last.Status, one.Last.Failure)

@@ -199,11 +199,14 @@ func TestEvents_replaySelectedEvents(t *testing.T) {
 			t.Fatalf("%d events are exhausted", n)
 		}
 		form.Set("confirmed", "true")
-		v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.", events[0].ID, events[1].ID)
+		v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.")
+		studiotest.FinishReplays(t, db, time.Now())
+		v.get("/console/events?state=pending").want(t, http.StatusOK, events[0].ID, events[1].ID)
 		if n := exhausted(); n != 3 {
 			t.Errorf("%d events are exhausted", n)
 		}
 		v.post("/console/events/replay", url.Values{"select": {"filter"}, "confirmed": {"true"}}).want(t, http.StatusOK)
+		studiotest.FinishReplays(t, db, time.Now())
 		if n := exhausted(); n != 0 {
 			t.Errorf("%d events are exhausted", n)
 		}

@@ -20,6 +20,7 @@
 //	├─ renderPool               Store.ClaimRenderings for all free workers, after Store.RenderDue and when
 //	│  │                        Store.NextRendering is due; wakes other processes with Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
+//	├─ replay                   Store.ReplayNext, one batch of events after the other
 //	└─ prune                    Store.Prune every hour
 //
 // An origin is the scheme, host and port of a webhook URL. A flow, in the sense of fair queueing, is the
@@ -33,7 +34,8 @@
 //	           attempts     the earlier attempts
 //	           endpoints    disabled URLs
 //	           breakers     open circuit breakers of origins
-//	           pauses       deliveries that are not read, because an operator has paused them
+//	           pauses       deliveries that are not read, because an operator or their user has paused them
+//	           replays      which ended events become pending again, and how far that is
 //	           holders, lanes    which process delivers for which origins; PostgreSQL only
 //	in memory  queue        for each user the flows; for each flow the time of its next read, up to
 //	                        2 × Config.InFlight deliveries, at most 64, and the attempts in flight
@@ -48,7 +50,7 @@
 // The files are: runner.go; holder.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
 // fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
 // limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
-// backoff; renders.go, which claims and runs renderings; jobs.go, the configuration; outcome.go, the labels of metrics;
+// backoff; renders.go, which claims and runs renderings; replays.go; jobs.go, the configuration; outcome.go, the labels of metrics;
 // trace.go, the spans.
 //
 // # Fairness

@@ -284,14 +284,14 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 		if got := reasons(second.ID); len(got) != 3 {
 			s.t.Errorf("the second subject's events ended for %q", got)
 		}
-		endpoints, err := s.db.Endpoints(s.t.Context())
+		endpoints, err := s.db.DisabledEndpoints(s.t.Context())
 		if err != nil || len(endpoints) != 1 || endpoints[0].URL != gone || endpoints[0].Email != "ada@example.com" {
 			s.t.Fatalf("switched off are %+v (%v)", endpoints, err)
 		}
 
 		status = 200
 		check(s.t, s.db.EnableEndpoint(s.t.Context(), s.user.ID, gone))
-		if n, err := s.db.Replay(s.t.Context(), studio.EventFilter{}, s.now()); n != 6 || err != nil {
+		if n, err := s.studio.ReplayEvents(s.t.Context(), studio.Replay{Filter: studio.EventFilter{To: s.now()}}); n != 6 || err != nil {
 			s.t.Fatalf("%d events are replayed (%v), want 6", n, err)
 		}
 		s.work(time.Second)

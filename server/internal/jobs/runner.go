@@ -76,6 +76,7 @@ func (w *Worker) Run(ctx, stop context.Context) {
 func (r *Runner) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { r.jobs.prune(stop) })
+	background.Go(func() { r.jobs.replay(stop) })
 	background.Go(func() { r.renderPool.run(ctx, stop) })
 	background.Go(func() { r.watch(stop) })
 	// The process holds its lanes until no attempt is running.

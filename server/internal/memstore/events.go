@@ -49,17 +49,20 @@ func (s *Store) selected(match func(*studio.EventRecord) bool) (all []studio.Eve
 	return all
 }
 
+// matches reports whether a filter selects an event.
+func matches(filter studio.EventFilter, e *studio.EventRecord) bool {
+	return (filter.ID == "" || e.ID == filter.ID) && (filter.UserID == "" || e.UserID == filter.UserID) &&
+		(filter.SubjectID == "" || e.SubjectID == filter.SubjectID) && (filter.Kind == "" || e.Kind == filter.Kind) &&
+		(filter.State == studio.NoEventState || e.State == filter.State) &&
+		!e.CreatedAt.Before(filter.From) && (filter.To.IsZero() || e.CreatedAt.Before(filter.To))
+}
+
 func (s *Store) Events(
 	_ context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) (events []studio.EventRecord, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	events = s.selected(func(e *studio.EventRecord) bool {
-		return (filter.ID == "" || e.ID == filter.ID) && (filter.UserID == "" || e.UserID == filter.UserID) &&
-			(filter.SubjectID == "" || e.SubjectID == filter.SubjectID) && (filter.Kind == "" || e.Kind == filter.Kind) &&
-			(filter.State == studio.NoEventState || e.State == filter.State) &&
-			!e.CreatedAt.Before(filter.From) && (filter.To.IsZero() || e.CreatedAt.Before(filter.To))
-	})
+	events = s.selected(func(e *studio.EventRecord) bool { return matches(filter, e) })
 	position := func(e studio.EventRecord) studio.Position { return studio.Position{CreatedAt: e.CreatedAt, ID: e.ID} }
 	compare := newest
 	if order == studio.OldestFirst {
@@ -106,12 +109,12 @@ func (s *Store) TakeChangedUsers() []string {
 
 func (s *Store) WatchEvents(context.Context) error { return nil }
 
-// NextEvent returns the event that occurred first of those that are pending and whose subject is not skipped.
+// NextEvent returns the event that occurred first of those that are pending and not paused, and whose subject is not skipped.
 func (s *Store) NextEvent(skip map[string]bool) (next studio.EventRecord, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, event := range s.events {
-		if event.State == studio.EventPending && !skip[event.SubjectID] {
+		if event.State == studio.EventPending && !skip[event.SubjectID] && s.pauses[pair{event.UserID, event.URL}].IsZero() {
 			return *event, true
 		}
 	}

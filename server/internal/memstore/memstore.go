@@ -30,6 +30,8 @@ type Store struct {
 	lastEvent  map[string]time.Time  // by user
 	changed    map[string]struct{}   // users with new events
 	signal     chan struct{}
+	replays    map[pair]replay
+	pauses     map[pair]time.Time // of endpoints
 	uploads    map[string]studio.Upload
 	secrets    map[string][]studio.WebhookSecret // newest first
 }
@@ -54,6 +56,8 @@ func New() *Store {
 		lastEvent:  map[string]time.Time{},
 		changed:    map[string]struct{}{},
 		signal:     make(chan struct{}, 1),
+		replays:    map[pair]replay{},
+		pauses:     map[pair]time.Time{},
 		uploads:    map[string]studio.Upload{},
 		secrets:    map[string][]studio.WebhookSecret{},
 	}

@@ -39,6 +39,9 @@ func (s *Store) CreateSubject(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := pair{created.UserID, key.Key}
+	if used, ok := s.replays[name]; ok && used.at.After(key.After) {
+		return studio.Subject{}, studio.ErrKeyReused
+	}
 	if used, ok := s.keys[name]; ok && used.at.After(key.After) {
 		return s.createdBefore(used, key)
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -220,34 +221,37 @@ func TestStore_AddWebhookSecret_keepsOneWithoutExpiry(t *testing.T) {
 func TestStore_Replay_replaysEachEventOnce(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		var replayed, total atomic.Int64
 		for round := range rounds {
 			kept, deleted := fmt.Sprintf("%d-kept", round), fmt.Sprintf("%d-deleted", round)
 			for _, id := range []string{kept, deleted} {
 				create(t, db, subject(id, 20))
 				check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonOff))
 			}
-			total.Add(20)
-			concurrently(append(repeat(4, func(i int) {
-				n, err := db.Replay(t.Context(), studio.EventFilter{SubjectID: kept}, noon())
-				if replayed.Add(int64(n)); err != nil {
-					t.Error(err)
+			for i, id := range []string{kept, deleted, kept, deleted} {
+				n, err := db.AddReplay(t.Context(), fmt.Sprint(round, i), exhausted(studio.EventFilter{SubjectID: id}), studio.IdempotencyKey{}, noon(), math.MaxInt)
+				check(t, err)
+				if n != 20 {
+					t.Errorf("%d events are counted", n)
 				}
-				if _, err := db.Replay(t.Context(), studio.EventFilter{SubjectID: deleted}, noon()); err != nil {
-					t.Error(err)
+			}
+			concurrently(append(repeat(4, func(int) {
+				for range 4 {
+					if _, err := db.ReplayNext(t.Context(), noon()); err != nil {
+						t.Error(err)
+					}
 				}
 			}), func() {
 				if err := deleteSubject(t, db, studio.Avatar, deleted, noon()); err != nil {
 					t.Error(err)
 				}
 			})...)
-			pending := studiotest.Events(t, db, studio.EventFilter{SubjectID: deleted, State: studio.EventPending})
-			if len(pending) > 0 {
-				t.Errorf("%d events of a deleted subject are pending", len(pending))
+			studiotest.FinishReplays(t, db, noon())
+			for id, want := range map[string]int{kept: 20, deleted: 0} {
+				pending := studiotest.Events(t, db, studio.EventFilter{SubjectID: id, State: studio.EventPending})
+				if len(pending) != want {
+					t.Errorf("%d events of %s are pending, want %d", len(pending), id, want)
+				}
 			}
-		}
-		if replayed.Load() != total.Load() {
-			t.Errorf("%d events are replayed, want %d", replayed.Load(), total.Load())
 		}
 	})
 }

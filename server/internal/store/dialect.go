@@ -17,6 +17,8 @@ type dialect interface {
 	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
 	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
 	in(column, query string) string
+	// elements returns the query for the elements of a parameter, which is a JSON array of texts.
+	elements(parameter string) string
 	// inRows returns the SQL condition that a column has a value of one of those rows of a rowStatement that have a
 	// condition.
 	inRows(column, value, condition string) string
@@ -40,6 +42,10 @@ func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000
 func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
 
 func (sqliteDialect) in(column, query string) string { return column + ` IN (` + query + `)` }
+
+func (sqliteDialect) elements(parameter string) string {
+	return `SELECT value FROM json_each(` + parameter + `)`
+}
 
 func (sqliteDialect) inRows(column, value, condition string) string {
 	return column + ` = ` + value + ` AND ` + condition
@@ -76,6 +82,10 @@ func (postgresDialect) recordable(subjectID string) string {
 
 func (postgresDialect) in(column, query string) string {
 	return column + ` = ANY(ARRAY(` + query + `))`
+}
+
+func (postgresDialect) elements(parameter string) string {
+	return `SELECT json_array_elements_text(` + parameter + `::text::json)`
 }
 
 func (d postgresDialect) inRows(column, value, condition string) string {

@@ -3,16 +3,11 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
-
-// replayBatch bounds the events that one transaction replays, so that its locks are short.
-const replayBatch = 500
 
 // eventConditions returns the conditions of a filter on events e.
 func eventConditions(f studio.EventFilter) conditions {
@@ -160,53 +155,4 @@ func (s *Store) Event(ctx context.Context, id string) (studio.EventRecord, error
 		return studio.EventRecord{}, studio.ErrNotFound
 	}
 	return events[0], nil
-}
-
-// Replay makes the exhausted events that the filter selects pending again, and returns their number. Each is
-// due at now, with the whole retry schedule, the same ID and the same body. The events of a subject are sent
-// in order, before its later pending events. Replay uses several transactions: after an error, some events
-// may have been replayed, and Replay may be called again. It skips events of deleted subjects.
-func (s *Store) Replay(ctx context.Context, filter studio.EventFilter, now time.Time) (replayed int, err error) {
-	filter.State = studio.EventExhausted
-	where := eventConditions(filter)
-	at := where.parameter(micros(now))
-	where.add("e.reason <> 'deleted' AND e.ended_at <= " + at)
-	batchSize := where.parameter(replayBatch)
-	// The condition on ended_at skips an event that was replayed and exhausted again during this call. The outer
-	// conditions are checked again on an event that another transaction changed after the subquery.
-	selected := fmt.Sprintf(`FROM events e WHERE %s ORDER BY e.id LIMIT %s`, where.sql, batchSize)
-	query := `UPDATE events SET state = 'pending', tries = 0, ended_at = NULL, reason = ''
-		WHERE state = 'exhausted' AND reason <> 'deleted' AND id IN (SELECT e.id ` + selected + `) RETURNING subject_id`
-	for batch := 1; batch > 0; replayed += batch { // a batch is smaller if another transaction changed some of its events
-		err := s.write(ctx, func(tx transaction) error {
-			batch = 0
-			subjects := make(map[string]struct{})
-			// A deletion locks the subjects before their events, too, so that neither waits for the other.
-			locked, err := queryRows(ctx, tx, oneColumn[string],
-				`SELECT id FROM subjects WHERE id IN (SELECT e.subject_id `+selected+`) ORDER BY id`+tx.forUpdate(), where.args...)
-			if err != nil || len(locked) == 0 {
-				return err
-			}
-			err = tx.query(ctx, func(scan func(...any) error) error {
-				var id string
-				err := scan(&id)
-				subjects[id] = struct{}{}
-				batch++
-				return err
-			}, query, where.args...)
-			for _, id := range slices.Sorted(maps.Keys(subjects)) {
-				if err == nil {
-					err = tx.execAll(ctx, []statement{lockSubject(tx, id)})
-				}
-				if err == nil {
-					err = requeue(ctx, tx, id, now)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			return replayed, err
-		}
-	}
-	return replayed, nil
 }

@@ -109,7 +109,7 @@ func (d *Delivery) columns() []any {
 	}
 }
 
-// ShiftDue adds by to the due time of every delivery, after the clock of the machine was set. by is negative if the clock
+// ShiftDue adds by to the due time of every delivery and replay, after the clock of the machine was set. by is negative if the clock
 // was set back.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 	return s.write(ctx, func(tx transaction) error { return shiftDue(ctx, tx, by) })
@@ -117,31 +117,37 @@ func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 
 // shiftDue is ShiftDue in a transaction.
 func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
-	_, err := tx.exec(ctx, `UPDATE deliveries SET due_at = due_at + $1`, by.Microseconds())
-	return err
+	return tx.execAll(ctx, []statement{
+		{`UPDATE deliveries SET due_at = due_at + $1`, []any{by.Microseconds()}},
+		{`UPDATE replays SET turn_at = turn_at + $1 WHERE turn_at IS NOT NULL`, []any{by.Microseconds()}},
+	})
 }
 
 // firstPending is the SQL expression for the sequence of the first pending event of a delivery.
 const firstPending = `(SELECT MIN(e.sequence) FROM events e
 	WHERE e.subject_id = deliveries.subject_id AND e.sequence >= deliveries.sequence AND e.state = 'pending')`
 
-// requeue queues a subject of which events are pending again, and marks its flow as due. If one of them is before the
-// event for which the subject waits, it is due at now. The transaction has locked the subject.
-func requeue(ctx context.Context, tx transaction, subjectID string, now time.Time) error {
+// requeue queues subjects of which events are pending again, and marks their flows as due. A subject is due at now if one of
+// them is before the event for which it waits. The transaction has locked the subjects.
+func requeue(ctx context.Context, tx transaction, subjects []string, now time.Time) error {
+	where := conditions{args: []any{micros(now)}}
+	ids := elements(tx, &where, subjects)
 	_, err := tx.exec(ctx, `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at, request_id, trace_parent)
-		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), CAST($2 AS BIGINT), s.request_id, s.trace_parent
-		FROM subjects s JOIN events e ON e.subject_id = s.id WHERE s.id = $1 AND e.state = 'pending' GROUP BY s.id
+		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), `+tx.past("CAST($1 AS BIGINT)")+`, s.request_id, s.trace_parent
+		FROM subjects s JOIN events e ON e.subject_id = s.id WHERE `+tx.in("s.id", ids)+` AND e.state = 'pending' GROUP BY s.id
 		ON CONFLICT (subject_id) DO UPDATE SET sequence = excluded.sequence, due_at = excluded.due_at
-			WHERE excluded.sequence < deliveries.sequence`, subjectID, micros(now))
+			WHERE excluded.sequence < deliveries.sequence`, where.args...)
 	if err != nil {
 		return err
 	}
+	where = conditions{}
+	ids = elements(tx, &where, subjects)
 	return tx.query(ctx, func(scan func(...any) error) error {
 		var flow Flow
 		err := scan(&flow.UserID, &flow.Origin)
 		tx.markDeliveryDue(flow)
 		return err
-	}, `SELECT user_id, origin FROM deliveries WHERE subject_id = $1`, subjectID)
+	}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+tx.in("subject_id", ids), where.args...)
 }
 
 // lockSubject returns a statement that locks a subject until the end of the transaction. The lock protects

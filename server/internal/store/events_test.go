@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -87,84 +86,6 @@ func TestStore_Events_appliesTheFilter(t *testing.T) {
 	})
 }
 
-func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		create(t, db, subject("a", 4))
-		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
-		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
-		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
-		<-db.Due()
-		db.TakeDue()
-		hour := noon().Add(time.Hour)
-		replayed, err := db.Replay(t.Context(), studio.EventFilter{State: studio.EventPending}, hour)
-		check(t, err)
-		if replayed != 2 {
-			t.Errorf("%d events are replayed, want the 2 that were exhausted", replayed)
-		}
-		select {
-		case <-db.Due():
-		default:
-			t.Error("a replayed event is not signaled")
-		}
-		if flows := db.TakeDue(); !slices.Equal(flows, []store.Flow{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
-			t.Errorf("due flows are %v", flows)
-		}
-		for _, want := range []string{"a-1", "a-3", "a-4"} {
-			next := nextDelivery(t, db, "a")
-			if next.Event.ID != want || next.Tries != 0 || next.DueAt.After(hour) {
-				t.Errorf("next is %+v, want %s", next, want)
-			}
-			finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
-		}
-		attempts := attemptsOf(t, db, "a-1")
-		if len(attempts) != 2 || attempts[1].Number != 2 {
-			t.Errorf("attempts are %+v, want the one before the replay too", attempts)
-		}
-		event, err := db.Event(t.Context(), "a-1")
-		check(t, err)
-		if event.Tries != 1 || event.Reason != "" || event.State != studio.EventDelivered {
-			t.Errorf("the event is %+v", event)
-		}
-	})
-}
-
-func TestStore_Replay_appliesTheFilterInBatches(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		const subjects = 30
-		for i := range subjects {
-			s := subject(fmt.Sprint(i), 40) // more events than one transaction replays
-			for j := range s.Events {
-				s.Events[j].CreatedAt = noon().Add(time.Duration(i) * time.Hour)
-			}
-			create(t, db, s)
-			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonOff))
-		}
-		due := db.NextDue(t, store.DeliverAt)
-		if len(due) != 0 {
-			t.Errorf("%d subjects are due after their events were exhausted", len(due))
-		}
-		for _, test := range []struct {
-			filter studio.EventFilter
-			want   int
-		}{
-			{studio.EventFilter{ID: "3-7"}, 1},
-			{studio.EventFilter{ID: "3-7"}, 0}, // a pending event
-			{studio.EventFilter{SubjectID: "3"}, 39},
-			{studio.EventFilter{From: noon().Add(28 * time.Hour)}, 80},
-			{studio.EventFilter{From: noon().Add(26 * time.Hour), To: noon().Add(29 * time.Hour)}, 80},
-			{studio.EventFilter{}, subjects*40 - 200},
-		} {
-			replayed, err := db.Replay(t.Context(), test.filter, noon())
-			check(t, err)
-			if replayed != test.want {
-				t.Errorf("%+v replays %d events, want %d", test.filter, replayed, test.want)
-			}
-		}
-	})
-}
-
 func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
@@ -200,9 +121,9 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		off("b")
 		finish(t, db, "b", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}) // an attempt that was in flight
 		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
-		endpoints, err := db.Endpoints(t.Context())
+		endpoints, err := db.DisabledEndpoints(t.Context())
 		check(t, err)
-		want := []store.Endpoint{{
+		want := []store.DisabledEndpoint{{
 			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", Origin: "https://hooks.example.com",
 			DisabledAt: noon(), Reason: studio.ReasonGone,
 		}}
@@ -213,7 +134,10 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		if !next.URLDisabled {
 			t.Error("a new registration of the URL enables it")
 		}
-		wantError(t, db.EnableEndpoint(t.Context(), "bob", "https://hooks.example.com/"), studio.ErrNotFound)
+		check(t, db.EnableEndpoint(t.Context(), "bob", "https://hooks.example.com/"))
+		if next = nextDelivery(t, db, "e"); !next.URLDisabled {
+			t.Error("another user enables the URL")
+		}
 		check(t, db.EnableEndpoint(t.Context(), "ada", "https://hooks.example.com/"))
 		next = nextDelivery(t, db, "e")
 		if next.URLDisabled {

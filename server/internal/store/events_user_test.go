@@ -57,13 +57,6 @@ func TestStore_Events_arePaginated(t *testing.T) {
 				}
 			}
 		}
-		count, err := db.CountReplay(t.Context(), studio.EventFilter{UserID: "ada"}, 100)
-		check(t, err)
-		replayed, err := db.Replay(t.Context(), studio.EventFilter{UserID: "ada"}, noon().Add(time.Hour))
-		check(t, err)
-		if count != 8 || replayed != count {
-			t.Errorf("%d are counted and %d replayed", count, replayed)
-		}
 	})
 }
 
@@ -100,36 +93,5 @@ func TestStore_Events_showSubjectAndAttempts(t *testing.T) {
 		check(t, recordAttempt(t.Context(), db, first, delivered, store.Outcome{State: studio.EventDelivered}))
 		delivered.Number = 2
 		want("after the delivery", [2]time.Time{{}, later}, delivered)
-	})
-}
-
-// Each URL is listed once, with its switch-off reason, its circuit breaker and its latest attempt.
-func TestStore_Receivers_listsEachURLOnce(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		for i := range 20 {
-			s := subject(fmt.Sprintf("s%02d", i), 1)
-			s.WebhookURL = fmt.Sprintf("https://hooks%d.example.com/", i%4)
-			create(t, db, s)
-			for attempt := range i % 4 {
-				failed := studio.Attempt{At: noon().Add(time.Duration(attempt-i) * time.Second), Status: 500 + attempt, Failure: "status"}
-				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, store.Outcome{State: studio.EventPending, RetryAt: noon()}))
-			}
-		}
-		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://hooks2.example.com", Until: noon(), Pause: time.Second}))
-		first, err := db.Receivers(t.Context(), "ada", "", 3)
-		check(t, err)
-		second, err := db.Receivers(t.Context(), "ada", first[2].SubjectID, 3)
-		check(t, err)
-		for i, r := range append(first, second...) {
-			if r.URL != fmt.Sprintf("https://hooks%d.example.com/", i) || r.OpenUntil.IsZero() != (i != 2) || r.Reason != "" {
-				t.Errorf("%d. %+v", i, r)
-			}
-			if want := 499 + i; i > 0 && r.Last.Status != want || r.Last.At.IsZero() != (i == 0) {
-				t.Errorf("%d. the latest attempt is %+v, want status %d", i, r.Last, want)
-			}
-		}
-		_, err = db.Receivers(t.Context(), "bob", first[2].SubjectID, 3)
-		wantError(t, err, studio.ErrCursor)
 	})
 }

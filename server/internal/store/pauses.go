@@ -14,10 +14,11 @@ import (
 const notPaused = `(NOT EXISTS (SELECT 1 FROM pauses) OR NOT EXISTS
 	(SELECT 1 FROM pauses p WHERE p.user_id IN ('', deliveries.user_id) AND p.url IN ('', deliveries.url)))`
 
-// PauseScope is the deliveries that a pause stops. The zero value is all deliveries of the service.
+// PauseScope is the deliveries that a pause stops, and who has paused them. The zero value is all deliveries of the service.
 type PauseScope struct {
 	UserID string // "" for every user
 	URL    string // "" for every URL
+	ByUser bool   // by the user, and not by an operator; each ends their own pauses only
 }
 
 // Pause makes all processes start no more deliveries of a scope, and returns since when. Events stay pending, with
@@ -25,8 +26,8 @@ type PauseScope struct {
 // paused.
 func (s *Store) Pause(ctx context.Context, scope PauseScope, now time.Time) (since time.Time, err error) {
 	err = s.write(ctx, func(tx transaction) error {
-		return queryRow(ctx, tx, []any{instant{&since}}, `INSERT INTO pauses AS p (user_id, url, paused_at) VALUES ($1, $2, $3)
-			ON CONFLICT (user_id, url) DO UPDATE SET paused_at = p.paused_at RETURNING paused_at`, scope.UserID, scope.URL, micros(now))
+		return queryRow(ctx, tx, []any{instant{&since}}, `INSERT INTO pauses AS p (user_id, url, by_user, paused_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (user_id, url, by_user) DO UPDATE SET paused_at = p.paused_at RETURNING paused_at`, scope.UserID, scope.URL, scope.ByUser, micros(now))
 	})
 	return since, err
 }
@@ -34,26 +35,35 @@ func (s *Store) Pause(ctx context.Context, scope PauseScope, now time.Time) (sin
 // Resume ends the pause of a scope, and makes its pending events due as before. It returns studio.ErrNotFound if the
 // scope is not paused.
 func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
-	return s.write(ctx, func(tx transaction) error {
-		if err := execFound(ctx, tx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL); err != nil {
-			return err
-		}
-		where, args := `TRUE`, []any(nil)
-		if scope.UserID != "" {
-			where, args = `user_id = $1`, append(args, scope.UserID)
-		}
-		return tx.query(ctx, func(scan func(...any) error) error {
-			var flow Flow
-			err := scan(&flow.UserID, &flow.Origin)
-			tx.markDeliveryDue(flow)
-			return err
-		}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+where, args...)
-	})
+	return s.write(ctx, func(tx transaction) error { return resume(ctx, tx, scope) })
+}
+
+// resume is Resume in a transaction.
+func resume(ctx context.Context, tx transaction, scope PauseScope) error {
+	err := execFound(ctx, tx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2 AND by_user = $3`, scope.UserID, scope.URL, scope.ByUser)
+	if err != nil {
+		return err
+	}
+	if scope.UserID != "" && scope.URL != "" {
+		tx.markDeliveryDue(Flow{scope.UserID, studio.Origin(scope.URL)})
+		return nil
+	}
+	where, args := `TRUE`, []any(nil)
+	if scope.UserID != "" {
+		where, args = `user_id = $1`, append(args, scope.UserID)
+	}
+	return tx.query(ctx, func(scan func(...any) error) error {
+		var flow Flow
+		err := scan(&flow.UserID, &flow.Origin)
+		tx.markDeliveryDue(flow)
+		return err
+	}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+where, args...)
 }
 
 // PausedSince returns since when a scope is paused, or the zero time if it is not.
 func (s *Store) PausedSince(ctx context.Context, scope PauseScope) (since time.Time, err error) {
-	err = queryRow(ctx, s.engine, []any{instant{&since}}, `SELECT paused_at FROM pauses WHERE user_id = $1 AND url = $2`, scope.UserID, scope.URL)
+	err = queryRow(ctx, s.engine, []any{instant{&since}}, `SELECT paused_at FROM pauses WHERE user_id = $1 AND url = $2 AND by_user = $3`,
+		scope.UserID, scope.URL, scope.ByUser)
 	if errors.Is(err, studio.ErrNotFound) {
 		err = nil
 	}

@@ -231,7 +231,11 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 			check(t, err)
 		}
 		check(t, db.SaveBreaker(ctx, store.Breaker{Origin: line.Origin, Until: now, Pause: time.Second}))
-		_, err = db.Receivers(ctx, "u9", "s9", 3)
+		_, _, err = db.Endpoints(ctx, "u9", "s9", 3)
+		check(t, err)
+		_, err = db.Endpoint(ctx, "u9", "https://hooks.example.com/")
+		check(t, err)
+		_, err = db.EndpointURLs(ctx, "u9", "", 3)
 		check(t, err)
 		_, err = db.OpenBreakers(ctx, "https://1", 25)
 		check(t, err)
@@ -251,8 +255,13 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		_, err = db.PausedSince(ctx, store.PauseScope{})
 		check(t, err)
 		check(t, db.Resume(ctx, store.PauseScope{}))
-		_, err = db.Replay(ctx, studio.EventFilter{SubjectID: "s9"}, now)
-		check(t, err)
+		for _, selection := range []studio.ReplaySelection{
+			exhausted(studio.EventFilter{SubjectID: "s9"}), exhausted(studio.EventFilter{UserID: "u9"}, "e9", "e10"),
+			exhausted(studio.EventFilter{UserID: "u9", From: time.UnixMicro(1)}), exhausted(studio.EventFilter{To: now}),
+			{Filter: studio.EventFilter{UserID: "u9"}, States: []studio.EventState{studio.EventExhausted, studio.EventDelivered}},
+		} {
+			replay(t, db, selection, now)
+		}
 		for _, filter := range []studio.EventFilter{
 			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {Kind: studio.Video}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now},
 		} {
@@ -264,7 +273,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 					check(t, err)
 				}
 			}
-			_, err = db.CountReplay(ctx, filter, 100)
+			_, err = db.CountReplay(ctx, exhausted(filter), now)
 			check(t, err)
 		}
 		check(t, db.AddWebhookSecret(ctx, "u5", "new", now, now, 10))

@@ -16,8 +16,8 @@ const pruneBatch = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
-// them, uploads, refresh tokens and webhook secrets that have expired, failed logins, known
-// addresses, revocations, and breakers a day after their pause. After an error, some rows may have been
+// them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
+// expired, failed logins, known addresses, revocations, and breakers a day after their pause. After an error, some rows may have been
 // deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
@@ -31,6 +31,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id)
 			AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id) LIMIT $2)`, now.Add(-studio.DeletionMemory)},
 		{`DELETE FROM uploads WHERE expires_at < $1 AND id IN (SELECT id FROM uploads WHERE expires_at < $1 LIMIT $2)`, now},
+		{`DELETE FROM replays WHERE requested_at < $1 AND turn_at IS NULL AND id IN (SELECT id FROM replays WHERE requested_at < $1
+			AND turn_at IS NULL LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
 		{`DELETE FROM refresh_tokens WHERE expires_at < $1 AND hash IN (SELECT hash FROM refresh_tokens WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM webhook_secrets WHERE expires_at < $1 AND id IN (SELECT id FROM webhook_secrets WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM login_tries WHERE began_at < $1 AND account IN

@@ -20,14 +20,15 @@
 //	          events_due.go                         reads the flows and events that are due
 //	          events_record.go                      writes attempts and the outcomes of their events
 //	          events_record_group.go                does so for a group of attempts in one request, on PostgreSQL
-//	          events.go, events_user.go             list events for operators and users, and replay them
+//	          events.go, events_user.go             list events for operators and users
+//	          replays.go                            makes ended events pending again, in batches
 //	          events_signal.go                      signals new events to the processes with streams of events
 //	          delete.go, users.go                   end the events of deleted subjects and users
 //	          prune.go                              deletes events when their retention is over
 //	attempts  events_record.go; the last attempt of an event is in its row
 //
 //	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
-//	                  and lock it; subjects.go reads; delete.go
+//	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go
 //	renderings        renderings.go; subjects_write.go inserts and deletes them
 //	lanes, holders    leases.go; notifications between processes in notifications.go
 //	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go
@@ -131,6 +132,7 @@ type Store struct {
 	tracer     trace.Tracer // nil for none
 	due        chan struct{}
 	renderDue  chan struct{}
+	replayDue  chan struct{}
 	records    *commitQueue[*record]
 	creations  *commitQueue[*creation]
 	updates    *commitQueue[*update]
@@ -164,6 +166,7 @@ type transaction interface {
 	markDeliveryDue(flow Flow)
 	markNewEvents(userID string)
 	markRenderDue()
+	markReplayDue()
 }
 
 // dueWork is the work that a transaction makes due.
@@ -171,6 +174,7 @@ type dueWork struct {
 	flows     []Flow
 	users     []string // with new events
 	rendering bool
+	replay    bool
 }
 
 func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
@@ -178,6 +182,8 @@ func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
 func (w *dueWork) markNewEvents(userID string) { w.users = append(w.users, userID) }
 
 func (w *dueWork) markRenderDue() { w.rendering = true }
+
+func (w *dueWork) markReplayDue() { w.replay = true }
 
 // statement is an SQL statement with its parameters.
 type statement struct {
@@ -228,7 +234,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, receiveUse: cfg.ReceiveUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
-		events: newEventWatch(), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+		replayDue: make(chan struct{}, 1), events: newEventWatch(), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
 	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue() //nolint:contextcheck // a group has a context of its own
 	if cfg.Traces != nil {
@@ -281,6 +287,9 @@ func (s *Store) Due() <-chan struct{} { return s.due }
 // RenderDue returns a channel that receives a value after this process made a rendering due or scheduled its
 // retry. One value may stand for many renderings.
 func (s *Store) RenderDue() <-chan struct{} { return s.renderDue }
+
+// ReplayDue returns a channel that receives a value after this process added a replay. One value may stand for many.
+func (s *Store) ReplayDue() <-chan struct{} { return s.replayDue }
 
 // TakeDue returns the flows in which this process made events due since the last call. Call it after each
 // value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
@@ -344,6 +353,9 @@ func (s *Store) signalDue(work dueWork) {
 	}
 	if work.rendering {
 		signal(s.renderDue)
+	}
+	if work.replay {
+		signal(s.replayDue)
 	}
 }
 

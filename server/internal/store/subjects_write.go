@@ -66,18 +66,18 @@ func nullable(text string) *string {
 // writeCreations inserts subjects with their renderings, idempotency keys and events.
 func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
 	subjects := make([]*studio.Subject, len(group))
-	var expired []*creation       // with idempotency keys that have expired
+	var expired []*keyed          // with idempotency keys that have expired
 	var waiting []*studio.Subject // for their renderings
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if c.keyUse.expired {
-			expired = append(expired, c)
+			expired = append(expired, &c.keyed)
 		}
 		if !c.subject.RenderAt.IsZero() {
 			tx.markRenderDue()
 			waiting = append(waiting, &c.subject)
 		}
 	}
-	return tx.execAll(ctx, slices.Concat(forgetKeys.with(tx, expired...), insertSubjects.with(tx, group...),
+	return tx.execAll(ctx, slices.Concat(forgetKeys(tx, expired...), insertSubjects.with(tx, group...),
 		insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
 }

@@ -112,6 +112,8 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM pauses WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM replays WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM members WHERE user_id = $1`, []any{userID}},
 			{`UPDATE users SET deleted_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
 		}...))

@@ -26,11 +26,20 @@ type Registration struct {
 	Enabled bool
 }
 
-// IdempotencyKey is the idempotency key of a creation. The zero value is no key.
+// IdempotencyKey is the idempotency key of a creation or replay. The zero value is no key.
 type IdempotencyKey struct {
 	Key         string
 	Fingerprint []byte    // hash of the operation and its request
 	After       time.Time // keys that were first used before have expired
+}
+
+// newIdempotencyKey returns the idempotency key of a request at now.
+func newIdempotencyKey(key, operation string, request []byte, now time.Time) IdempotencyKey {
+	if key == "" {
+		return IdempotencyKey{}
+	}
+	fingerprint := sha256.Sum256(append([]byte(operation+"\n"), request...))
+	return IdempotencyKey{Key: key, Fingerprint: fingerprint[:], After: now.Add(-IdempotencyLifetime)}
 }
 
 // CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event. The
@@ -99,11 +108,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	if err := subject.enter(Processing, now); err != nil {
 		return Subject{}, err
 	}
-	key := IdempotencyKey{Key: c.IdempotencyKey, After: now.Add(-IdempotencyLifetime)}
-	if key.Key != "" {
-		fingerprint := sha256.Sum256(append([]byte(subject.Kind+"\n"), c.Request...))
-		key.Fingerprint = fingerprint[:]
-	}
+	key := newIdempotencyKey(c.IdempotencyKey, string(subject.Kind), c.Request, now)
 	end, err := s.inProgress.begin(ctx, s, c.UserID)
 	if err != nil {
 		return Subject{}, err

@@ -25,12 +25,13 @@ type EventRecord struct {
 
 // EventFilter selects events. A zero field matches every event.
 type EventFilter struct {
-	ID        string
-	UserID    string
-	SubjectID string
-	Kind      Kind // of the subject
-	State     EventState
-	From, To  time.Time // the range of creation times; To is exclusive
+	ID        string     `json:"id,omitzero"`
+	UserID    string     `json:"user_id,omitzero"`
+	SubjectID string     `json:"subject_id,omitzero"`
+	Kind      Kind       `json:"kind,omitzero"` // of the subject
+	State     EventState `json:"state,omitzero"`
+	From      time.Time  `json:"from,omitzero"` // the first creation time
+	To        time.Time  `json:"to,omitzero"`   // after the last creation time
 }
 
 // EventState is the state of an event.

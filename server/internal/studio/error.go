@@ -25,12 +25,14 @@ var (
 	ErrKeySpent = errors.New("studio: the record of the idempotency key has been deleted")
 	// ErrCursor is returned if the cursor does not belong to the list.
 	ErrCursor = errors.New("studio: the cursor does not belong to this list")
+	// ErrKeyInUse is returned if a request with the idempotency key is in progress.
+	ErrKeyInUse = errors.New("studio: a request with the idempotency key is in progress")
 	// ErrRange is returned if a range of times ends before it begins.
 	ErrRange = errors.New("studio: the range ends before it begins")
 	// ErrPosition is returned if the position is not one of a stream of the user.
 	ErrPosition = errors.New("studio: the position does not belong to this stream")
-	// ErrKeyInUse is returned if a creation with the idempotency key is in progress.
-	ErrKeyInUse = errors.New("studio: a creation with the idempotency key is in progress")
+	// ErrReplayEmpty is returned for a replay with neither IDs of events nor a range.
+	ErrReplayEmpty = errors.New("studio: the replay selects no events")
 	// ErrTitle is returned for a title with U+0000, which not all databases can store.
 	ErrTitle = errors.New("studio: the title contains U+0000")
 	// ErrUnavailable is returned by a renderer if a resource that it needs, such as a disk, is full or
@@ -54,6 +56,8 @@ var (
 	ErrTooManyCreations = errors.New("studio: too many creations in progress")
 	// ErrTooManyStreams is returned if the user has too many open streams of events.
 	ErrTooManyStreams = errors.New("studio: too many open streams")
+	// ErrTooManyReplays is returned if the user has too many replays that are not finished.
+	ErrTooManyReplays = errors.New("studio: too many replays in progress")
 )
 
 // LimitError is a limit with the time after which a retry may succeed.

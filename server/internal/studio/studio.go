@@ -69,6 +69,8 @@ type Store interface {
 	EventStore
 	UploadStore
 	WebhookStore
+	ReplayStore
+	EndpointStore
 }
 
 // Service implements the use cases. It is safe for concurrent use.

@@ -126,6 +126,18 @@ func Events(t testing.TB, db studio.EventStore, filter studio.EventFilter) (all 
 	return all
 }
 
+// FinishReplays works all replays off, as the jobs of a daemon do. The events are due at now.
+func FinishReplays(t testing.TB, db *store.Store, now time.Time) {
+	t.Helper()
+	for {
+		next, err := db.ReplayNext(context.Background(), now)
+		harness.Check(t, err)
+		if next.IsZero() || next.After(now) {
+			return
+		}
+	}
+}
+
 // Clock is a clock that moves only when Add is called. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex

@@ -194,6 +194,24 @@ CREATE TABLE attempts (
     PRIMARY KEY (event_id, number)
 ) STRICT, WITHOUT ROWID;
 
+-- replays are requests to send events again. Their events become pending in batches.
+CREATE TABLE replays (
+    id           TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL,               -- '' for the events of every user
+    selection    TEXT NOT NULL,               -- JSON
+    events       INTEGER NOT NULL,             -- how many were selected
+    requested_at INTEGER NOT NULL,
+    after_at     INTEGER NOT NULL DEFAULT 0,   -- the position of the last event that was replayed, with after_id
+    after_id     TEXT NOT NULL DEFAULT '',
+    turn_at      INTEGER,                      -- when the next batch is due; NULL after the last one
+    key_hash     BLOB,                       -- of the user and the idempotency key of the request
+    fingerprint  BLOB                        -- of the request with that key
+) STRICT;
+CREATE INDEX replays_turn ON replays (turn_at) WHERE turn_at IS NOT NULL;
+CREATE INDEX replays_user ON replays (user_id, id) WHERE turn_at IS NOT NULL;
+CREATE INDEX replays_requested ON replays (requested_at);
+CREATE UNIQUE INDEX replays_key ON replays (key_hash) WHERE key_hash IS NOT NULL;
+
 -- endpoints are the webhook URLs that are switched off for a user.
 CREATE TABLE endpoints (
     user_id     TEXT NOT NULL REFERENCES users,
@@ -208,8 +226,9 @@ CREATE TABLE endpoints (
 CREATE TABLE pauses (
     user_id   TEXT NOT NULL,
     url       TEXT NOT NULL,
+    by_user   INTEGER NOT NULL, -- 1, or 0 for an operator
     paused_at INTEGER NOT NULL,
-    PRIMARY KEY (user_id, url)
+    PRIMARY KEY (user_id, url, by_user)
 ) STRICT, WITHOUT ROWID;
 
 -- breakers are the origins to which nothing is sent for now, because they fail.

@@ -1,0 +1,122 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// replayIDs is the ID of the last replay.
+var replayIDs atomic.Int64
+
+// exhausted selects exhausted events.
+func exhausted(filter studio.EventFilter, ids ...string) studio.ReplaySelection {
+	return studio.ReplaySelection{Filter: filter, EventIDs: ids, States: []studio.EventState{studio.EventExhausted}}
+}
+
+// replay adds a replay, works all replays off, and returns the number of its events.
+func replay(t *testing.T, db *store.Store, selection studio.ReplaySelection, now time.Time) int64 {
+	t.Helper()
+	id := fmt.Sprint(replayIDs.Add(1))
+	n, err := db.AddReplay(t.Context(), id, selection, studio.IdempotencyKey{}, now, 10)
+	check(t, err)
+	studiotest.FinishReplays(t, db, now)
+	return n
+}
+
+func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 4))
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+		finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
+		<-db.Due()
+		db.TakeDue()
+		hour := noon().Add(time.Hour)
+		if replayed := replay(t, db, exhausted(studio.EventFilter{}), hour); replayed != 2 {
+			t.Errorf("%d events are replayed, want the 2 that were exhausted", replayed)
+		}
+		for name, signal := range map[string]<-chan struct{}{"replayed event": db.Due(), "replay": db.ReplayDue()} {
+			select {
+			case <-signal:
+			default:
+				t.Errorf("a %s is not signaled", name)
+			}
+		}
+		if flows := db.TakeDue(); !slices.Equal(flows, []store.Flow{{UserID: "ada", Origin: "https://hooks.example.com"}}) {
+			t.Errorf("due flows are %v", flows)
+		}
+		for _, want := range []string{"a-1", "a-3", "a-4"} {
+			next := nextDelivery(t, db, "a")
+			if next.Event.ID != want || next.Tries != 0 || next.DueAt.After(hour) {
+				t.Errorf("next is %+v, want %s", next, want)
+			}
+			finish(t, db, "a", store.Outcome{State: studio.EventDelivered})
+		}
+		attempts := attemptsOf(t, db, "a-1")
+		if len(attempts) != 2 || attempts[1].Number != 2 {
+			t.Errorf("attempts are %+v, want the one before the replay too", attempts)
+		}
+		event, err := db.Event(t.Context(), "a-1")
+		check(t, err)
+		if event.Tries != 1 || event.Reason != "" || event.State != studio.EventDelivered {
+			t.Errorf("the event is %+v", event)
+		}
+	})
+}
+
+// A replay makes each selected event pending exactly once, also if it takes several batches and the first events have ended
+// again before the last ones are replayed.
+func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
+		const subjects = 30
+		for i := range subjects {
+			s := subject(fmt.Sprint(i), 40) // more events than one transaction replays
+			for j := range s.Events {
+				s.Events[j].CreatedAt = noon().Add(time.Duration(i) * time.Hour)
+			}
+			if i == 29 {
+				s.UserID = "bob"
+			}
+			create(t, db, s)
+			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonOff))
+		}
+		if due := db.NextDue(t, store.DeliverAt); len(due) != 0 {
+			t.Errorf("%d subjects are due after their events were exhausted", len(due))
+		}
+		from := func(hours int) time.Time { return noon().Add(time.Duration(hours) * time.Hour) }
+		for i, test := range []struct {
+			filter studio.EventFilter
+			ids    []string
+			want   int64
+		}{
+			{studio.EventFilter{}, []string{"3-7"}, 1},
+			{studio.EventFilter{UserID: "bob"}, []string{"3-8", "29-1", "none"}, 1},
+			{studio.EventFilter{UserID: "ada"}, []string{"3-7", "29-2", "none"}, 0}, // a pending event and one of another user
+			{studio.EventFilter{SubjectID: "3"}, nil, 39},
+			{studio.EventFilter{From: from(28)}, nil, 79},
+			{studio.EventFilter{UserID: "ada", From: from(26), To: from(29)}, nil, 80},
+			{studio.EventFilter{To: noon()}, nil, 0},
+			{studio.EventFilter{UserID: "ada"}, nil, 29*40 - 40 - 3*40},
+		} {
+			now := noon().Add(time.Duration(i) * time.Second)
+			count, err := db.CountReplay(t.Context(), exhausted(test.filter, test.ids...), now)
+			check(t, err)
+			if replayed := replay(t, db, exhausted(test.filter, test.ids...), now); replayed != test.want || count != test.want {
+				t.Errorf("%+v %v counts %d and replays %d events, want %d", test.filter, test.ids, count, replayed, test.want)
+			}
+		}
+		if due := db.NextDue(t, store.DeliverAt); len(due) != subjects {
+			t.Errorf("%d subjects are due", len(due))
+		}
+	})
+}
