@@ -157,7 +157,7 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_order ON events (subject_id, sequence);
 CREATE INDEX events_created ON events (created_at);
 CREATE INDEX events_user ON events (user_id, created_at, kind);
-CREATE INDEX events_exhausted ON events (id) WHERE reason <> '';
+CREATE INDEX events_exhausted ON events (created_at, id) WHERE reason <> '';
 CREATE INDEX events_user_exhausted ON events (user_id, created_at, kind) WHERE reason <> '';
 
 -- event_clocks make created_at increase with each event of a user, in the order of commits. A transaction with new events
