@@ -71,6 +71,10 @@ var errorResponses = []struct {
 		Status: http.StatusUnprocessableEntity, Code: "range_invalid", Detail: "The range ends before it begins.",
 		Violations: []gen.Violation{{Pointer: "query:since", Keyword: "range", Detail: "must not be after until"}},
 	}},
+	{studio.ErrReplayEmpty, server.Error{
+		Status: http.StatusUnprocessableEntity, Code: "replay_empty", Detail: "The replay selects no events.",
+		Violations: []gen.Violation{{Pointer: "/event_ids", Keyword: "range", Detail: "is required without since and until"}},
+	}},
 	{studio.ErrTooManyTries, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_login_tries", Detail: "Too many failed logins. Try again later.",
 	}},
@@ -82,6 +86,9 @@ var errorResponses = []struct {
 	}},
 	{studio.ErrTooManyCreations, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_creations", Detail: "Too many creations are in progress. Try again later.",
+	}},
+	{studio.ErrTooManyReplays, server.Error{
+		Status: http.StatusTooManyRequests, Code: "too_many_replays", Detail: "Too many replays are in progress. Try again later.",
 	}},
 	{studio.ErrTooMuchMedia, server.Error{
 		Status: http.StatusRequestEntityTooLarge, Code: "too_much_media", Detail: "Your files would be larger together than the service keeps.",

@@ -47,6 +47,37 @@ func (a *API) TestWebhook(
 	return response, json.Unmarshal(attempt.Event.Body, &response.Event)
 }
 
+// ListEndpoints serves GET /v1/webhooks/endpoints.
+func (a *API) ListEndpoints(ctx context.Context, request gen.ListEndpointsRequestObject) (gen.ListEndpointsResponseObject, error) {
+	page, err := a.studio.Endpoints(ctx, caller(ctx), value(request.Params.Cursor), pageSize(request.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	list := gen.ListEndpoints200JSONResponse{Data: make([]gen.Endpoint, len(page.Endpoints)), NextCursor: optional(page.Next)}
+	for i, e := range page.Endpoints {
+		list.Data[i] = endpoint(e)
+	}
+	return list, nil
+}
+
+// SetEndpoint serves POST /v1/webhooks/set_endpoint.
+func (a *API) SetEndpoint(ctx context.Context, request gen.SetEndpointRequestObject) (gen.SetEndpointResponseObject, error) {
+	enabled := request.Body.State == gen.EndpointSwitchEnabled
+	e, err := a.studio.SetEndpoint(ctx, caller(ctx), request.Body.EndpointID, enabled)
+	if err != nil {
+		return nil, err
+	}
+	return gen.SetEndpoint200JSONResponse(endpoint(e)), nil
+}
+
+func endpoint(e studio.Endpoint) gen.Endpoint {
+	return gen.Endpoint{
+		EndpointID: e.ID, URL: studio.WithoutQuery(e.URL), State: gen.EndpointState(e.State), Waiting: e.Waiting, Exhausted: e.Exhausted,
+		FailingSince: optionalTime(e.FailingSince), LastSuccessAt: optionalTime(e.LastSuccessAt), PausedAt: optionalTime(e.PausedAt),
+		DisabledReason: optional(string(e.DisabledReason)),
+	}
+}
+
 func kindOf(event gen.EventType) studio.Kind {
 	switch event {
 	case gen.EventTypeAvatar:
