@@ -229,12 +229,21 @@ func (t explainedTransaction) exec(ctx context.Context, query string, args ...an
 }
 
 func (t explainedTransaction) execAll(ctx context.Context, all []statement) error {
-	for _, s := range all { // before the first one runs
+	return errors.Join(t.explainAll(ctx, all), t.transaction.execAll(ctx, all))
+}
+
+func (t explainedTransaction) execLast(ctx context.Context, all []statement) error {
+	return errors.Join(t.explainAll(ctx, all), t.transaction.execLast(ctx, all))
+}
+
+// explainAll explains statements before the first one runs.
+func (t explainedTransaction) explainAll(ctx context.Context, all []statement) error {
+	for _, s := range all {
 		if err := t.explain(ctx, t.transaction, s.query, s.args); err != nil {
 			return err
 		}
 	}
-	return t.transaction.execAll(ctx, all)
+	return nil
 }
 
 // Due is a subject and when work on it is due.

@@ -70,21 +70,19 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // does nothing after Commit
 	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}, tx: tx}
+	defer func() {
+		if !t.committed {
+			_ = tx.Rollback(ctx) // does nothing after Commit
+		}
+	}()
 	if err := change(t); err != nil {
 		return err
 	}
-	if !t.changed && connection.Conn().PgConn().TxStatus() == txActive {
-		if _, err := t.exec(ctx, confirmCommits); err != nil {
+	if !t.committed {
+		if err := t.commit(ctx, connection.Conn().PgConn().TxStatus()); err != nil {
 			return err
 		}
-	}
-	if err := tx.Commit(ctx); err != nil {
-		if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
-			err = studio.ErrNotFound
-		}
-		return err
 	}
 	if err := confirmed(connection); err != nil {
 		return err
@@ -100,8 +98,22 @@ type postgresTransaction struct {
 	dueWork
 	postgresDialect
 
-	tx      pgx.Tx
-	changed bool // it changed or locked a row
+	tx        pgx.Tx
+	changed   bool // it changed or locked a row
+	committed bool // by execLast
+}
+
+func (t *postgresTransaction) commit(ctx context.Context, status byte) error {
+	if !t.changed && status == txActive {
+		if _, err := t.exec(ctx, confirmCommits); err != nil {
+			return err
+		}
+	}
+	err := t.tx.Commit(ctx)
+	if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
+		err = studio.ErrNotFound
+	}
+	return err
 }
 
 func (t *postgresTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
@@ -144,4 +156,13 @@ func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (err
 		t.changed = t.changed || tag.RowsAffected() > 0
 	}
 	return nil
+}
+
+func (t *postgresTransaction) execLast(ctx context.Context, all []statement) error {
+	if len(all) == 0 {
+		return nil
+	}
+	err := t.execAll(ctx, append(all, statement{query: `COMMIT`}))
+	t.committed = err == nil
+	return err
 }

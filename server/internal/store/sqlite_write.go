@@ -136,6 +136,10 @@ func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) error 
 	return nil
 }
 
+func (t *sqliteTransaction) execLast(ctx context.Context, all []statement) error {
+	return t.execAll(ctx, all)
+}
+
 func (t *sqliteTransaction) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {

@@ -160,6 +160,9 @@ type transaction interface {
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// execAll executes several statements in order, in one round trip.
 	execAll(ctx context.Context, all []statement) error
+	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip, so
+	// that a process which freezes does not keep their locks.
+	execLast(ctx context.Context, all []statement) error
 	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
 	tryLock(ctx context.Context, names []string) (locked []string, err error)
 	// markDeliveryDue marks a flow for the signal after the commit, markNewEvents a user, and markRenderDue a rendering.

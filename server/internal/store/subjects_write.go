@@ -78,6 +78,6 @@ func writeCreations(ctx context.Context, tx transaction, group []*creation) erro
 			waiting = append(waiting, &c.subject)
 		}
 	}
-	return tx.execAll(ctx, slices.Concat(forgetKeys(tx, expired...), insertSubjects.with(tx, group...),
+	return tx.execLast(ctx, slices.Concat(forgetKeys(tx, expired...), insertSubjects.with(tx, group...),
 		insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
 }

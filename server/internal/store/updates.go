@@ -83,6 +83,6 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, wait b
 		}
 		changed = append(changed, &u.subject)
 	}
-	return tx.execAll(ctx, slices.Concat(updateSubjects.with(tx, changed...),
+	return tx.execLast(ctx, slices.Concat(updateSubjects.with(tx, changed...),
 		delayRenderings.with(tx, delayed...), deleteRenderings.with(tx, rendered...), writeEvents(tx, changed)))
 }
