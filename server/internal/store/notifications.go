@@ -48,7 +48,7 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
 		return err
 	}
-	channels := []string{useChannel, renderChannel, eventChannel}
+	channels := []string{useChannel, eventChannel, renderChannel}
 	if handler.Due != nil {
 		channels = append(channels, dueChannel)
 	}
