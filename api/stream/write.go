@@ -28,6 +28,9 @@ const (
 // ErrShutdown is the error of a stream that ended because the server shuts down.
 var ErrShutdown = errors.New("stream: the server is shutting down")
 
+// ErrStalled is the error of a stream whose client accepted no data for [WriteTimeout].
+var ErrStalled = errors.New("stream: the client reads nothing")
+
 // ItemChecker is a ResponseWriter that checks items before they are sent. [Send] and [SendEvents] use the first that it finds with [As].
 type ItemChecker interface {
 	// CheckItem checks an item in JSON. If it returns an error, the item is not sent, and the stream ends with this
@@ -72,33 +75,44 @@ func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter
 // response is the ResponseWriter of an operation that may respond with a stream.
 type response struct {
 	http.ResponseWriter
-	ctx    context.Context //nolint:containedctx // that of the operation
-	cancel context.CancelCauseFunc
-	head   bool
-	server *http.Server
-	sender *sender // nil before a stream has begun
+	request context.Context //nolint:containedctx // that of the request
+	ctx     context.Context //nolint:containedctx // that of the operation
+	cancel  context.CancelCauseFunc
+	head    bool
+	server  *http.Server
+	sender  *sender    // nil before a stream has begun
+	writing sync.Mutex // held while writing to a stream: heartbeats come from another goroutine
 }
 
 // Open returns the ResponseWriter and the request for an operation that may respond with a stream. The context of the
 // request ends with the stream. The function that Open returns must be called after the response has been written.
 func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
-	ctx, cancel := context.WithCancelCause(r.Context())
+	// Not derived from that of the request, which ends before a write that stalls has failed, and so would hide the cause.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	opened := &response{
-		ResponseWriter: w, ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
+		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
 	}
-	stop := func() { cancel(nil) }
+	unregister := context.AfterFunc(r.Context(), opened.cancelRequest)
+	stop := func() { unregister(); cancel(nil) }
 	if r.Body != nil && r.Body != http.NoBody {
 		stopped := make(chan struct{})
-		unregister := context.AfterFunc(ctx, func() { opened.stopReading(); close(stopped) })
+		stillOpen := context.AfterFunc(ctx, func() { opened.stopReading(); close(stopped) })
 		stop = func() {
-			if !unregister() {
+			if unregister(); !stillOpen() {
 				<-stopped // w must not be used after the operation
 			}
 			cancel(nil)
 		}
 	}
 	return opened, r.WithContext(ctx), stop
+}
+
+// cancelRequest ends the context of the operation with that of the request.
+func (w *response) cancelRequest() {
+	w.writing.Lock() // a write that fails has a better cause
+	defer w.writing.Unlock()
+	w.cancel(context.Cause(w.request))
 }
 
 // stopReading ends a read of the request, for which the iterator may wait.
@@ -175,7 +189,7 @@ type sender struct {
 	open     *openStreams // of the server, or nil
 	release  func()       // ends the use of control by another goroutine
 
-	mu       sync.Mutex // held while writing: heartbeats come from another goroutine
+	mu       *sync.Mutex // response.writing
 	timer    *time.Timer
 	written  time.Time
 	deadline time.Time // when the write deadline was set
@@ -187,8 +201,11 @@ type sender struct {
 func begin(w http.ResponseWriter, status int, mediaType string, headers func(http.Header) error) (*sender, error) {
 	s := &sender{to: w, control: http.NewResponseController(w)}
 	s.checker, _ = As[ItemChecker](w)
-	s.response, _ = As[*response](w)
-	s.silent = s.response != nil && s.response.head
+	if s.response, _ = As[*response](w); s.response != nil {
+		s.mu, s.silent = &s.response.writing, s.response.head
+	} else {
+		s.mu = new(sync.Mutex)
+	}
 	mediaType = ContentType(mediaType)
 	s.framing, _ = framingOf(mediaType) // without a format, the items are lines
 	header := w.Header()
@@ -269,14 +286,19 @@ func (s *sender) write(text []byte) {
 			s.err = nil
 		}
 	}
-	if s.err != nil && s.response != nil {
-		s.response.cancel(s.err)
+	if s.err != nil {
+		if time.Since(s.deadline) >= WriteTimeout {
+			s.err = ErrStalled
+		}
+		if s.response != nil {
+			s.response.cancel(s.err)
+		}
 	}
 }
 
 // hurry shortens the write deadline of a stream that is to end. It may be called while another goroutine writes.
 func (s *sender) hurry() {
-	if !errors.Is(context.Cause(s.response.ctx), context.Canceled) { // the connection has not broken
+	if s.response.endsEarly() {
 		_ = s.control.SetWriteDeadline(time.Now().Add(endTimeout)) // not every connection supports it
 	}
 }
@@ -314,7 +336,12 @@ func (s *sender) fail(err error) error {
 func (s *sender) isCut() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err != nil || s.response != nil && errors.Is(context.Cause(s.response.ctx), context.Canceled)
+	return s.err != nil || s.response != nil && errors.Is(s.response.request.Err(), context.Canceled) && !s.response.endsEarly()
+}
+
+// endsEarly reports whether the stream ends because of [End] or because the server shuts down.
+func (w *response) endsEarly() bool {
+	return w.ctx.Err() != nil && !errors.Is(context.Cause(w.ctx), context.Canceled)
 }
 
 // finish ends a stream whose iterator returned without an error.

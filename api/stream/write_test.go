@@ -460,7 +460,7 @@ func TestSend_endsWhenAWriteStalls(t *testing.T) {
 	}
 	inBubble(t, 1, sse, endless, func(t *testing.T, _ io.Reader, ended <-chan error) {
 		began := time.Now()
-		if err := <-ended; err == nil || time.Since(began) != stream.WriteTimeout {
+		if err := <-ended; !errors.Is(err, stream.ErrStalled) || time.Since(began) != stream.WriteTimeout {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
