@@ -243,9 +243,6 @@ func (f *feeds) follow(stream *eventStream) (last time.Time, following bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	feed := stream.feed
-	if _, open := feed.streams[stream]; !open {
-		return feed.last, false
-	}
 	if feed.last.IsZero() && stream.readAll {
 		feed.last = stream.position
 		f.mark(feed) // there may be events that nobody has read since

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -47,14 +46,11 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		return nil, err
 	}
 	stream.position, stream.told = from.CreatedAt, from.CreatedAt
-	var once sync.Once
 	end := func(reason error) {
-		once.Do(func() {
-			s.removeStream(stream)
-			if s.OnStreamEnd != nil {
-				s.OnStreamEnd(ctx, reason)
-			}
-		})
+		s.removeStream(stream)
+		if s.OnStreamEnd != nil {
+			s.OnStreamEnd(ctx, reason)
+		}
 	}
 	if after == "" {
 		last, err := s.lastPosition(ctx, userID)
@@ -64,9 +60,13 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		}
 		stream.position = s.fresh(last)
 	}
-	context.AfterFunc(ctx, func() { end(context.Cause(ctx)) }) // also if the iterator is never called
+	neverRead := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	since := s.now().Add(-Retention)
 	return func(yield func(StreamedEvent, error) bool) {
+		if !neverRead() {
+			yield(StreamedEvent{}, context.Cause(ctx))
+			return
+		}
 		var reason error
 		defer func() { end(cmp.Or(reason, context.Cause(ctx))) }()
 		if after != "" && from.ID != expiredID && from.CreatedAt.Before(since) {
