@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
@@ -73,6 +74,7 @@ func New(cfg Config) (*Service, error) {
 	s.api, err = server.New(rest.New(s.studio), server.Config{
 		Authenticator: server.AuthenticatorFunc(s.tokens.Authenticate), MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},
+		Middleware: []gen.StrictMiddlewareFunc{s.tokens.EndStreams("streamEvents")},
 		Logger:     cfg.Logger, ValidateResponses: server.ResponsesEnforced,
 	})
 	return s, err

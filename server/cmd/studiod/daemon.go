@@ -50,6 +50,9 @@ const (
 	stopTimeout = 20 * time.Second
 )
 
+// streamOperation is the operation that streams events.
+const streamOperation = "streamEvents"
+
 // cursorKeyName is the name of the key in the database that signs pagination cursors.
 const cursorKeyName = "cursor"
 
@@ -141,6 +144,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(cursors))
+	if d.admin != nil {
+		d.admin.metrics.WatchStreams(d.studio.StreamCounts)
+	}
 	work, err := d.openJobs(ctx)
 	if err != nil {
 		return d, err
@@ -153,7 +159,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		Authenticator: server.AuthenticatorFunc(d.tokens.Authenticate), MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(reading.Admit(next)) },
-		Middleware: []gen.StrictMiddlewareFunc{processing.Middleware},
+		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams(streamOperation), processing.Middleware},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},
@@ -281,6 +287,7 @@ func (d *daemon) studioConfig(cursors []byte) studio.Config {
 	cfg := d.renderingConfig()
 	cfg.CursorKey = cursors
 	cfg.MaxInProgress, cfg.MaxMediaBytes = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes
+	cfg.OnStreamEnd = d.recordStreamEnd
 	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)
 	if d.traces != nil {
 		cfg.TraceParent = tracing.Parent

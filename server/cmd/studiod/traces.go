@@ -6,7 +6,9 @@ import (
 	"os"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
 )
@@ -43,5 +45,15 @@ func (d *daemon) recordResponse(ctx context.Context, response server.Response) {
 	}
 	if d.traces != nil {
 		tracing.RecordResponse(ctx, response.OperationID, response.Status, server.RequestID(ctx))
+	}
+}
+
+// recordStreamEnd records why a stream of events ended, which the client may not have been told.
+func (d *daemon) recordStreamEnd(ctx context.Context, reason error) {
+	if d.admin != nil {
+		d.admin.metrics.StreamEnded(reason)
+	}
+	if errors.Is(reason, stream.ErrStalled) || errors.Is(reason, studio.ErrUnauthorized) {
+		d.cfg.Logger.InfoContext(ctx, "stream cut", "request_id", server.RequestID(ctx), "err", reason)
 	}
 }

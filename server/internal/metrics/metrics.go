@@ -47,6 +47,8 @@ type Metrics struct {
 	renderings         *prometheus.CounterVec
 	renderingDurations *prometheus.HistogramVec
 
+	streamEnds *prometheus.CounterVec
+
 	mu        sync.RWMutex
 	responses map[response]responseMetrics
 }
@@ -82,14 +84,15 @@ func New(version string) *Metrics {
 		renderings: counters("studiod_renderings_total", "Renderings, by kind and outcome.", "kind", "outcome"),
 		renderingDurations: histograms("studiod_rendering_duration_seconds", "Duration of renderings, by kind.",
 			[]float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900}, "kind"),
-		responses: make(map[response]responseMetrics),
+		streamEnds: counters("studiod_event_streams_ended_total", "Ended streams of events, by reason.", "reason"),
+		responses:  make(map[response]responseMetrics),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "studiod_build_info", Help: "Version of the program.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.database, m.requests, m.durations, m.refused, m.logins, m.attempts, m.attemptDurations, m.renderings, m.renderingDurations)
+		m.database, m.requests, m.durations, m.refused, m.logins, m.attempts, m.attemptDurations, m.renderings, m.renderingDurations, m.streamEnds)
 	m.begin()
 	return m
 }
@@ -99,6 +102,9 @@ func New(version string) *Metrics {
 func (m *Metrics) begin() {
 	for _, outcome := range loginOutcomes {
 		m.logins.WithLabelValues(outcome)
+	}
+	for _, known := range streamEnds {
+		m.streamEnds.WithLabelValues(known.reason)
 	}
 	m.attempts.WithLabelValues(string(jobs.AttemptDelivered), "")
 	for _, outcome := range []jobs.AttemptOutcome{jobs.AttemptRetried, jobs.AttemptExhausted} {

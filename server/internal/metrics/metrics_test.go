@@ -1,12 +1,16 @@
 package metrics_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
@@ -68,6 +72,20 @@ func TestMetrics_RecordResponse_countsLoginsByOutcome(t *testing.T) {
 		t, m,
 		`studiod_logins_total{outcome="succeeded"} 2`, `studiod_logins_total{outcome="refused"} 1`, `studiod_logins_total{outcome="delayed"} 1`,
 		`studiod_logins_total{outcome="busy"} 1`, `studiod_logins_total{outcome="invalid"} 2`, `studiod_logins_total{outcome="failed"} 2`,
+	)
+}
+
+func TestMetrics_StreamEnded_countsReasons(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	for _, err := range []error{stream.ErrStalled, fmt.Errorf("%w", studio.ErrUnauthorized), stream.ErrShutdown, context.Canceled, errors.New("other")} {
+		m.StreamEnded(err)
+	}
+	m.WatchStreams(func() (int, uint64) { return 3, 4 })
+	ended := `studiod_event_streams_ended_total{reason="`
+	want(
+		t, m, ended+`stalled"} 1`, ended+`unauthorized"} 1`, ended+`shutdown"} 1`, ended+`client"} 1`, ended+`failed"} 1`,
+		`studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
 	)
 }
 
