@@ -83,7 +83,7 @@ func (t *Tokens) checkStreams() {
 	}
 }
 
-//nolint:gochecknoglobals // a constant
+// errStreamEnded is the error with which a stream ends.
 var errStreamEnded = &server.Error{
 	Status: http.StatusUnauthorized, Detail: "The access token has expired or was revoked.", Err: studio.ErrUnauthorized,
 }
