@@ -125,7 +125,7 @@ func (s *setup) operations() map[string]operation {
 			bad: append(badLists("/v1/events", "published")[:5], "/v1/events?order=up", "/v1/events?event_id=", "/v1/events?event_type=ping",
 				"/v1/events?subject_id=", "/v1/events?state=failed", "/v1/events?since=today", "/v1/events?until=2026-01-01", "/v1/events?attempts=1"),
 		},
-		"GET /v1/events/stream": {status: http.StatusNotImplemented},
+		"GET /v1/events/stream": {},
 		"POST /v1/events/replay": {
 			status: http.StatusNotImplemented, body: `{"since":"2026-01-01T00:00:00Z","event_type":"avatar_event","states":["exhausted","delivered"],"dry_run":true}`,
 			bad: []string{
@@ -181,8 +181,10 @@ func TestOperations_followTheDocument(t *testing.T) {
 					c.target = path
 				}
 				s.rejectsUnauthenticated(id, c, len(*documented.Security) == 0)
-				valid := id == "POST /v1/media" || id == "GET /v1/events/stream"                 // whatever the body or the query
-				if !valid && (documented.RequestBody != nil || len(documented.Parameters) > 1) { // all operations have X-Request-Id
+				if id == "GET /v1/events/stream" {
+					continue // it does not end: see stream_events_test.go
+				}
+				if isFile := id == "POST /v1/media"; !isFile && (documented.RequestBody != nil || len(documented.Parameters) > 1) { // all operations have X-Request-Id
 					s.rejectsInvalid(id, c)
 				}
 				status, answer := s.do(method, c.target, c.body, c.header)

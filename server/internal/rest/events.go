@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -33,6 +34,40 @@ func (a *API) ListEvents(ctx context.Context, request gen.ListEventsRequestObjec
 		}
 	}
 	return gen.ListEvents200JSONResponse{Data: events, NextCursor: optional(page.Next)}, nil
+}
+
+// StreamEvents serves GET /v1/events/stream.
+func (a *API) StreamEvents(ctx context.Context, request gen.StreamEventsRequestObject) (gen.StreamEventsResponseObject, error) {
+	items, err := a.studio.StreamEvents(ctx, caller(ctx), value(request.Params.LastEventID))
+	if err != nil {
+		return nil, err
+	}
+	return gen.StreamEvents200EventStreamResponse{Items: func(yield func(stream.Event[gen.StreamEventsData], error) bool) {
+		for item, err := range items {
+			var event stream.Event[gen.StreamEventsData]
+			if err == nil {
+				event, err = streamedEvent(item)
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}}, nil
+}
+
+func streamedEvent(item studio.StreamedEvent) (event stream.Event[gen.StreamEventsData], err error) {
+	event.ID = item.Position
+	switch {
+	case item.Event != nil:
+		var record gen.EventRecord
+		record, err = eventRecord(item.Event)
+		event.Event, event.Data.EventRecord = string(record.Notification.EventType), &record
+	case !item.RetainedSince.IsZero():
+		event.Event, event.Data.EventsExpired = "events_expired", &gen.EventsExpired{RetainedSince: item.RetainedSince}
+	default:
+		event.IDOnly = true
+	}
+	return event, err
 }
 
 func eventRecord(e *studio.EventRecord) (gen.EventRecord, error) {

@@ -67,6 +67,10 @@ var errorResponses = []struct {
 		Status: http.StatusBadRequest, Code: "cursor_invalid", Detail: "The request does not match the interface.",
 		Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},
 	}},
+	{studio.ErrPosition, server.Error{
+		Status: http.StatusBadRequest, Code: "position_unknown", Detail: "The request does not match the interface.",
+		Violations: []gen.Violation{{Pointer: "header:Last-Event-ID", Keyword: "cursor", Detail: "must be the id of an item of this stream"}},
+	}},
 	{studio.ErrRange, server.Error{
 		Status: http.StatusUnprocessableEntity, Code: "range_invalid", Detail: "The range ends before it begins.",
 		Violations: []gen.Violation{{Pointer: "query:since", Keyword: "range", Detail: "must not be after until"}},
@@ -89,6 +93,9 @@ var errorResponses = []struct {
 	}},
 	{studio.ErrTooManyReplays, server.Error{
 		Status: http.StatusTooManyRequests, Code: "too_many_replays", Detail: "Too many replays are in progress. Try again later.",
+	}},
+	{studio.ErrTooManyStreams, server.Error{
+		Status: http.StatusTooManyRequests, Code: "too_many_streams", Detail: "Too many streams are open. Close one, or try again later.",
 	}},
 	{studio.ErrTooMuchMedia, server.Error{
 		Status: http.StatusRequestEntityTooLarge, Code: "too_much_media", Detail: "Your files would be larger together than the service keeps.",
