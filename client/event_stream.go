@@ -132,6 +132,7 @@ func (e *eventStreams) run(ctx context.Context, s *eventStream) {
 func (e *eventStreams) opened(s *eventStream, resumed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.retryAt = time.Time{}
 	if s.state != streamOpen || !resumed {
 		s.set(streamOpen)
 	}

@@ -290,7 +290,7 @@ func TestWait_pollsWithoutAStream(t *testing.T) {
 	}
 }
 
-// A proxy that holds back the stream delays no wait by more than two seconds, and only the first.
+// A stream that does not begin delays a wait by two seconds, and later ones not at all.
 func TestWait_pollsIfTheStreamDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *eventSource, c *client.Client) {
@@ -301,6 +301,27 @@ func TestWait_pollsIfTheStreamDoesNotBegin(t *testing.T) {
 			if _, err := c.WaitAvatar(t.Context(), "id"); err != nil || time.Since(start) != want {
 				t.Errorf("error %v after %v", err, time.Since(start))
 			}
+		}
+	})
+}
+
+// A stream that begins late is used, by later waits too.
+func TestWait_usesAStreamThatBeginsLate(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *eventSource, c *client.Client) {
+		s.held = 5 * time.Second
+		for n := range 2 {
+			id := fmt.Sprint("id-", n)
+			s.set(id, "processing")
+			start := time.Now()
+			time.AfterFunc(8*time.Second, func() { s.set(id, "published") })
+			if _, err := c.WaitAvatar(t.Context(), id); err != nil || time.Since(start) != 8*time.Second {
+				t.Errorf("error %v after %v", err, time.Since(start))
+			}
+			if _, streams, _ := s.counts(); streams != n+1 {
+				t.Errorf("%d requests for streams", streams)
+			}
+			s.held = 0
 		}
 	})
 }
