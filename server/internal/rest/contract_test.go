@@ -44,6 +44,9 @@ func (s *setup) operations() map[string]operation {
 	s.check(err)
 
 	const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/"},"webhook":{"enabled":true}`
+	create(createLipsync, `{`+registration+`}`)
+	endpoints, err := s.studio.Endpoints(s.t.Context(), s.user.ID, "", 1)
+	s.check(err)
 	wrongRegistrations := []string{
 		`{"webhook_data":[]}`, `{"webhook_data":{"webhook_url":7}}`, `{"webhook":{"enabled":"true"}}`, `{"webhook":true}`,
 	}
@@ -127,16 +130,18 @@ func (s *setup) operations() map[string]operation {
 		},
 		"GET /v1/events/stream": {},
 		"POST /v1/events/replay": {
-			status: http.StatusNotImplemented, body: `{"since":"2026-01-01T00:00:00Z","event_type":"avatar_event","states":["exhausted","delivered"],"dry_run":true}`,
+			body:  `{"since":"2026-01-01T00:00:00Z","event_type":"avatar_event","states":["exhausted","delivered"],"dry_run":true}`,
+			shows: `{"dry_run":true,"events":0}`,
 			bad: []string{
 				`{"event_ids":[]}`, `{"event_ids":"a"}`, `{"event_ids":[""]}`, `{"since":"today"}`, `{"until":7}`, `{"event_type":"ping","since":null}`,
 				`{"event_ids":["a"],"states":["pending"]}`, `{"event_ids":["a"],"states":[]}`, `{"event_ids":["a"],"dry_run":"yes"}`, `{"event_ids":["a"],"subject_id":""}`,
 			},
 		},
-		"GET /v1/webhooks/endpoints": {status: http.StatusNotImplemented, bad: badLists("/v1/webhooks/endpoints", "")[:4]},
+		"GET /v1/webhooks/endpoints": {shows: fmt.Sprintf(`{"data":[{"endpoint_id":%q,`, endpoints.Endpoints[0].ID), bad: badLists("/v1/webhooks/endpoints", "")[:5]},
 		"POST /v1/webhooks/set_endpoint": {
-			status: http.StatusNotImplemented, body: `{"endpoint_id":"a","state":"paused"}`,
-			bad: []string{`{}`, `{"endpoint_id":"a"}`, `{"state":"paused"}`, `{"endpoint_id":"","state":"paused"}`, `{"endpoint_id":"a","state":"disabled"}`},
+			body:  fmt.Sprintf(`{"endpoint_id":%q,"state":"paused"}`, endpoints.Endpoints[0].ID),
+			shows: `"state":"paused"`,
+			bad:   []string{`{}`, `{"endpoint_id":"a"}`, `{"state":"paused"}`, `{"endpoint_id":"","state":"paused"}`, `{"endpoint_id":"a","state":"disabled"}`},
 		},
 		"GET /v1/webhooks/secret":         {shows: `{"data":[{"secret":"whsec_`},
 		"POST /v1/webhooks/rotate_secret": {shows: `{"data":[{"secret":"whsec_`},

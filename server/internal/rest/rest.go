@@ -17,8 +17,6 @@ import (
 
 // API implements the operations of the document.
 type API struct {
-	server.Unimplemented
-
 	studio *studio.Service
 }
 
