@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// replayBatch bounds the events that one transaction replays, so that its locks are short. A batch has all events of its
-	// subjects, so it may be larger by a few.
-	replayBatch = 500
+	// replayBatch bounds the events that one transaction replays, because other writes wait for it on SQLite. A batch has all
+	// events of its subjects, so it may be larger by a few.
+	replayBatch = 100
 	// maxReplayBacklog is how many deliveries of a user may be due when the next batch is replayed. So the new events of the
 	// user do not wait for all that are replayed.
-	maxReplayBacklog = 2 * replayBatch
+	maxReplayBacklog = 1000
 	// replayPause is how long a replay waits if more are due, and a process if another one works off the replay.
 	replayPause = time.Second
 )

@@ -120,3 +120,53 @@ func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 		}
 	})
 }
+
+// A replay continues after a process has ended between its batches, and while another one works it off. Each event is pending
+// once, although the first ones have been delivered again by then.
+func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		const subjects, events = 150, 3
+		db := studiotest.Open(t, dsn)
+		check(t, db.CreateUser(t.Context(), user("ada")))
+		for i := range subjects {
+			id := fmt.Sprint("s", i)
+			create(t, db, subject(id, events))
+			check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonOff))
+		}
+		now := noon().Add(time.Hour)
+		count, err := db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1)
+		check(t, err)
+		_, err = db.AddReplay(t.Context(), "other", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1)
+		wantError(t, err, studio.ErrTooManyReplays)
+		sent := make(map[string][]int64) // by subject
+		for unfinished := true; unfinished; {
+			process, err := store.Open(t.Context(), dsn, store.Config{})
+			check(t, err)
+			next, err := process.ReplayNext(t.Context(), now)
+			check(t, err)
+			unfinished = !next.IsZero()
+			for _, due := range process.NextDue(t, store.DeliverAt) {
+				d := nextDelivery(t, process, due.SubjectID)
+				sent[due.SubjectID] = append(sent[due.SubjectID], d.Event.Sequence)
+				check(t, recordAttempt(t.Context(), process, d.Event, studio.Attempt{At: now.Add(time.Minute)}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}))
+			}
+			check(t, process.Close())
+		}
+		total := 0
+		for i := range subjects {
+			id := fmt.Sprint("s", i)
+			for next, err := db.NextDelivery(t.Context(), id); err == nil; next, err = db.NextDelivery(t.Context(), id) {
+				sent[id] = append(sent[id], next.Event.Sequence)
+				finish(t, db, id, store.Outcome{State: studio.EventDelivered})
+			}
+			if !slices.Equal(sent[id], []int64{1, 2, 3}) {
+				t.Errorf("the events %v of %s are sent", sent[id], id)
+			}
+			total += len(sent[id])
+		}
+		if count != subjects*events || total != subjects*events {
+			t.Errorf("%d events are counted, %d sent", count, total)
+		}
+	})
+}
