@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -40,5 +42,47 @@ func TestStore_Endpoints_listsEachURLOnce(t *testing.T) {
 		}
 		_, _, err = db.Endpoints(t.Context(), "bob", first[2].SubjectID, 3)
 		wantError(t, err, studio.ErrCursor)
+	})
+}
+
+// An endpoint counts its waiting and exhausted events. Its failure began after the last delivery, also if its newest subjects
+// are younger than that.
+func TestStore_Endpoint_showsAnOutage(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		at := func(minutes int) time.Time { return noon().Add(time.Duration(minutes) * time.Minute) }
+		for i := range 40 {
+			s := subject(fmt.Sprintf("s%02d", i), 2)
+			s.Events[0].CreatedAt, s.Events[1].CreatedAt = at(i), at(i)
+			create(t, db, s)
+			attempt := studio.Attempt{At: at(i), Duration: time.Second, Status: 204}
+			outcome := store.Outcome{State: studio.EventDelivered}
+			switch {
+			case i >= 11:
+				attempt.Status, attempt.Failure, outcome = 500, "status", store.Outcome{State: studio.EventPending, RetryAt: at(60)}
+			case i == 10:
+				attempt.Status, attempt.Failure, outcome = 400, "status", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused}
+			}
+			check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, s.ID).Event, attempt, outcome))
+		}
+		check(t, deleteSubject(t, db, studio.Avatar, "s39", noon()))
+		check(t, db.ExhaustEvents(t.Context(), "s12", at(41), studio.ReasonSchedule))
+		want := studio.Endpoint{
+			URL: "https://hooks.example.com/", SubjectID: "s39", Waiting: 11 + 27*2, Exhausted: 1 + 2, LastSuccessAt: at(9).Add(time.Second),
+			Last: studio.Attempt{Number: 1, At: at(39), Duration: time.Second, Status: 500, Failure: "status"},
+		}
+		got, err := db.Endpoint(t.Context(), "ada", want.URL)
+		check(t, err)
+		if got.FailingSince.Before(at(10)) || got.FailingSince.After(at(12)) {
+			t.Errorf("failing since %v", got.FailingSince)
+		}
+		got.FailingSince = time.Time{}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("endpoint (-want +got):\n%s", diff)
+		}
+		_, err = db.Endpoint(t.Context(), "ada", "https://hooks.example.com")
+		wantError(t, err, studio.ErrNotFound)
+		_, err = db.Endpoint(t.Context(), "bob", want.URL)
+		wantError(t, err, studio.ErrNotFound)
 	})
 }
