@@ -1,8 +1,8 @@
 package store
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -74,17 +74,17 @@ var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin te
 func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 	var events []subjectEvent
 	var deliveries []*studio.Subject
-	users := make(map[string]*newEvents)
+	var users []*newEvents // sorted by their IDs
 	for _, s := range subjects {
 		if len(s.Events) == 0 {
 			continue
 		}
-		user := users[s.UserID]
-		if user == nil {
-			user = &newEvents{userID: s.UserID}
-			users[s.UserID] = user
+		i, found := slices.BinarySearchFunc(users, s.UserID, func(n *newEvents, id string) int { return strings.Compare(n.userID, id) })
+		if !found {
+			users = slices.Insert(users, i, &newEvents{userID: s.UserID})
 			tx.markNewEvents(s.UserID)
 		}
+		user := users[i]
 		for i := range s.Events {
 			user.count++
 			user.at = max(user.at, s.Events[i].CreatedAt.UnixMicro())
@@ -95,9 +95,5 @@ func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 			tx.markDeliveryDue(Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)})
 		}
 	}
-	clocks := make([]*newEvents, 0, len(users))
-	for _, id := range slices.Sorted(maps.Keys(users)) {
-		clocks = append(clocks, users[id])
-	}
-	return slices.Concat(insertDeliveries.with(tx, deliveries...), setClocks.with(tx, clocks...), insertEvents.with(tx, events...))
+	return slices.Concat(insertDeliveries.with(tx, deliveries...), setClocks.with(tx, users...), insertEvents.with(tx, events...))
 }
