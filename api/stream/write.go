@@ -226,7 +226,10 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.write(nil)
+	// In another goroutine, because net/http needs a deep stack for the header, which this one would keep until the end.
+	sent := make(chan struct{})
+	go func() { defer close(sent); s.write(nil) }()
+	<-sent
 	if s.err != nil {
 		s.silent = true
 		return s, nil

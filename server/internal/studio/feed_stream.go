@@ -53,7 +53,9 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		}
 	}
 	if after == "" {
-		last, err := s.lastPosition(ctx, userID)
+		var last time.Time
+		var err error
+		apart(func() { last, err = s.lastPosition(ctx, userID) })
 		if err != nil {
 			s.removeStream(stream)
 			return nil, err
@@ -168,10 +170,11 @@ func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*St
 		return nil, nil
 	case s.feeds.catchUps <- struct{}{}:
 	}
-	read, err := s.Store.NewEvents(ctx, []FeedQuery{{user, stream.position, feedPage}})
+	var read [][]EventRecord
+	apart(func() { read, err = s.Store.NewEvents(ctx, []FeedQuery{{user, stream.position, feedPage}}) })
 	<-s.feeds.catchUps
 	if ctx.Err() != nil {
-		return nil, nil //nolint:nilerr // the caller looks at ctx
+		return nil, nil
 	}
 	if errors.Is(err, ErrBusy) {
 		pause(ctx, feedPause)
@@ -198,4 +201,17 @@ func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 		e.told = e.position
 	}
 	return events
+}
+
+// apart calls f in another goroutine, because queries need a deep stack, which the goroutine of a stream would keep for as
+// long as the stream is open.
+func apart(f func()) {
+	done := make(chan any)
+	go func() {
+		defer func() { done <- recover() }()
+		f()
+	}()
+	if panicked := <-done; panicked != nil {
+		panic(panicked)
+	}
 }
