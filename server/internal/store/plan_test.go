@@ -256,7 +256,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, err)
 		check(t, db.Resume(ctx, store.PauseScope{}))
 		for _, selection := range []studio.ReplaySelection{
-			exhausted(studio.EventFilter{SubjectID: "s9"}), exhausted(studio.EventFilter{UserID: "u9"}, "e9", "e10"),
+			exhausted(studio.EventFilter{UserID: "u9", SubjectID: "s9"}), exhausted(studio.EventFilter{UserID: "u9"}, "e9", "e10"),
 			exhausted(studio.EventFilter{UserID: "u9", From: time.UnixMicro(1)}), exhausted(studio.EventFilter{To: now}),
 			{Filter: studio.EventFilter{UserID: "u9"}, States: []studio.EventState{studio.EventExhausted, studio.EventDelivered}},
 		} {

@@ -24,7 +24,14 @@ const (
 
 // selectionConditions returns the conditions of a selection on events e that have ended at a time.
 func selectionConditions(sql dialect, selection studio.ReplaySelection, at time.Time) conditions {
-	where := eventConditions(selection.Filter)
+	filter := selection.Filter
+	if len(selection.EventIDs) > 0 || filter.SubjectID != "" {
+		filter.UserID = "" // the planner of SQLite would use its index, and read all events of the user
+	}
+	where := eventConditions(filter)
+	if filter.UserID != selection.Filter.UserID {
+		where.add("e.user_id || '' = ?", selection.Filter.UserID)
+	}
 	states := make([]string, len(selection.States))
 	for i, state := range selection.States {
 		states[i] = "'" + strings.ReplaceAll(string(state), "'", "") + "'"
