@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// eventStream is a response of streamEvents.
+type eventStream struct {
+	*bufio.Reader
+
+	body io.Closer
+}
+
+func openEvents(t *testing.T, url, token, after string) eventStream {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	t.Cleanup(cancel)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/events/stream", http.NoBody)
+	check(t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	if after != "" {
+		request.Header.Set("Last-Event-ID", after)
+	}
+	response, err := http.DefaultClient.Do(request)
+	check(t, err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		t.Fatal(response.Status)
+	}
+	return eventStream{bufio.NewReader(response.Body), response.Body}
+}
+
+// next returns the id and the data of the next event, or of an item that has only an id.
+func (s eventStream) next(t *testing.T) (id, data string) {
+	t.Helper()
+	for {
+		line, err := s.ReadString('\n')
+		check(t, err)
+		switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); name {
+		case "id":
+			id = value
+		case "data":
+			data = value
+		case "":
+			if id != "" || data != "" {
+				return id, data
+			}
+		}
+	}
+}
+
+// Events are streamed by every daemon of a database. A stream ends when the daemon stops, and goes on at another one. It
+// ends everywhere within two seconds of a new password.
+func TestDaemon_streamsEvents(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = studiotest.NewPostgres(t), "127.0.0.1:0" })
+	cfg := d.cfg
+	other, err := openDaemon(t.Context(), cfg)
+	check(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- other.run(ctx) }()
+	token, err := d.tokens.Issue(d.user.ID, time.Now())
+	check(t, err)
+
+	here, there := openEvents(t, d.url(), token, ""), openEvents(t, other.url(), token, "")
+	here.next(t)
+	there.next(t)
+	var position string
+	var slowest time.Duration
+	for range 3 {
+		created, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+		check(t, err)
+		id, data := here.next(t)
+		began := time.Now()
+		other, same := there.next(t)
+		if id != other || data != same || !strings.Contains(data, created.InferenceID) {
+			t.Errorf("%s: %s\n%s: %s", id, data, other, same)
+		}
+		slowest = max(slowest, time.Since(began))
+		position = id
+	}
+
+	if slowest > time.Second/2 { // as without notifications
+		t.Errorf("an event comes %v later from the other daemon", slowest)
+	}
+
+	stop()
+	if _, data := there.next(t); !strings.Contains(data, `"status":503`) {
+		t.Errorf("the stream ends with %s", data)
+	}
+	check(t, <-stopped)
+	resumed := openEvents(t, d.url(), token, position)
+	_, err = d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+	check(t, err)
+	id, _ := here.next(t)
+	if again, _ := resumed.next(t); again != id {
+		t.Errorf("%s is followed by %s instead of %s", position, again, id)
+	}
+
+	check(t, d.studio.SetPassword(t.Context(), testEmail, "another long password"))
+	began := time.Now()
+	for _, stream := range []eventStream{here, resumed} {
+		if _, data := stream.next(t); !strings.Contains(data, `"status":401`) {
+			t.Errorf("the stream ends with %s", data)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the streams end after %v", took)
+	}
+	harness.Eventually(t, "no stream is open", func() bool { open, _ := d.studio.StreamCounts(); return open == 0 })
+	_, shown := d.operators(t, "/metrics")
+	for _, line := range []string{`studiod_event_streams 0`, `studiod_event_streams_ended_total{reason="unauthorized"} 2`} {
+		if !strings.Contains(shown, "\n"+line+"\n") {
+			t.Errorf("%s is not shown", line)
+		}
+	}
+}
