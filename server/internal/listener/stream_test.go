@@ -1,0 +1,46 @@
+package listener_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+)
+
+// A stream without items outlives the timeouts of the server, and is not closed to make room while there are idle connections.
+func TestListener_keepsSilentStreams(t *testing.T) {
+	t.Parallel()
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/stream" {
+			return
+		}
+		w, r, stop := stream.Open(w, r)
+		defer stop()
+		_ = stream.SendEvents(w, http.StatusOK, "text/event-stream", func(func(stream.Event[string], error) bool) { <-r.Context().Done() }, nil)
+	}
+	serveHandler(t, listener.Config{MaxConnections: 4}, handler, func(t *testing.T, p *pipes) {
+		closed := make(chan struct{}, 2)
+		for _, address := range []string{"192.0.2.1", "192.0.2.1"} {
+			c := p.dial(address)
+			go func() {
+				_, _ = io.WriteString(c, strings.Replace(get, "/", "/stream", 1))
+				_, _ = io.Copy(io.Discard, c)
+				closed <- struct{}{}
+			}()
+		}
+		time.Sleep(10 * time.Minute)
+		for range 3 { // the first two fit, and the third one takes the place of the first
+			if answer, _ := p.dial("192.0.2.2").ask(get); answer.StatusCode != http.StatusOK {
+				t.Error("a new connection is not served")
+			}
+			time.Sleep(time.Second)
+		}
+		if len(closed) > 0 {
+			t.Error("a silent stream is closed")
+		}
+	})
+}
