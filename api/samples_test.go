@@ -3,6 +3,7 @@ package api_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -27,6 +29,8 @@ type sampleService struct {
 	avatar      string // a published avatar
 	video       string
 	lipsync     string
+	streamed    string // a lip-sync whose event is streamed
+	endpoint    string
 	refresh     string // refresh token
 }
 
@@ -45,19 +49,26 @@ func newSampleService(t *testing.T) sampleService {
 	check(err)
 	waiting, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
 	check(err)
-	avatar, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+	avatar, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{
+		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/")}),
+		Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
+	})
+	check(err)
+	endpoints, err := studio.ListEndpoints(t.Context())
 	check(err)
 	s.SetAvatar(avatar.AvatarID, gen.AvatarStatusPublished)
 	video, err := studio.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: avatar.AvatarID})
 	check(err)
 	lipsync, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
 	check(err)
+	streamed, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+	check(err)
 	directory := t.TempDir()
 	check(os.WriteFile(filepath.Join(directory, "video.mp4"), []byte("\x00\x00\x00\x18ftypisom"), 0o600))
-	environment := append(os.Environ(), "STUDIO_BASE_URL="+s.URL, "STUDIO_TOKEN="+tokens.AccessToken,
+	environment := append(os.Environ(), "PYTHONUNBUFFERED=1", "STUDIO_BASE_URL="+s.URL, "STUDIO_TOKEN="+tokens.AccessToken,
 		"STUDIO_WORKSPACE="+s.Workspace, "STUDIO_EMAIL=", "STUDIO_PASSWORD=")
 	return sampleService{
-		s, directory, environment, waiting.AvatarID, avatar.AvatarID, video.InferenceID, lipsync.InferenceID, tokens.RefreshToken,
+		s, directory, environment, waiting.AvatarID, avatar.AvatarID, video.InferenceID, lipsync.InferenceID, streamed.InferenceID, endpoints.Data[0].EndpointID, tokens.RefreshToken,
 	}
 }
 
@@ -76,6 +87,7 @@ func (s sampleService) read(t *testing.T, operation, extension string) string {
 		"01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30", avatar,
 		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41", s.video,
 		"01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", s.lipsync,
+		"ZW5kcG9pbnQtMg", s.endpoint,
 		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", s.refresh,
 	).Replace(string(text))
 }
@@ -83,7 +95,7 @@ func (s sampleService) read(t *testing.T, operation, extension string) string {
 // write writes the samples of a language to files and returns their paths.
 func (s sampleService) write(t *testing.T, extension string) (files []string) {
 	t.Helper()
-	for _, id := range runOperations(t) {
+	for _, id := range sampleOperations(t) {
 		file := filepath.Join(s.directory, id+extension)
 		if err := os.WriteFile(file, []byte(s.read(t, id, extension)), 0o600); err != nil {
 			t.Fatal(err)
@@ -93,16 +105,25 @@ func (s sampleService) write(t *testing.T, extension string) (files []string) {
 	return files
 }
 
-// run runs a program with all samples of a language, and checks that the service processed each operation
-// once.
+// run runs a program with all samples of a language, and checks that the service processed each operation once. The last
+// one shows the events of a stream until the program is killed.
 func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	t.Helper()
 	before := len(s.Requests())
 	command := exec.CommandContext(t.Context(), program, arguments...)
 	command.Dir, command.Env = s.directory, s.environment
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, output)
-	}
+	var output harness.Buffer
+	command.Stdout = &output
+	process := harness.Run(t, command)
+	harness.Eventually(t, "the last sample gets a stream", func() bool {
+		streams := s.Requests(streamOperation)
+		return !process.Running() || len(streams) == 1 && streams[0].Status == http.StatusOK
+	})
+	s.SetInference(s.streamed, gen.InferenceStatusSucceeded)
+	harness.Eventually(t, "the last sample shows an event", func() bool {
+		return !process.Running() || strings.Contains(output.String(), s.streamed)
+	})
+	harness.Check(t, process.Kill())
 	var got []string
 	for _, request := range s.Requests()[before:] {
 		if request.Status < 200 || request.Status > 299 {
@@ -110,20 +131,23 @@ func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 		}
 		got = append(got, request.Operation)
 	}
-	if diff := cmp.Diff(runOperations(t), got); diff != "" {
+	if diff := cmp.Diff(sampleOperations(t), got); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
 }
 
+// streamOperation is the operation with a stream.
+const streamOperation = "streamEvents"
+
 // sampleOperations returns the ids of all operations. Deletions are last, and the deletion of a video is before that of
-// its avatar.
+// its avatar. After them is the stream, which does not end.
 func sampleOperations(t *testing.T) []string {
 	t.Helper()
 	var ids, deletions []string
 	loadObject(t).eachOperation(func(name string, operation object) {
 		id, _ := operation["operationId"].(string)
 		switch {
-		case strings.HasPrefix(id, "notify"):
+		case strings.HasPrefix(id, "notify"), id == streamOperation:
 		case strings.HasPrefix(id, "delete"):
 			deletions = append(deletions, id)
 		default:
@@ -133,15 +157,7 @@ func sampleOperations(t *testing.T) []string {
 	slices.Sort(ids)
 	slices.Sort(deletions)
 	slices.Reverse(deletions)
-	return append(ids, deletions...)
-}
-
-// runOperations returns the ids of the operations whose samples can be run.
-func runOperations(t *testing.T) []string {
-	t.Helper()
-	return slices.DeleteFunc(sampleOperations(t), func(id string) bool {
-		return slices.Contains([]string{"streamEvents", "replayEvents", "listEndpoints", "setEndpoint"}, id) // not implemented
-	})
+	return append(append(ids, deletions...), streamOperation)
 }
 
 // Each operation has a sample in each language, and no other samples exist.
@@ -168,7 +184,8 @@ func TestSamples_runInCurl(t *testing.T) {
 	t.Parallel()
 	lookPath(t, "curl")
 	s := newSampleService(t)
-	s.run(t, "sh", append([]string{"-ec", `for file; do . "$file"; done`, "sh"}, s.write(t, ".sh")...)...)
+	const runAll = `for file; do case $file in *stream*) curl() { exec curl "$@"; };; esac; . "$file"; done` // exec, to be killed
+	s.run(t, "sh", append([]string{"-ec", runAll, "sh"}, s.write(t, ".sh")...)...)
 }
 
 func TestSamples_runInPython(t *testing.T) {
