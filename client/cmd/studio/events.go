@@ -85,6 +85,9 @@ func eventParams(command *cli.Command) (params client.ListEventsParams, err erro
 	params.EventType = flagValue[gen.EventType](command, "type")
 	params.SubjectID = flagValue[string](command, "subject")
 	params.State = flagValue[gen.EventState](command, "state")
+	if params.EventType != nil && !params.EventType.Valid() {
+		return params, usagef("--type must be one of %s", eventNames())
+	}
 	if params.Since, err = timeFlag(command, "since"); err != nil {
 		return params, err
 	}
@@ -133,10 +136,11 @@ func (p *program) followEvents(ctx context.Context, command *cli.Command, c *cli
 
 // follow returns the events that match the flags, from --since on or from now on.
 func (p *program) follow(ctx context.Context, command *cli.Command, c *client.Client) (iter.Seq2[*gen.EventRecord, error], error) {
-	since, err := timeFlag(command, "since")
+	filter, err := eventParams(command)
 	if err != nil {
 		return nil, err
 	}
+	since := filter.Since
 	newest, err := c.ListEvents(ctx, client.ListEventsParams{Limit: new(1)})
 	switch {
 	case err != nil:
@@ -149,11 +153,10 @@ func (p *program) follow(ctx context.Context, command *cli.Command, c *client.Cl
 	}
 	retry := p.retry
 	retry.Attempts = followAttempts
-	eventType, subjectID := command.String("type"), command.String("subject")
 	return func(yield func(*gen.EventRecord, error) bool) {
 		for event, err := range c.EventsSince(ctx, *since, client.WithRetry(retry)) {
-			wanted := err != nil || (eventType == "" || eventType == string(event.Notification.EventType)) &&
-				(subjectID == "" || subjectID == subjectOf(event.Notification).id())
+			wanted := err != nil || (filter.EventType == nil || *filter.EventType == event.Notification.EventType) &&
+				(filter.SubjectID == nil || *filter.SubjectID == subjectOf(event.Notification).id())
 			if wanted && !yield(event, err) {
 				return
 			}
