@@ -23,7 +23,7 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
 	}
 	cfg := console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
-		Secure: secure, Logger: d.cfg.Logger,
+		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
 		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
 	}
 	if len(d.cfg.Render.Program) > 0 {

@@ -64,8 +64,8 @@ func reload(ctx context.Context, interval time.Duration, load func(now time.Time
 	}
 }
 
-// revokes reports whether a token that was issued at the given time has been revoked.
-func (r *Revocations) revokes(userID string, issued time.Time) bool {
+// Revokes reports whether a token that was issued at the given time has been revoked.
+func (r *Revocations) Revokes(userID string, issued time.Time) bool {
 	if r == nil {
 		return false
 	}

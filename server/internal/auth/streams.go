@@ -73,7 +73,7 @@ func (t *Tokens) checkStreams() {
 	defer s.mu.Unlock()
 	for open := range s.open {
 		token := open.token
-		if !valid[token.keyID] || !token.until.After(now) || t.Revocations.revokes(token.userID, token.issued) {
+		if !valid[token.keyID] || !token.until.After(now) || t.Revocations.Revokes(token.userID, token.issued) {
 			stream.End(open.w, errStreamEnded)
 			delete(s.open, open)
 		}

@@ -110,7 +110,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal
 		}
 		t.remember(hash, known)
 	}
-	if t.Revocations.revokes(known.userID, known.issued) {
+	if t.Revocations.Revokes(known.userID, known.issued) {
 		return server.Principal{}, errToken
 	}
 	return server.Principal{UserID: known.userID, Value: known}, nil

@@ -26,6 +26,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -58,7 +59,8 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except Admit, NoVideo, Daemon, Secure and PollInterval.
+// Config configures a [Console]. All fields are required except Admit, NoVideo, Daemon, Secure, Revoked and
+// PollInterval.
 type Config struct {
 	// Studio implements the use cases of users.
 	Studio *studio.Service
@@ -78,7 +80,11 @@ type Config struct {
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
 	// cookie is then Secure.
 	Secure bool
-	// PollInterval is how often an open page is checked for changes. Default one second.
+	// Revoked reports whether the sessions of a user were revoked since a time. Pages that are open then show it at once.
+	// Default: they show it with the next change.
+	Revoked func(userID string, since time.Time) bool
+	// PollInterval is how often an open page is rendered, at most: with many events, and while it shows the progress of a
+	// rendering, of which there are none. Default one second.
 	PollInterval time.Duration
 	// Logger logs errors that cause a status of 500 or above.
 	Logger *slog.Logger
@@ -88,8 +94,8 @@ type Config struct {
 type Console struct {
 	cfg     Config
 	pages   map[string]*template.Template
-	streams *userLimiter
 	forms   *userLimiter
+	logouts atomic.Int64 // how many users have logged out here
 }
 
 // New returns a Console.
@@ -98,10 +104,13 @@ func New(cfg Config) *Console {
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }
 	}
+	if cfg.Revoked == nil {
+		cfg.Revoked = func(string, time.Time) bool { return false }
+	}
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
-	return &Console{cfg: cfg, pages: parsePages(), streams: newUserLimiter(maxStreams), forms: newUserLimiter(maxForms)}
+	return &Console{cfg: cfg, pages: parsePages(), forms: newUserLimiter(maxForms)}
 }
 
 // Wrap returns a handler that serves the pages and passes all other requests to api. It is used for
@@ -162,8 +171,9 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + webhooksPath:              c.webhooks,
 		"POST " + webhooksPath + "/test":   c.testWebhook,
 		"POST " + webhooksPath + "/rotate": c.rotateSecret,
-		"POST " + webhooksPath + "/enable": c.enableReceiver,
+		"POST " + webhooksPath + "/set":    c.setEndpoint,
 		"GET " + eventsPath:                c.events,
+		"GET " + eventsPath + "/live":      c.eventsLive,
 		"GET " + eventsPath + "/{id}":      c.event,
 		"POST " + eventsPath + "/replay":   c.replay,
 

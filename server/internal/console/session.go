@@ -173,6 +173,7 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 			c.fail(w, r, err)
 			return
 		}
+		c.logouts.Add(1)
 	}
 	cookie.MaxAge = -1
 	http.SetCookie(w, cookie)

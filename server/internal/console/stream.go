@@ -8,33 +8,39 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/stream"
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// maxStreams bounds the open streams of a user.
-const maxStreams = 32
+// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion, the
+// creation of a video, and a session that ends on another daemon.
+const silentPolls = 15
+
+// revocationMargin is how much later a revocation takes effect than its time, which may be that of another daemon.
+const revocationMargin = 5 * time.Second
 
 // errFinal is returned with the last rendering of a stream.
 var errFinal = errors.New("console: no further changes")
 
-// stream sends a fragment of a page as a server-sent event named state, at first and after each change. It ends
-// with an event named done when render returns errFinal, and when the session ends. A browser reconnects to a
-// stream that ends otherwise, and misses nothing, because the first event is the current state.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, render func(context.Context) ([]byte, error)) error {
-	if !c.streams.acquire(s.ID) {
-		return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many pages are open.", RetryAfter: stream.WriteTimeout}
-	}
-	defer c.streams.release(s.ID)
-	w, r, stop := stream.Open(w, r)
+// liveFragment renders a fragment of a page that changes with the events of the user. If next is not zero, it also changes
+// then.
+type liveFragment func(ctx context.Context) (fragment []byte, next time.Time, err error)
+
+// stream sends a fragment as a server-sent event named state, at first and after each change. It ends with an event named
+// done when render returns errFinal, and when the session ends. A browser reconnects to a stream that ends otherwise, and
+// misses nothing, because the first event is the current state.
+func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, render liveFragment) error {
+	opened, r, stop := stream.Open(w, r)
 	defer stop()
 	ctx := r.Context()
-	send(w, func(yield func(name, data string) bool) {
-		ticker := time.NewTicker(c.cfg.PollInterval)
-		defer ticker.Stop()
+	changed, err := c.changes(ctx, s)
+	if err != nil {
+		return err
+	}
+	send(opened, func(yield func(name, data string) bool) {
 		var last [sha256.Size]byte // a hash, because a stream may be open for long
 		for {
-			fragment, err := c.renderInSession(ctx, s, render)
+			began, logouts := time.Now(), c.logouts.Load()
+			fragment, next, err := c.renderInSession(ctx, s, render)
 			final := errors.Is(err, errFinal)
 			if hash := sha256.Sum256(fragment); (err == nil || final) && hash != last { // the database may be unavailable for a while
 				if last = hash; !yield("state", string(fragment)) {
@@ -45,14 +51,61 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 				yield("done", "")
 				return
 			}
-			select {
-			case <-ctx.Done():
+			wait := silentPolls * c.cfg.PollInterval
+			if err != nil || !next.IsZero() {
+				wait = min(wait, next.Sub(began))
+			}
+			if !c.await(ctx, changed, func() bool {
+				return time.Since(began) >= wait || c.logouts.Load() != logouts || c.cfg.Revoked(s.ID, began.Add(-revocationMargin))
+			}) {
 				return
-			case <-ticker.C:
 			}
 		}
 	})
 	return nil
+}
+
+// changes returns a channel that receives a value after each event of the user, and is closed after the last.
+func (c *Console) changes(ctx context.Context, s session) (<-chan struct{}, error) {
+	events, err := c.cfg.Studio.StreamEvents(ctx, s.ID, "")
+	if err != nil {
+		return nil, err
+	}
+	changed := make(chan struct{}, 1)
+	go func() {
+		defer close(changed)
+		for _, err := range events {
+			if err != nil {
+				return
+			}
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return changed, nil
+}
+
+// await waits for an event or until due returns true, but at least one PollInterval. It returns false if the stream must end.
+func (c *Console) await(ctx context.Context, changed <-chan struct{}, due func() bool) bool {
+	ticker := time.NewTicker(c.cfg.PollInterval)
+	defer ticker.Stop()
+	for again := false; ; {
+		select {
+		case <-ctx.Done():
+			return false
+		case _, ok := <-changed:
+			if !ok {
+				return false
+			}
+			again, changed = true, nil
+		case <-ticker.C:
+			if again || due() {
+				return true
+			}
+		}
+	}
 }
 
 // send sends the events that events yields. A browser whose stream ends without an event named done reconnects after a second.
@@ -66,14 +119,14 @@ func send(w http.ResponseWriter, events func(yield func(name, data string) bool)
 }
 
 // renderInSession calls render if the session is still valid. If not, it returns a notice and errFinal.
-func (c *Console) renderInSession(ctx context.Context, s session, render func(context.Context) ([]byte, error)) ([]byte, error) {
-	_, err := c.cfg.Studio.Session(ctx, s.token)
+func (c *Console) renderInSession(ctx context.Context, s session, render liveFragment) (fragment []byte, next time.Time, err error) {
+	_, err = c.cfg.Studio.Session(ctx, s.token)
 	if errors.Is(err, studio.ErrUnauthorized) {
-		fragment, err := c.renderFragment("signed-out", nil)
-		return fragment, errors.Join(err, errFinal)
+		fragment, err = c.renderFragment("signed-out", nil)
+		return fragment, next, errors.Join(err, errFinal)
 	}
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
 	return render(ctx)
 }

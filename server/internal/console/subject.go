@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -104,20 +105,24 @@ func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session,
 	if _, err := c.findSubject(r, kind, s); err != nil {
 		return err
 	}
-	return c.stream(w, r, s, func(ctx context.Context) ([]byte, error) {
+	return c.stream(w, r, s, func(ctx context.Context) (fragment []byte, next time.Time, err error) {
 		subject, err := c.findSubject(r.WithContext(ctx), kind, s)
 		if errors.Is(err, studio.ErrNotFound) {
-			fragment, err := c.renderFragment("deleted", kind)
-			return fragment, errors.Join(err, errFinal)
+			fragment, err = c.renderFragment("deleted", kind)
+			return fragment, next, errors.Join(err, errFinal)
 		}
 		if err != nil {
-			return nil, err
+			return nil, next, err
 		}
-		fragment, err := c.renderFragment("state", c.newSubjectView(kind, subject))
-		if err == nil && subject.Final() {
+		fragment, err = c.renderFragment("state", c.newSubjectView(kind, subject))
+		switch {
+		case err != nil:
+		case subject.Final():
 			err = errFinal
+		case subject.Status == studio.Processing: // there is no event about its progress
+			next = time.Now()
 		}
-		return fragment, err
+		return fragment, next, err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -87,11 +88,15 @@ func (c *Console) subjects(w http.ResponseWriter, r *http.Request, s session, ki
 
 func (c *Console) subjectsLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
 	query := r.URL.Query()
-	return c.stream(w, r, s, func(ctx context.Context) ([]byte, error) {
+	return c.stream(w, r, s, func(ctx context.Context) (fragment []byte, next time.Time, err error) {
 		v, err := c.listSubjects(ctx, kind, s, query)
 		if err != nil {
-			return nil, err
+			return nil, next, err
 		}
-		return c.renderFragment("rows", v)
+		if slices.ContainsFunc(v.Rows, func(row row) bool { return row.Status == studio.Processing }) {
+			next = time.Now() // there is no event about its progress
+		}
+		fragment, err = c.renderFragment("rows", v)
+		return fragment, next, err
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -210,6 +211,33 @@ func TestSubjects_streamChanges(t *testing.T) {
 		check(t, s.studio.RevokeTokens(t.Context(), email))
 		one.want("state", "You have been signed out.")
 		one.want("done", "")
+	})
+}
+
+// A page without a rendering in progress changes with the next event, and with the end of the session.
+func TestSubjects_streamFollowsEvents(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db, func(cfg *console.Config) { cfg.PollInterval = 200 * time.Millisecond })
+		v, other := s.signIn(t, email), s.signIn(t, email)
+		all, mine := v.stream(t, "/console/avatars/live"), other.stream(t, "/console/videos/live")
+		all.want("state", "Create your first avatar")
+		mine.want("state", "Create your first video")
+		soon := func(all stream, part string) {
+			t.Helper()
+			began := time.Now()
+			if all.want("state", part); time.Since(began) > 2*time.Second { // without an event, it takes three seconds
+				t.Errorf("%q is shown after %v", part, time.Since(began))
+			}
+		}
+		s.createPublished(t, "Ada")
+		soon(all, ">published<")
+		v.post("/console/logout", nil)
+		soon(all, "You have been signed out.")
+		all.want("done", "")
+		check(t, s.studio.RevokeTokens(t.Context(), email))
+		soon(mine, "You have been signed out.")
+		mine.want("done", "")
 	})
 }
 

@@ -173,7 +173,11 @@ func (e *postgres) queryAll(ctx context.Context, each func(scan func(...any) err
 		})
 	}
 	batch.Queue(confirmCommits)
-	if err := connection.SendBatch(ctx, batch).Close(); err != nil {
+	err = connection.SendBatch(ctx, batch).Close()
+	if len(queries) == 1 && postgresCode(err) == codeTextNotValid {
+		return nil // no row can contain text that is not valid in PostgreSQL
+	}
+	if err != nil {
 		return err
 	}
 	return confirmed(connection)
