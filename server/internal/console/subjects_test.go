@@ -280,7 +280,7 @@ func TestSubjects_limitOpenStreams(t *testing.T) {
 		v.stream(t, "/console/avatars/live").want("state", "")
 	}
 	p := v.get("/console/avatars/live")
-	p.want(t, http.StatusTooManyRequests, "Too many pages are open.")
+	p.want(t, http.StatusTooManyRequests, "Too many streams are open.")
 	s.restart(func() {})
 	v.stream(t, "/console/avatars/live").want("state", "")
 }
