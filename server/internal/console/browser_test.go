@@ -208,7 +208,7 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 
-// A user finds out why notifications failed, enables the endpoint and replays an event.
+// A user finds out why notifications failed, enables the endpoint, sees new events and replays an old one.
 func TestBrowser_replaysFailedEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
@@ -221,29 +221,39 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	tab := s.openTab(t, "/console/webhooks")
 	tab.Await(".badge", "off")
 	tab.Inspect("webhooks")
-	tab.Do(chromedp.Click("td button"))
-	tab.Await(".notice", "The endpoint is enabled again.")
+	tab.Do(chromedp.Click(`td button[value="enabled"]`))
+	tab.Await(".notice", "The endpoint is enabled.")
+	tab.Do(chromedp.Click(`tr:last-child button[value="paused"]`))
+	tab.Await("tr:last-child .badge", "paused")
 	tab.Do(chromedp.SendKeys("#webhook_url", "https://hooks.example.com/\r"))
 	tab.Await(".notice", "Delivered")
 	tab.Inspect("webhooks-test")
-	s.addEvent(t, "https://dead.example.com/a/long/path/that/goes/on/and/on", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(2 * time.Hour)})
 	tab.Do(chromedp.Click(`a[href="/console/events"]`))
 	tab.Await("td .badge", "exhausted")
+	tab.Do(chromedp.Click(`[type="checkbox"]`))
+	s.create(t, studio.Avatar, "Without a webhook")
+	tab.Await("td .badge", "not sent")
+	s.addEvent(t, "https://dead.example.com/a/long/path/that/goes/on/and/on", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(2 * time.Hour)})
 	tab.Await("td", "Last result: No connection could be opened.Next attempt in 2 h")
+	if n := browsertest.Read(tab, chromedp.Evaluate[int](`document.querySelectorAll(":checked[type=checkbox]").length`)); n != 1 {
+		t.Errorf("%d events are selected after new ones are shown", n)
+	}
 	tab.Inspect("events")
 	tab.Do(chromedp.EmulateViewport(390, 844))
 	if hidden := browsertest.Read(tab, chromedp.Evaluate[int](`[...document.querySelectorAll("tbody td")].filter(e => e.textContent && e.getBoundingClientRect().right > innerWidth).length`)); hidden > 0 {
 		t.Errorf("%d cells are outside of the screen of a phone", hidden)
 	}
-	tab.Do(chromedp.Click(`tr:has([type="checkbox"]) a`))
+	tab.Do(chromedp.Click(`tr:has(.exhausted) a`))
 	tab.Await(".attempts pre", "<h1>Internal")
 	tab.Inspect("event")
 	tab.Visit("/console/events?state=exhausted", `[type="checkbox"]`)
 	tab.Do(chromedp.Click(`[type="checkbox"]`), chromedp.Click(`button[value="ids"]`))
 	tab.Await("h1", "Replay 1 event?")
-	tab.Inspect("replay")
 	tab.Do(chromedp.Click("button.primary"))
 	tab.Await(".notice", "The events are being sent again.")
+	tab.Do(chromedp.Click(`button[value="filter"]`))
+	tab.Await("button", "Replay also 1 event delivered before")
+	tab.Inspect("replay")
 }
 
 // An operator sees the users and the state of the service until the role is removed.

@@ -171,8 +171,9 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + webhooksPath:              c.webhooks,
 		"POST " + webhooksPath + "/test":   c.testWebhook,
 		"POST " + webhooksPath + "/rotate": c.rotateSecret,
-		"POST " + webhooksPath + "/enable": c.enableReceiver,
+		"POST " + webhooksPath + "/set":    c.setEndpoint,
 		"GET " + eventsPath:                c.events,
+		"GET " + eventsPath + "/live":      c.eventsLive,
 		"GET " + eventsPath + "/{id}":      c.event,
 		"POST " + eventsPath + "/replay":   c.replay,
 

@@ -1,8 +1,8 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -25,11 +25,15 @@ const (
 type eventsView struct {
 	pager
 
-	Query     url.Values // the filter as form values
-	States    []studio.EventState
-	Events    []eventRow
-	Exhausted bool // whether the filter selects events that can be replayed
+	Query  url.Values // the filter as form values
+	Kinds  []kind
+	States []studio.EventState
+	Events []eventRow
+	Live   string // the path of the stream; "" for pages that do not change
 }
+
+// Replayable reports whether one of the events can be replayed.
+func (v eventsView) Replayable() bool { return slices.ContainsFunc(v.Events, eventRow.Replayable) }
 
 // eventRow is an event in a list.
 type eventRow struct {
@@ -67,7 +71,7 @@ func (v eventRow) SubjectPath() string {
 	return kindOf(v.Kind).Path + "/" + url.PathEscape(v.SubjectID)
 }
 
-// Receiver returns the host and path of the URL.
+// Receiver returns the host and path of the URL, or "" if there is none.
 func (v eventRow) Receiver() string {
 	u, err := url.Parse(v.URL)
 	if err != nil {
@@ -78,24 +82,21 @@ func (v eventRow) Receiver() string {
 
 // Replayable reports whether the event can be replayed.
 func (v eventRow) Replayable() bool {
-	return v.State == studio.EventExhausted && v.Reason != studio.ReasonDeleted
+	return !v.Deleted && (v.State == studio.EventExhausted || v.State == studio.EventDelivered)
 }
 
 // Ended returns why the event is exhausted, or "".
 func (v eventRow) Ended() string { return reasons[v.Reason] }
 
 // Result returns the result of the latest attempt, or "" if there is none.
-func (v eventRow) Result() string {
-	if v.Last.Number == 0 {
-		return ""
-	}
-	return resultText(v.Last.Status, v.Last.Failure)
-}
+func (v eventRow) Result() string { return lastResult(v.Last) }
 
 // eventFilter returns the filter in the values of a query or a form.
 func eventFilter(s session, values url.Values) (studio.EventFilter, error) {
-	filter := studio.EventFilter{UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), State: studio.EventState(values.Get("state"))}
-	if filter.State != studio.NoEventState && !slices.Contains(studio.EventStates(), filter.State) {
+	filter := studio.EventFilter{
+		UserID: s.ID, SubjectID: strings.TrimSpace(values.Get("subject")), Kind: studio.Kind(values.Get("kind")), State: studio.EventState(values.Get("state")),
+	}
+	if filter.State != studio.NoEventState && !slices.Contains(studio.EventStates(), filter.State) || filter.Kind != "" && kindOf(filter.Kind).Path == "" {
 		return filter, studio.ErrNotFound
 	}
 	for name, to := range map[string]*time.Time{"from": &filter.From, "to": &filter.To} {
@@ -110,51 +111,10 @@ func eventFilter(s session, values url.Values) (studio.EventFilter, error) {
 	return filter, nil
 }
 
-func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) error {
-	query := r.URL.Query()
-	filter, err := eventFilter(s, query)
-	if err != nil {
-		return err
-	}
-	v := eventsView{Query: filterValues(query), States: studio.EventStates()}
-	var after studio.Position
-	if cursor := query.Get("cursor"); cursor != "" {
-		last, err := c.findEvent(r, s, cursor)
-		if errors.Is(err, studio.ErrNotFound) {
-			err = studio.ErrCursor
-		}
-		if err != nil {
-			return err
-		}
-		after = studio.Position{CreatedAt: last.CreatedAt, ID: last.ID}
-	}
-	events, more, err := c.cfg.Store.Events(r.Context(), filter, studio.NewestFirst, after, pageSize)
-	if err != nil {
-		return err
-	}
-	next := ""
-	if more {
-		next = events[len(events)-1].ID
-	}
-	for _, event := range events {
-		v.Events = append(v.Events, newEventRow(event))
-	}
-	if filter.State == studio.NoEventState || filter.State == studio.EventExhausted {
-		n, err := c.cfg.Studio.ReplayEvents(r.Context(), replayOf(filter, true))
-		if err != nil {
-			return err
-		}
-		v.Exhausted = n > 0
-	}
-	v.pager = newPager(eventsPath, filterValues(query), query.Get("cursor"), next)
-	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
-	return nil
-}
-
 // filterValues returns the values that eventFilter reads.
 func filterValues(query url.Values) url.Values {
 	values := make(url.Values)
-	for _, name := range []string{"state", "subject", "from", "to"} {
+	for _, name := range []string{"state", "kind", "subject", "from", "to"} {
 		if text := query.Get(name); text != "" {
 			values.Set(name, text)
 		}
@@ -162,12 +122,55 @@ func filterValues(query url.Values) url.Values {
 	return values
 }
 
-func (c *Console) findEvent(r *http.Request, s session, id string) (studio.EventRecord, error) {
-	event, err := c.cfg.Store.Event(r.Context(), id)
-	if err == nil && event.UserID != s.ID {
-		err = studio.ErrNotFound
+func (c *Console) listEvents(ctx context.Context, s session, query url.Values) (eventsView, error) {
+	values, cursor := filterValues(query), query.Get("cursor")
+	v := eventsView{Query: values, Kinds: kinds(), States: studio.EventStates()}
+	filter, err := eventFilter(s, values)
+	if err != nil {
+		return v, err
 	}
-	return event, err
+	page, err := c.cfg.Studio.Events(ctx, filter, studio.NewestFirst, cursor, pageSize, false)
+	if err != nil {
+		return v, err
+	}
+	for _, event := range page.Events {
+		v.Events = append(v.Events, newEventRow(event))
+	}
+	if cursor == "" {
+		v.Live = eventsPath + "/live?" + values.Encode()
+	}
+	v.pager = newPager(eventsPath, values, cursor, page.Next)
+	return v, nil
+}
+
+func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) error {
+	v, err := c.listEvents(r.Context(), s, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
+	return nil
+}
+
+func (c *Console) eventsLive(w http.ResponseWriter, r *http.Request, s session) error {
+	query := filterValues(r.URL.Query())
+	if _, err := eventFilter(s, query); err != nil {
+		return err
+	}
+	return c.stream(w, r, s, func(ctx context.Context) (fragment []byte, next time.Time, err error) {
+		v, err := c.listEvents(ctx, s, query)
+		if err != nil {
+			return nil, next, err
+		}
+		recent := time.Now().Add(-time.Minute) // an attempt that is due for longer waits for something else
+		for _, event := range v.Events {       // there is no event about an attempt
+			if at := event.NextAt; at.After(recent) && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
+		fragment, err = c.renderFragment("event-rows", v)
+		return fragment, next, err
+	})
 }
 
 // eventView is the page of one event.
@@ -176,23 +179,25 @@ type eventView struct {
 
 	DisplayURL string // without the query, which may contain a secret
 	Attempts   []studio.Attempt
-	Header     []property // of the latest attempt, or of one made now if there is none
+	Header     []property // of the latest attempt, or of one made now if there is none; nil without a webhook
 	Payload    string
 }
 
 func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error {
-	event, err := c.findEvent(r, s, r.PathValue("id"))
+	filter := studio.EventFilter{UserID: s.ID, ID: r.PathValue("id")}
+	page, err := c.cfg.Studio.Events(r.Context(), filter, studio.NewestFirst, "", 1, true)
 	if err != nil {
 		return err
 	}
-	v := eventView{eventRow: newEventRow(event), DisplayURL: studio.WithoutQuery(event.URL), Payload: string(event.Body)}
-	attempts, err := c.cfg.Store.Attempts(r.Context(), event.ID)
-	if err != nil {
-		return err
+	if len(page.Events) == 0 {
+		return studio.ErrNotFound
 	}
-	v.Attempts = attempts[event.ID]
-	if v.Header, err = c.signedHeader(r, s, v); err != nil {
-		return err
+	event := page.Events[0]
+	v := eventView{eventRow: newEventRow(event), DisplayURL: studio.WithoutQuery(event.URL), Attempts: page.Attempts[event.ID], Payload: string(event.Body)}
+	if v.URL != "" {
+		if v.Header, err = c.signedHeader(r, s, v); err != nil {
+			return err
+		}
 	}
 	c.render(w, r, http.StatusOK, "event", view{Title: "Event about " + v.Name(), Section: eventsPath, Data: v})
 	return nil
@@ -224,55 +229,4 @@ func (c *Console) signedHeader(r *http.Request, s session, v eventView) ([]prope
 		properties = append(properties, property{strings.ToLower(name), header.Get(name)})
 	}
 	return properties, nil
-}
-
-// replayView is the page that asks to confirm a replay.
-type replayView struct {
-	Count int64
-	Form  url.Values
-}
-
-// replay shows how many events the form selects, by their ids or by a filter. If the form has the field
-// confirmed, replay replays them.
-func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := parseForm(r); err != nil {
-		return err
-	}
-	selected, err := selectedEvents(s, r.PostForm)
-	if err != nil {
-		return err
-	}
-	selected.DryRun = !r.PostForm.Has("confirmed")
-	count, err := c.cfg.Studio.ReplayEvents(r.Context(), selected)
-	if err != nil && !errors.Is(err, studio.ErrReplayEmpty) {
-		return err
-	}
-	if r.PostForm.Has("confirmed") {
-		http.Redirect(w, r, eventsPath+"?state=pending&done=replayed", http.StatusSeeOther)
-		return nil
-	}
-	v := replayView{Count: count, Form: filterValues(r.PostForm)}
-	for _, name := range []string{"id", "select"} {
-		v.Form[name] = r.PostForm[name]
-	}
-	c.render(w, r, http.StatusOK, "replay", view{Title: "Replay", Section: eventsPath, Data: v})
-	return nil
-}
-
-// selectedEvents returns the events that a form selects.
-func selectedEvents(s session, form url.Values) (studio.Replay, error) {
-	if form.Get("select") == "filter" {
-		filter, err := eventFilter(s, form)
-		return replayOf(filter, false), err
-	}
-	ids := form["id"]
-	return studio.Replay{Filter: studio.EventFilter{UserID: s.ID}, EventIDs: ids[:min(len(ids), pageSize)]}, nil // a page has no more events
-}
-
-// replayOf returns a replay of all exhausted events of a filter.
-func replayOf(filter studio.EventFilter, dryRun bool) studio.Replay {
-	if filter.From.IsZero() && filter.To.IsZero() {
-		filter.From = time.Unix(0, 0) // a replay needs a range
-	}
-	return studio.Replay{Filter: filter, DryRun: dryRun}
 }

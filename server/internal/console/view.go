@@ -44,7 +44,9 @@ func sections(user studio.User) []section {
 //nolint:gochecknoglobals // a table
 var notices = map[string]string{
 	"rotated":         "The secret was rotated. The previous secret also signs for another 24 hours.",
-	"enabled":         "The endpoint is enabled again. Replay the events that it missed.",
+	"enabled":         "The endpoint is enabled.",
+	"paused":          "The endpoint is paused. Its events wait until you enable it.",
+	"still-paused":    "The endpoint is enabled, but nothing is sent yet: an operator of this service has paused notifications.",
 	"replayed":        "The events are being sent again.",
 	"created":         "It has been created.",
 	"deleted":         "It has been deleted.",

@@ -14,19 +14,27 @@ const webhooksPath = Path + "/webhooks"
 type webhooksView struct {
 	pager
 
-	Receivers []receiver
+	Endpoints []endpoint
 	Secrets   []studio.WebhookSecret
 	Test      testForm
 }
 
-// receiver is a webhook URL.
-type receiver struct {
-	studio.Endpoint
+// endpoint is a webhook URL.
+type endpoint struct{ studio.Endpoint }
 
-	DisplayURL  string // without the query, which may contain a secret
-	BreakerOpen bool
-	Result      string // of the latest attempt; "" if there is none
+// DisplayURL returns the URL without the query, which may contain a secret.
+func (e endpoint) DisplayURL() string { return studio.WithoutQuery(e.URL) }
+
+// Off reports whether nothing is sent to the URL until the user enables it.
+func (e endpoint) Off() bool {
+	return e.State == studio.EndpointPaused || e.State == studio.EndpointDisabled
 }
+
+// BreakerOpen reports whether nothing is sent to the URL because attempts fail.
+func (e endpoint) BreakerOpen() bool { return e.OpenUntil.After(time.Now()) }
+
+// Result returns the result of the latest attempt, or "" if there is none.
+func (e endpoint) Result() string { return lastResult(e.Last) }
 
 // testForm is the form that sends a sample event, with the result of the last one.
 type testForm struct {
@@ -51,11 +59,7 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	}
 	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(webhooksPath, make(url.Values), cursor, page.Next)}
 	for _, one := range page.Endpoints {
-		result := ""
-		if one.Last.Number > 0 {
-			result = resultText(one.Last.Status, one.Last.Failure)
-		}
-		v.Receivers = append(v.Receivers, receiver{one, studio.WithoutQuery(one.URL), one.OpenUntil.After(time.Now()), result})
+		v.Endpoints = append(v.Endpoints, endpoint{one})
 	}
 	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})
 	return nil
@@ -87,19 +91,23 @@ func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session
 	return nil
 }
 
-// enableReceiver enables a URL that was disabled after a 410. The form identifies it by the id of a subject with
-// that URL, so that the URL is not in the page.
-func (c *Console) enableReceiver(w http.ResponseWriter, r *http.Request, s session) error {
-	subject, err := c.cfg.Store.Subject(r.Context(), r.PostFormValue("subject"))
+// setEndpoint pauses or enables a URL.
+func (c *Console) setEndpoint(w http.ResponseWriter, r *http.Request, s session) error {
+	enabled := r.PostFormValue("state") == "enabled"
+	if !enabled && r.PostFormValue("state") != "paused" {
+		return studio.ErrNotFound
+	}
+	changed, err := c.cfg.Studio.SetEndpoint(r.Context(), s.ID, r.PostFormValue("endpoint"), enabled)
 	if err != nil {
 		return err
 	}
-	if subject.UserID != s.ID {
-		return studio.ErrNotFound
+	done := "paused"
+	switch {
+	case enabled && changed.State == studio.EndpointPaused:
+		done = "still-paused"
+	case enabled:
+		done = "enabled"
 	}
-	if err := c.cfg.Store.EnableEndpoint(r.Context(), s.ID, subject.WebhookURL); err != nil {
-		return err
-	}
-	http.Redirect(w, r, webhooksPath+"?done=enabled", http.StatusSeeOther)
+	http.Redirect(w, r, webhooksPath+"?done="+done, http.StatusSeeOther)
 	return nil
 }

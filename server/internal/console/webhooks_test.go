@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -42,23 +43,37 @@ func TestWebhooks_showHealth(t *testing.T) {
 		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
 		s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, failed)
 		gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}
-		off := s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
+		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
 		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})
 		_, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}})
 		check(t, err)
 		p := v.get("/console/webhooks")
-		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "Accepted with 200 OK.", "https://paused.example/", "Nothing is sent until",
-			"https://off.example/", "because it responded with 410", "https://dead.example/", ">failing<", "No connection could be opened.", "https://new.example/", ">not used yet<")
+		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "Accepted with 200 OK.", "https://paused.example/", "Nothing is sent until", "Last success: none.", "1 exhausted",
+			"https://off.example/", "because it responded with 410", "https://dead.example/", ">failing<", "1 waiting", "No connection could be opened.", "https://new.example/", ">not used yet<")
 		if strings.Contains(p.text, "key=") || strings.Count(p.text, "badge good") != 1 {
 			t.Errorf("the page shows the query of a webhook, or a dead endpoint as healthy:\n%s", p.text)
 		}
 		studiotest.AddUser(t, s.studio, "bob@example.com")
 		bob := s.signIn(t, "bob@example.com")
-		bob.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusNotFound)
 		bob.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
-		v.post("/console/webhooks/enable", url.Values{"subject": {off.SubjectID}}).want(t, http.StatusOK, "The endpoint is enabled again.")
-		v.get("/console/webhooks").wantNone(t, "because it responded with 410")
+		form := func(address, state string) url.Values {
+			_, row, _ := strings.Cut(v.get("/console/webhooks").text, address)
+			_, id, _ := strings.Cut(row, `name="endpoint" value="`)
+			id, _, _ = strings.Cut(id, `"`)
+			return url.Values{"endpoint": {id}, "state": {state}}
+		}
+		on := form("https://off.example/", "enabled")
+		bob.post("/console/webhooks/set", on).want(t, http.StatusNotFound)
+		v.post("/console/webhooks/set", form("https://off.example/", "")).want(t, http.StatusNotFound)
+		v.get("/console/webhooks").want(t, http.StatusOK, "because it responded with 410")
+		v.post("/console/webhooks/set", on).want(t, http.StatusOK, "The endpoint is enabled.")
+		v.get("/console/webhooks").wantNone(t, "because it responded with 410", ">paused<")
+		v.post("/console/webhooks/set", form("https://good.example/", "paused")).want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
+		v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, ">in use<")
+		_, err = db.Pause(t.Context(), store.PauseScope{}, time.Now())
+		check(t, err)
+		v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, "an operator of this service has paused notifications")
 	})
 }
 
@@ -177,43 +192,88 @@ func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	v.get("/console/events?state=exhausted").want(t, http.StatusOK, event.ID)
 }
 
-// A replay first shows how many events are selected. After the confirmation, it replays these events only.
+// A replay first shows how many events are selected. After the confirmation, it replays these events only, and once.
 func TestEvents_replaySelectedEvents(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		s := newSite(t, db)
+		delivered := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 204}, store.Outcome{State: studio.EventDelivered})
 		var events []studio.EventRecord
 		for range 5 {
 			events = append(events, s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}))
 		}
 		v := s.signIn(t, email)
-		exhausted := func() int { return strings.Count(v.get("/console/events?state=exhausted").text, `type="checkbox"`) }
+		state := func(state string) int {
+			return strings.Count(v.get("/console/events?state="+state).text, `<td class="wrap"><a`)
+		}
 		form := url.Values{"select": {"ids"}, "id": {events[0].ID, events[1].ID}}
 		for text, form := range map[string]url.Values{
-			"2 events": form, "1 event?": {"select": {"filter"}, "subject": {events[2].SubjectID}}, "5 events": {"select": {"filter"}, "state": {"exhausted"}},
-			"Nothing": {"select": {"filter"}, "from": {"2040-01-01T00:00"}}, "Only exhausted": {"select": {"ids"}},
+			"2 events": form, "1 event?": {"select": {"filter"}, "subject": {events[2].SubjectID}}, "Replay 5 events?": {"select": {"filter"}, "state": {"exhausted"}},
+			"Replay also 1 event delivered before": {"select": {"filter"}}, "Replay 1 event?": {"select": {"ids"}, "id": {delivered.ID}},
+			"Nothing": {"select": {"filter"}, "from": {"2040-01-01T00:00"}}, "Nothing to replay": {"select": {"filter"}, "kind": {"avatar"}},
+			"Only exhausted and delivered": {"select": {"ids"}}, ">Replay 1 event delivered before": {"select": {"filter"}, "subject": {delivered.SubjectID}},
 		} {
 			v.post("/console/events/replay", form).want(t, http.StatusOK, text)
 		}
-		if n := exhausted(); n != 5 {
+		v.post("/console/events/replay", url.Values{"select": {"filter"}, "state": {"pending"}}).want(t, http.StatusNotFound)
+		if n := state("exhausted"); n != 5 {
 			t.Fatalf("%d events are exhausted", n)
 		}
-		form.Set("confirmed", "true")
-		v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.")
-		studiotest.FinishReplays(t, db, time.Now())
-		v.get("/console/events?state=pending").want(t, http.StatusOK, events[0].ID, events[1].ID)
-		if n := exhausted(); n != 3 {
+		replay := func(form url.Values, confirmed string) {
+			t.Helper()
+			form.Set("confirmed", confirmed)
+			v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.")
+			studiotest.FinishReplays(t, db, time.Now())
+		}
+		form.Set("key", "of the form")
+		replay(form, "true")
+		if n := state("exhausted"); n != 3 {
 			t.Errorf("%d events are exhausted", n)
 		}
-		v.post("/console/events/replay", url.Values{"select": {"filter"}, "confirmed": {"true"}}).want(t, http.StatusOK)
-		studiotest.FinishReplays(t, db, time.Now())
-		if n := exhausted(); n != 0 {
-			t.Errorf("%d events are exhausted", n)
+		check(t, db.ExhaustEvents(t.Context(), events[0].SubjectID, time.Now(), studio.ReasonSchedule))
+		replay(form, "true") // it was sent twice
+		if n := state("exhausted"); n != 4 {
+			t.Errorf("%d events are exhausted after a form that was sent twice", n)
 		}
-		v.get("/console/events?state=exhausted&subject=any&from=2026-01-12T09:30&to=2026-01-13T09:30").want(t, http.StatusOK,
-			"<option selected>exhausted", `value="any"`, `value="2026-01-12T09:30"`, `value="2026-01-13T09:30"`)
+		replay(url.Values{"select": {"filter"}}, "true")
+		if exhausted, sent := state("exhausted"), state("delivered"); exhausted != 0 || sent != 1 {
+			t.Errorf("%d events are exhausted, and %d delivered", exhausted, sent)
+		}
+		replay(url.Values{"select": {"filter"}}, "delivered")
+		if n := state("delivered"); n != 0 {
+			t.Errorf("%d events are delivered", n)
+		}
+		v.get("/console/events?state=exhausted&kind=video&subject=any&from=2026-01-12T09:30&to=2026-01-13T09:30").want(t, http.StatusOK,
+			`"exhausted" selected`, `"video" selected`, `value="any"`, `value="2026-01-12T09:30"`, `value="2026-01-13T09:30"`)
 		v.get("/console/events?from=noon").want(t, http.StatusBadRequest)
-		v.get("/console/events?state=unknown").want(t, http.StatusNotFound)
+		for _, query := range []string{"state=any", "kind=any"} {
+			v.get("/console/events?"+query).want(t, http.StatusNotFound)
+			v.get("/console/events/live?"+query).want(t, http.StatusNotFound)
+		}
+	})
+}
+
+// The list of events shows new events as they occur, those without a webhook, too.
+func TestEvents_streamNewEvents(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db, func(cfg *console.Config) { cfg.PollInterval = 200 * time.Millisecond })
+		v := s.signIn(t, email)
+		v.get("/console/events?kind=avatar&cursor=").want(t, http.StatusOK, `sse-connect="/console/events/live?kind=avatar"`)
+		all, avatars := v.stream(t, "/console/events/live"), v.stream(t, "/console/events/live?kind=avatar")
+		for _, page := range []stream{all, avatars} {
+			page.want("state", "No events match this filter.")
+		}
+		began := time.Now()
+		s.create(t, studio.Avatar, "Ada")
+		for _, page := range []stream{all, avatars} {
+			page.want("state", ">Ada</a>")
+		}
+		lipsync := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Second)})
+		all.want("state", lipsync.ID)
+		if took := time.Since(began); took > 2*time.Second { // without an event, it takes three seconds
+			t.Errorf("the events are shown after %v", took)
+		}
 	})
 }
 

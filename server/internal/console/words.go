@@ -40,6 +40,14 @@ func resultText(status int, failure string) string {
 	return "The attempt failed."
 }
 
+// lastResult describes the result of the latest attempt. It is "" if there is none.
+func lastResult(last studio.Attempt) string {
+	if last.Number == 0 {
+		return ""
+	}
+	return resultText(last.Status, last.Failure)
+}
+
 // reasons has the words for the reasons why events are exhausted.
 //
 //nolint:gochecknoglobals // a table
