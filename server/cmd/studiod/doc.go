@@ -150,7 +150,7 @@
 //
 //	studiod event list --state exhausted --since 96h
 //	studiod event show --excerpt EVENT_ID      # every attempt, with the receiver's response
-//	studiod endpoint list                      # URLs that responded with 410
+//	studiod endpoint list                      # URLs that responded with 410; with --user all of a user
 //	studiod endpoint enable ENDPOINT_ID        # before their events are replayed
 //	studiod event replay --since 96h --until 72h --dry-run
 //	studiod event replay --since 96h --until 72h

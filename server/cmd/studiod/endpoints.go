@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -16,27 +14,34 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
-const (
-	endpointKeyName = "endpoint-id"
-	endpointIDBytes = 8
-)
+// endpointPage is how many endpoints of a user are read at once.
+const endpointPage = 100
 
 func endpointCommand() *cli.Command {
+	user := func(usage string) cli.Flag { return &cli.StringFlag{Name: "user", Usage: usage} }
 	return &cli.Command{
-		Name: "endpoint", Usage: "list and enable disabled webhook URLs",
+		Name: "endpoint", Usage: "list, pause and enable webhook URLs",
 		Commands: []*cli.Command{
 			described(leaf("list", "list the URLs that are disabled because the receiver responded with 410 (gone), latest first",
-				"", []cli.Flag{jsonFlag()}, listEndpoints),
-				`JSON fields: id, user_id, email, webhook_url (without its query), disabled_at, reason.
+				"", []cli.Flag{user("list all URLs of the user with this `EMAIL` instead"), jsonFlag()}, listEndpoints),
+				`JSON fields: id, user_id, email, webhook_url (without its query), state (ok, failing, paused or disabled), since,
+reason; with --user also waiting, exhausted (the events in this state), last_success_at.
 
-Example: studiod endpoint list`),
-			described(leaf("enable", "enable a URL again; missed events can then be replayed", "ID", []cli.Flag{jsonFlag()}, enableEndpoint),
+Example: studiod endpoint list --user ada@example.com`),
+			described(leaf("pause", "let the events for a URL of a user wait, in their order", "ID", []cli.Flag{user("the `EMAIL` of the user"), jsonFlag()},
+				setEndpoint(false)),
+				`ID is an id of "studiod endpoint list --user". The user can end the pause, too.
+
+Example: studiod endpoint pause --user ada@example.com 5f1c0e9a7b3d24685f1c0e9a7b3d2468`),
+			described(leaf("enable", "enable a URL again; missed events can then be replayed", "ID",
+				[]cli.Flag{user("the `EMAIL` of the user, if the URL is paused and not disabled"), jsonFlag()}, setEndpoint(true)),
 				`ID is an id of "studiod endpoint list". The argument is not the URL, because its query may contain a
 secret. With --json, the endpoint is printed as in the list.
 
-Example: studiod endpoint enable 5f1c0e9a7b3d2468`),
+Example: studiod endpoint enable 5f1c0e9a7b3d24685f1c0e9a7b3d2468`),
 		},
 	}
 }
@@ -48,79 +53,150 @@ func described(command *cli.Command, description string) *cli.Command {
 
 // endpoint is the printed form of an endpoint.
 type endpoint struct {
-	ID         string        `json:"id"`
-	UserID     string        `json:"user_id"`
-	Email      string        `json:"email"`
-	WebhookURL string        `json:"webhook_url"`
-	DisabledAt time.Time     `json:"disabled_at"`
-	Reason     studio.Reason `json:"reason"`
+	ID          string               `json:"id"`
+	UserID      string               `json:"user_id"`
+	Email       string               `json:"email"`
+	WebhookURL  string               `json:"webhook_url"`
+	State       studio.EndpointState `json:"state"`
+	Since       time.Time            `json:"since,omitzero"`
+	Reason      studio.Reason        `json:"reason,omitempty"`
+	Waiting     int64                `json:"waiting,omitempty"`
+	Exhausted   int64                `json:"exhausted,omitempty"`
+	LastSuccess time.Time            `json:"last_success_at,omitzero"`
 
 	url string
 }
 
-func endpoints(ctx context.Context, db *store.Store) ([]endpoint, error) {
-	key, err := db.Key(ctx, endpointKeyName, func() []byte { return []byte(rand.Text()) })
-	if err != nil {
-		return nil, err
+func newEndpoint(userID, email string, e studio.Endpoint) endpoint {
+	since := map[studio.EndpointState]time.Time{
+		studio.EndpointFailing: e.FailingSince, studio.EndpointPaused: e.PausedAt, studio.EndpointDisabled: e.DisabledAt,
+	}[e.State]
+	return endpoint{
+		ID: e.ID, UserID: userID, Email: email, WebhookURL: studio.WithoutQuery(e.URL), State: e.State, Since: since,
+		Reason: e.DisabledReason, Waiting: e.Waiting, Exhausted: e.Exhausted, LastSuccess: e.LastSuccessAt, url: e.URL,
 	}
-	off, err := db.DisabledEndpoints(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]endpoint, len(off))
-	for i, e := range off {
-		all[i] = endpoint{
-			ID: endpointID(key, e.UserID, e.URL), UserID: e.UserID, Email: e.Email, WebhookURL: studio.WithoutQuery(e.URL),
-			DisabledAt: e.DisabledAt, Reason: e.Reason, url: e.URL,
+}
+
+// withEndpoints opens the database like withStore. The endpoints of the service have the IDs of the API.
+func withEndpoints(ctx context.Context, command *cli.Command, do func(*store.Store, *studio.Service) error) error {
+	return withStore(ctx, command, false, func(db *store.Store) error {
+		cfg := wire.Config(db, passwordsOf(command))
+		var err error
+		if cfg.CursorKey, err = db.Key(ctx, cursorKeyName, newKey); err != nil {
+			return err
 		}
+		return do(db, studio.New(cfg))
+	})
+}
+
+// endpoints returns all endpoints of the user in --user, or the disabled ones of all users.
+func endpoints(ctx context.Context, command *cli.Command, db *store.Store, service *studio.Service) (all []endpoint, err error) {
+	if !command.IsSet("user") {
+		disabled, err := db.DisabledEndpoints(ctx)
+		for _, e := range disabled {
+			all = append(all, newEndpoint(e.UserID, e.Email, studio.Endpoint{
+				ID: studio.EndpointID(service.CursorKey, e.UserID, e.URL), URL: e.URL, State: studio.EndpointDisabled,
+				DisabledAt: e.DisabledAt, DisabledReason: e.Reason,
+			}))
+		}
+		return all, err
+	}
+	user, err := userOf(ctx, command, service)
+	if err != nil {
+		return nil, err
+	}
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, err := service.Endpoints(ctx, user.ID, cursor, endpointPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Endpoints {
+			all = append(all, newEndpoint(user.ID, user.Email, e))
+		}
+		cursor = page.Next
 	}
 	return all, nil
 }
 
-// endpointID returns an id for a URL of a user. It uses a key, because a query that is easy to guess could
-// be recovered from a plain hash.
-func endpointID(key []byte, userID, url string) string {
-	mac := hmac.New(sha256.New, key)
-	_, _ = fmt.Fprintf(mac, "%s\n%s", userID, url) // does not fail
-	return hex.EncodeToString(mac.Sum(nil)[:endpointIDBytes])
-}
-
 func listEndpoints(ctx context.Context, command *cli.Command) error {
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		all, err := endpoints(ctx, db)
+	return withEndpoints(ctx, command, func(db *store.Store, service *studio.Service) error {
+		all, err := endpoints(ctx, command, db, service)
 		if err != nil {
 			return err
 		}
-		return printList(command, all, "no disabled URLs", []string{"ID", "USER", "SINCE", "REASON", "URL"},
-			func(e endpoint) []string {
-				return []string{e.ID, e.Email, formatTime(e.DisabledAt), string(e.Reason), e.WebhookURL}
-			})
+		none := "no disabled URLs"
+		if command.IsSet("user") {
+			none = "no webhook URLs"
+		}
+		return printList(command, all, none, []string{"ID", "USER", "STATE", "SINCE", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL"}, endpoint.row)
 	})
 }
 
-func enableEndpoint(ctx context.Context, command *cli.Command) error {
-	id := command.Args().First()
-	if decoded, err := hex.DecodeString(id); err != nil || len(decoded) != endpointIDBytes {
-		return usagef("the ID must be one of \"studiod endpoint list\"") // the error must not show the argument, which may be a URL
+func (e endpoint) row() []string {
+	state := string(e.State)
+	if e.Reason != "" {
+		state += " (" + string(e.Reason) + ")"
 	}
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		all, err := endpoints(ctx, db)
+	return []string{
+		e.ID, e.Email, state, formatTime(e.Since), dash(strconv.FormatInt(e.Waiting, 10)), dash(strconv.FormatInt(e.Exhausted, 10)),
+		formatTime(e.LastSuccess), e.WebhookURL,
+	}
+}
+
+// setEndpoint enables or pauses an endpoint.
+func setEndpoint(enabled bool) cli.ActionFunc {
+	return func(ctx context.Context, command *cli.Command) error {
+		id := command.Args().First()
+		if _, err := hex.DecodeString(id); err != nil || id == "" {
+			return usagef("the ID must be one of \"studiod endpoint list\"") // the error must not show the argument, which may be a URL
+		}
+		if !enabled && !command.IsSet("user") {
+			return usagef("set --user")
+		}
+		return withEndpoints(ctx, command, func(db *store.Store, service *studio.Service) error {
+			e, err := changeEndpoint(ctx, command, db, service, id, enabled)
+			switch {
+			case errors.Is(err, studio.ErrNotFound):
+				return fmt.Errorf("no endpoint with the id %s", id)
+			case err != nil:
+				return err
+			case command.Bool("json"):
+				return commandline.PrintJSON(command.Root().Writer, e)
+			}
+			state := "on"
+			if e.State == studio.EndpointPaused {
+				state = "paused"
+			}
+			return printLines(command, printable(e.WebhookURL)+" of "+printable(e.Email)+" is "+state)
+		})
+	}
+}
+
+// changeEndpoint enables or pauses an endpoint of the user in --user. Without --user, it enables one that is disabled.
+func changeEndpoint(ctx context.Context, command *cli.Command, db *store.Store, service *studio.Service, id string, enabled bool) (endpoint, error) {
+	if command.IsSet("user") {
+		user, err := userOf(ctx, command, service)
 		if err != nil {
-			return err
+			return endpoint{}, err
 		}
-		err = studio.ErrNotFound
-		i := slices.IndexFunc(all, func(e endpoint) bool { return e.ID == id })
-		if i >= 0 {
-			err = db.EnableEndpoint(ctx, all[i].UserID, all[i].url)
-		}
-		switch {
-		case errors.Is(err, studio.ErrNotFound):
-			return fmt.Errorf("no disabled endpoint with the id %s", id)
-		case err != nil:
-			return err
-		case command.Bool("json"):
-			return commandline.PrintJSON(command.Root().Writer, all[i])
-		}
-		return printLines(command, printable(all[i].WebhookURL)+" of "+printable(all[i].Email)+" is on")
-	})
+		e, err := service.SetEndpoint(ctx, user.ID, id, enabled)
+		return newEndpoint(user.ID, user.Email, e), err
+	}
+	disabled, err := endpoints(ctx, command, db, service)
+	if err != nil {
+		return endpoint{}, err
+	}
+	i := slices.IndexFunc(disabled, func(e endpoint) bool { return e.ID == id })
+	if i < 0 {
+		return endpoint{}, studio.ErrNotFound
+	}
+	e := disabled[i]
+	e.State, e.Reason, e.Since = studio.EndpointOK, "", time.Time{}
+	return e, db.EnableEndpoint(ctx, e.UserID, e.url)
+}
+
+// userOf returns the user in --user.
+func userOf(ctx context.Context, command *cli.Command, service *studio.Service) (studio.User, error) {
+	user, err := service.UserByEmail(ctx, command.String("user"))
+	return user, explain(err, "user")
 }

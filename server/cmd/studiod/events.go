@@ -36,12 +36,13 @@ and, with --excerpt, excerpt. Failures: invalid, blocked, dns, connect, tls, tim
 Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
 			described(leaf("replay", "send exhausted events again, each with a new retry schedule", "[ID]", append(rangeFlags(),
 				&cli.BoolFlag{Name: "all", Usage: "replay all exhausted events"},
-				&cli.BoolFlag{Name: "dry-run", Usage: "list the events and change nothing"},
+				&cli.BoolFlag{Name: "delivered", Usage: "also replay events that were delivered"},
+				&cli.BoolFlag{Name: "dry-run", Usage: "count the events and change nothing"},
 				jsonFlag()), replayEvents),
-				`Only exhausted events are replayed: one event by its ID, the events of a subject, the events created in a
-period, or --all. An event keeps its webhook-id, and the events of a subject are sent in order. First enable a
+				`This replays one event by its ID, the events of a subject, the events created in a period, or --all. An event
+keeps its webhook-id, and the events of a subject are sent in order. The daemon sends them in batches. First enable a
 disabled URL with "studiod endpoint enable".
-With --json the result is {"replayed": N}, or with --dry-run the output of "studiod event list".
+JSON fields: events (how many), dry_run.
 
 Example: studiod event replay --since 96h --until 72h --dry-run`),
 		},
@@ -150,11 +151,9 @@ func listEvents(ctx context.Context, command *cli.Command) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		return printPage(command, func(after string, limit int) ([]event, error) {
 			return findEvents(ctx, db, filter, after, limit)
-		}, func(e event) string { return e.ID }, noEvents, eventHeader(), event.row)
+		}, func(e event) string { return e.ID }, "no events", eventHeader(), event.row)
 	})
 }
-
-const noEvents = "no events"
 
 func eventHeader() []string {
 	return []string{"ID", "CREATED", "STATE", "TRIES", "SUBJECT", "SEQUENCE", "URL"}
@@ -164,8 +163,4 @@ func (e event) row() []string {
 	return []string{
 		e.ID, formatTime(e.CreatedAt), e.outcome(), strconv.Itoa(e.Tries), e.SubjectID, strconv.FormatInt(e.Sequence, 10), e.WebhookURL,
 	}
-}
-
-func printEvents(command *cli.Command, events []event) error {
-	return printList(command, events, noEvents, eventHeader(), event.row)
 }

@@ -31,7 +31,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	defer func() { check(t, s.Close()) }()
 	ctx, noon := t.Context(), studiotest.NewClock().Now()
 	check(t, s.CreateUser(ctx, studio.User{ID: userID, Email: testEmail, CreatedAt: noon}))
-	_, err = s.Key(ctx, endpointKeyName, func() []byte { return []byte("of the test") })
+	_, err = s.Key(ctx, cursorKeyName, func() []byte { return []byte("of the test") })
 	check(t, err)
 	n := 0
 	create := func(id string, at time.Time, events int) {
@@ -182,18 +182,30 @@ ATTEMPT  AT                    STATUS  DURATION  FAILURE  ADDRESS
 1        2026-01-12T13:00:00Z  -       12ms      dns      -
 2        2026-01-12T14:00:00Z  410     12ms      status   192.0.2.7:443`
 
-func TestEndpoints_listAndEnable(t *testing.T) {
+func TestEndpoints_listPauseAndEnable(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
-		const id = "6496d827c981fbcc"
+		const id, user = "8ffa140c06ab14164f5af87f058fe477", "--user=" + testEmail
 		compare(t, must(t, "", "endpoint", "list", db), `
-ID                USER             SINCE                 REASON  URL
-`+id+`  ada@example.com  2026-01-12T14:00:00Z  gone    https://hooks.example.com/ada?…`)
-		line := `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","webhook_url":"https://hooks.example.com/ada?…","disabled_at":"2026-01-12T14:00:00.012345Z","reason":"gone"}`
-		compare(t, must(t, "", "endpoint", "list", db, "--json"), line)
-		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line)
-		fails(t, exitFailure, "studiod: no disabled endpoint with the id "+id, "endpoint", "enable", db, id)
+ID                                USER             STATE            SINCE                 WAITING  EXHAUSTED  LAST SUCCESS  URL
+`+id+`  ada@example.com  disabled (gone)  2026-01-12T14:00:00Z  -        -          -             https://hooks.example.com/ada?…`)
+		line := func(rest string) string {
+			return `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","webhook_url":"https://hooks.example.com/ada?…","state":` + rest
+		}
+		compare(t, must(t, "", "endpoint", "list", db, "--json"), line(`"disabled","since":"2026-01-12T14:00:00.012345Z","reason":"gone"}`))
+		counts := `,"waiting":2,"exhausted":1,"last_success_at":"2026-01-12T12:00:00.012345Z"}`
+		compare(t, must(t, "", "endpoint", "list", db, user, "--json"), line(`"disabled","since":"2026-01-12T14:00:00.012345Z","reason":"gone"`+counts))
+		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line(`"ok"}`))
+		fails(t, exitFailure, "studiod: no endpoint with the id "+id, "endpoint", "enable", db, id)
+		fails(t, exitUsage, "studiod: set --user", "endpoint", "pause", db, id)
+		fails(t, exitUsage, "studiod: no such user", "endpoint", "pause", db, id, "--user=bob@example.com")
+		const paused = "https://hooks.example.com/ada?… of ada@example.com is "
+		compare(t, must(t, "", "endpoint", "pause", db, id, user), paused+"paused")
+		if list := must(t, "", "endpoint", "list", db, user, "--json"); !strings.HasPrefix(list, line(`"paused","since":"20`)) {
+			t.Error(list)
+		}
+		compare(t, must(t, "", "endpoint", "enable", db, id, user), paused+"on")
 		code, stdout, stderr := studiod(t, "", "endpoint", "list", db)
 		if code != exitOK || stdout != "" || stderr != "no disabled URLs" {
 			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)

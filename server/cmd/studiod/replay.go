@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -15,64 +14,76 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
+// replay is the printed result of a replay.
+type replay struct {
+	Events int64 `json:"events"`
+	DryRun bool  `json:"dry_run"`
+}
+
 func replayEvents(ctx context.Context, command *cli.Command) error {
-	filter, err := replayFilter(command)
+	selected, err := selectedEvents(command)
 	if err != nil {
 		return err
 	}
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		if filter.ID != "" {
-			found, err := eventByID(ctx, db, filter.ID)
-			if err != nil {
+		for _, id := range selected.EventIDs {
+			if err := checkReplayable(ctx, db, id, selected.States); err != nil {
 				return err
 			}
-			if found.State != studio.EventExhausted {
-				return fmt.Errorf("the event is %s; only exhausted events can be replayed", found.State)
-			}
 		}
-		if command.Bool("dry-run") {
-			events, err := exhausted(ctx, db, filter)
-			if err != nil {
-				return err
-			}
-			return printEvents(command, events)
-		}
-		replay := studio.Replay{Filter: filter}
-		if filter.From.IsZero() && filter.To.IsZero() {
-			replay.Filter.From = time.Unix(0, 0) // a replay needs a range
-		}
-		replayed, err := studio.New(wire.Config(db, nil)).ReplayEvents(ctx, replay)
-		if err != nil {
+		n, err := studio.New(wire.Config(db, passwordsOf(command))).ReplayEvents(ctx, selected)
+		switch {
+		case err != nil:
 			return err
+		case command.Bool("json"):
+			return commandline.PrintJSON(command.Root().Writer, replay{n, selected.DryRun})
+		case selected.DryRun:
+			return printLines(command, fmt.Sprintf("%d events would be sent again", n))
 		}
-		if command.Bool("json") {
-			return commandline.PrintJSON(command.Root().Writer, map[string]int64{"replayed": replayed})
-		}
-		return printLines(command, fmt.Sprintf("%d exhausted events replayed", replayed))
+		return printLines(command, fmt.Sprintf("%d events are sent again", n))
 	})
 }
 
-// replayFilter returns the filter for a replay. It requires a selection, because an empty filter selects all events.
-func replayFilter(command *cli.Command) (studio.EventFilter, error) {
-	filter, err := rangeOf(command)
-	if err != nil {
-		return filter, err
+// checkReplayable returns an error that says why an event cannot be replayed.
+func checkReplayable(ctx context.Context, db *store.Store, id string, states []studio.EventState) error {
+	e, err := eventByID(ctx, db, id)
+	switch {
+	case err != nil:
+		return err
+	case e.Deleted:
+		return fmt.Errorf("the %s of the event was deleted", e.Kind)
+	case e.State == studio.EventPending:
+		return errors.New("the event is pending; it is sent anyway")
+	case e.State == studio.EventUnsent:
+		return errors.New("the event has no webhook")
+	case e.State == studio.EventDelivered && len(states) == 0:
+		return errors.New("the event is delivered; --delivered replays it")
 	}
-	ranged, all := filter != studio.EventFilter{}, command.Bool("all")
-	switch one := command.Args().Present(); {
-	case !one && !ranged && !all:
-		return filter, usagef("set an ID, --subject, --since, --until or --all")
-	case one && (ranged || all), ranged && all:
-		return filter, usagef("an ID and --all exclude all other selections")
-	case one:
-		filter.ID, err = idArgument(command)
-	}
-	return filter, err
+	return nil
 }
 
-// exhausted returns all events that a replay would send.
-func exhausted(ctx context.Context, db *store.Store, filter studio.EventFilter) (all []event, err error) {
-	filter.State = studio.EventExhausted
-	all, err = findEvents(ctx, db, filter, "", math.MaxInt)
-	return slices.DeleteFunc(all, func(e event) bool { return e.Reason == studio.ReasonDeleted }), err
+// selectedEvents returns the events of a replay. It requires a selection, because an empty filter selects all events.
+func selectedEvents(command *cli.Command) (selected studio.Replay, err error) {
+	selected.DryRun = command.Bool("dry-run")
+	if command.Bool("delivered") {
+		selected.States = []studio.EventState{studio.EventExhausted, studio.EventDelivered}
+	}
+	if selected.Filter, err = rangeOf(command); err != nil {
+		return selected, err
+	}
+	ranged, all := selected.Filter != studio.EventFilter{}, command.Bool("all")
+	switch one := command.Args().Present(); {
+	case !one && !ranged && !all:
+		return selected, usagef("set an ID, --subject, --since, --until or --all")
+	case one && (ranged || all), ranged && all:
+		return selected, usagef("an ID and --all exclude all other selections")
+	case one:
+		id, err := idArgument(command)
+		selected.EventIDs = []string{id}
+		return selected, err
+	}
+	if selected.Filter.From.IsZero() && selected.Filter.To.IsZero() {
+		selected.Filter.From = time.Unix(0, 0) // a replay needs a range
+	}
+	return selected, nil
 }

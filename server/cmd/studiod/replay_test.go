@@ -28,15 +28,18 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 			code int
 			says string
 		}{
-			{[]string{"--dry-run", "--until=2026-01-13T00:00:00Z", "--json"}, exitOK, eventID(2)},
-			{[]string{"--dry-run", eventID(4)}, exitOK, eventID(4)},
-			{[]string{"--dry-run", eventID(1)}, exitFailure, "the event is delivered; only exhausted"},
-			{[]string{"--until=2026-01-13T00:00:00Z"}, exitOK, "2 exhausted events replayed"},
-			{[]string{"--dry-run", "--until=2026-01-13T00:00:00Z"}, exitOK, "no events"},
-			{[]string{"--subject", subjectID}, exitOK, "0 exhausted events replayed"},
-			{[]string{"--json", eventID(4)}, exitOK, `{"replayed":1}`},
-			{[]string{eventID(4)}, exitFailure, "the event is pending; only exhausted"},
-			{[]string{"--all", "--json"}, exitOK, `{"replayed":0}`},
+			{[]string{"--dry-run", "--until=2026-01-13T00:00:00Z", "--json"}, exitOK, `{"events":2,"dry_run":true}`},
+			{[]string{"--dry-run", eventID(4)}, exitOK, "1 events would be sent again"},
+			{[]string{eventID(1)}, exitFailure, "the event is delivered; --delivered replays it"},
+			{[]string{"--until=2026-01-13T00:00:00Z"}, exitOK, "2 events are sent again"},
+			{[]string{"--dry-run", "--until=2026-01-13T00:00:00Z"}, exitOK, "0 events would be sent again"},
+			{[]string{"--subject", subjectID}, exitOK, "0 events are sent again"},
+			{[]string{"--subject", subjectID, "--delivered", "--dry-run"}, exitOK, "1 events"},
+			{[]string{"--json", eventID(4)}, exitOK, `{"events":1,"dry_run":false}`},
+			{[]string{eventID(4)}, exitFailure, "the event is pending; it is sent anyway"},
+			{[]string{eventID(1), "--delivered"}, exitOK, "1 events are sent again"},
+			{[]string{eventID(1)}, exitFailure, "the event is pending"},
+			{[]string{"--all", "--json"}, exitOK, `{"events":0,"dry_run":false}`},
 		} {
 			code, stdout, stderr := studiod(t, "", append([]string{"event", "replay", db}, test.args...)...)
 			studiotest.FinishReplays(t, s, time.Now()) // there is no daemon
@@ -46,9 +49,12 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 			assertHarmless(t, stdout+stderr)
 		}
 		check(t, s.ExhaustEvents(t.Context(), subjectID, studiotest.NewClock().Now(), studio.ReasonDeleted))
-		if code, stdout, _ := studiod(t, "", "event", "replay", db, "--all", "--dry-run"); code != exitOK || stdout != "" {
-			t.Errorf("a dry run lists events of a deleted subject: exit code %d, %s", code, stdout)
+		if got := must(t, "", "event", "replay", db, "--all", "--dry-run"); got != "0 events would be sent again" {
+			t.Errorf("a dry run counts events of a deleted subject: %s", got)
 		}
+		_, err := s.DeleteSubject(t.Context(), userID, studio.Avatar, otherID, time.Now(), time.Now())
+		check(t, err)
+		fails(t, exitFailure, "studiod: the avatar of the event was deleted", "event", "replay", db, eventID(4))
 	})
 }
 
@@ -78,12 +84,12 @@ func testReceiverGone(t *testing.T, dsn string) {
 	harness.Eventually(t, "that every event is exhausted", func() bool { return len(exhausted()) == 3 })
 
 	shown := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID, "--dry-run")
-	if len(lines(shown)) != 4 || len(exhausted()) != 3 || !strings.Contains(shown, "exhausted (endpoint off)") {
+	if shown != "3 events would be sent again" || len(exhausted()) != 3 {
 		t.Errorf("a dry run shows %s", shown)
 	}
 	var off endpoint
 	check(t, json.Unmarshal([]byte(must(t, "", "endpoint", "list", db, "--json")), &off))
-	if off.Email != testEmail || off.WebhookURL != receiver.URL()+"/hooks?…" || off.Reason != studio.ReasonGone {
+	if off.Email != testEmail || off.WebhookURL != receiver.URL()+"/hooks?…" || off.State != studio.EndpointDisabled || off.Reason != studio.ReasonGone {
 		t.Errorf("the endpoint is %+v", off)
 	}
 	if got := must(t, "", "endpoint", "enable", db, off.ID); got != off.WebhookURL+" of "+testEmail+" is on" {
@@ -91,7 +97,7 @@ func testReceiverGone(t *testing.T, dsn string) {
 	}
 	back.Store(true)
 	began := time.Now()
-	if got := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID); got != "3 exhausted events replayed" {
+	if got := must(t, "", "event", "replay", db, "--subject", avatar.AvatarID); got != "3 events are sent again" {
 		t.Error(got)
 	}
 	harness.Eventually(t, "that an event is sent", func() bool { return receiver.Count() > 1 || time.Since(began) > waitTimeout/2 })
