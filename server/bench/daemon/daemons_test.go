@@ -94,6 +94,14 @@ func (s *setup) drainShared(events, n int) drained {
 	s.t.Helper()
 	s.receiver.reset()
 	s.startAll(n, highRate)
+	s.seedRunning(events)
+	defer s.stopAll()
+	return s.measureDrain(events)
+}
+
+// seedRunning inserts events for all origins while daemons are running.
+func (s *setup) seedRunning(events int) {
+	s.t.Helper()
 	urls := s.receiver.urls[accepts]
 	s.seed(s.users[0], urls, events, 1)
 	var flows []store.Flow
@@ -101,8 +109,6 @@ func (s *setup) drainShared(events, n int) drained {
 		flows = append(flows, store.Flow{UserID: s.users[0].id, Origin: studio.Origin(url)})
 	}
 	check(s.t, studiotest.Open(s.t, s.dsn).NotifyDue(s.t.Context(), flows))
-	defer s.stopAll()
-	return s.measureDrain(events)
 }
 
 // startAll starts daemons with additional flags until n run, and waits until they share all lanes. If n-1 daemons run, it

@@ -33,12 +33,12 @@ type openLoad struct {
 	helper int                                // process id of a process that belongs to the load; 0 for none
 }
 
-// startLoad starts a daemon with metrics, logs and encryption, and logs in the users of an open load.
-func (s *setup) startLoad() {
+// startLoad starts a daemon with metrics, logs, encryption and additional flags, and logs in the users of an open load.
+func (s *setup) startLoad(flags ...string) {
 	s.t.Helper()
 	waitIdle(s.idleWait)
 	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)
-	s.start("--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))
+	s.start(append(flags, "--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))...)
 	s.users = append(s.users, s.addUsers("user", s.plan.users-1)...)
 	for _, u := range s.users {
 		s.login(u)

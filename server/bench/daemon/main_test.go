@@ -57,6 +57,11 @@ type plan struct {
 	searchStep       time.Duration // duration of each rate of a search
 	maxRate          int           // at which a search ends
 	idleWait         time.Duration // longest wait for an idle machine before each rate
+
+	streams        int
+	streamUsers    int
+	eventRate      int
+	streamDuration time.Duration // of the events
 }
 
 func newPlan() plan {
@@ -67,6 +72,7 @@ func newPlan() plan {
 			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
 			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
 			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
+			streams: 10_000, streamUsers: 1000, eventRate: 500, streamDuration: 20 * time.Second,
 		}
 	}
 	return plan{
@@ -75,6 +81,7 @@ func newPlan() plan {
 		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
 		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
 		searchStep: 100 * time.Millisecond, maxRate: 100,
+		streams: 40, streamUsers: 4, eventRate: 60, streamDuration: 500 * time.Millisecond,
 	}
 }
 
@@ -107,5 +114,7 @@ func TestLoad(t *testing.T) {
 	measureRows(t, "../LOAD.md", loadReport, []row{
 		{"creations", ports{accepts: newPlan().users}, creationLoad},
 		{"lists", nil, listLoad},
+		{"streams", nil, streamLoad},
+		{"deliveries beside streams", ports{accepts: newPlan().ports}, deliveriesBesideStreams},
 	})
 }

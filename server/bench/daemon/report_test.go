@@ -47,10 +47,19 @@ responses. Latencies and the delays of events count from the arrival time. A rat
 most %v, no request fails, and every event is delivered within %v. The search for the highest sustained rate ends within
 10 %%. A rate that is not sustained while other programs use more than %.1f CPUs is measured again, up to %d times in
 total. CPU usage is relative to one CPU, so 200 %% is two CPUs. Memory is the proportional set size (PSS) of studiod and
-the processes of the database. The run fails if an event is lost, duplicated or wrongly signed. Reproduce with
-`+"`make load`"+`. The figures depend on the machine and its other load.
+the processes of the database.
+
+Streams are server-sent events over HTTP/1.1, as many for each user, and half as many as this process may open files if
+that is less than %s. Their memory is the growth of studiod's, divided by their number. The load of lists is the same
+with and without them, and they have no items meanwhile. Events are those of avatars without a webhook, %d for each. An
+item counts from the time of its event, which is just before its transaction, to its arrival. On PostgreSQL, the avatars
+are created by a second studiod. Backlogs are delivered with and without streams in turn, with twice the default limits
+of an origin, and the figures are medians of %d rounds.
+
+The run fails if an event is lost, duplicated or wrongly signed. Reproduce with `+"`make load`"+`. The figures depend on the machine and its other load.
 
 %s.
 
-%s`, scrapeInterval, p.users, maxLatency, maxDelay, maxOthersCPU, maxTries, measure.Machine(), table)
+%s`, scrapeInterval, p.users, maxLatency, maxDelay, maxOthersCPU, maxTries, thousands(p.streams), eventsPerAvatar, p.rounds,
+		measure.Machine(), table)
 }

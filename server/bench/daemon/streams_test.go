@@ -1,0 +1,213 @@
+package daemon_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/server/bench/measure"
+)
+
+const (
+	maxStreamMemory  = 25 << 10 // bytes of studiod for each open stream
+	maxBesideStreams = 2        // factor of the p99 of other requests
+	minBesideStreams = 0.95     // share of the deliveries
+	maxItemBytes     = 1 << 20
+	// streamConnections is the flag of studiod, which limits the connections of one address to half of it.
+	streamConnections = "40000"
+	eventsPerAvatar   = 3
+	// streamAddresses is the number of addresses that streams come from, because studiod limits the connections of each.
+	streamAddresses = 4
+)
+
+// streams are open streams of events. They read until they are closed.
+type streams struct {
+	open    []net.Conn
+	reading sync.WaitGroup
+
+	mu     sync.Mutex
+	ended  int
+	items  map[string]int // by event
+	delays latencies      // from the time of an event to the arrival of its item
+}
+
+// openStreams opens n streams of the users in turn.
+func (s *setup) openStreams(n int) *streams {
+	s.t.Helper()
+	all := &streams{items: make(map[string]int)}
+	s.t.Cleanup(func() { all.close(0) })
+	for i := range n {
+		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%streamAddresses))}}
+		conn, err := dialer.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.d.URL, "http://"))
+		check(s.t, err)
+		all.open = append(all.open, conn)
+		_, err = conn.Write(measure.Request(http.MethodGet, "/v1/events/stream", s.users[i%len(s.users)].authorization(), ""))
+		check(s.t, err)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // the connection is closed
+		check(s.t, err)
+		if response.StatusCode != http.StatusOK {
+			s.t.Fatalf("stream %d has the status %s", i, response.Status)
+		}
+		reader, err := stream.NewReader(response.Body, response.Header.Get("Content-Type"), maxItemBytes)
+		check(s.t, err)
+		all.reading.Go(func() { all.read(reader) })
+	}
+	return all
+}
+
+func (a *streams) read(r *stream.Reader) {
+	for {
+		frame, err := r.Next()
+		arrived := time.Now()
+		a.mu.Lock()
+		if err != nil {
+			a.ended++
+			a.mu.Unlock()
+			return
+		}
+		var item struct {
+			EventID   string    `json:"event_id"`
+			CreatedAt time.Time `json:"created_at"`
+		}
+		_ = json.Unmarshal(frame.Data, &item) // without an id, the item is missing
+		a.items[item.EventID]++
+		a.delays = append(a.delays, arrived.Sub(item.CreatedAt))
+		a.mu.Unlock()
+	}
+}
+
+// close closes all but the first n streams.
+func (a *streams) close(n int) {
+	for _, conn := range a.open[n:] {
+		_ = conn.Close()
+	}
+	if a.open = a.open[:n]; n == 0 {
+		a.reading.Wait()
+	}
+}
+
+// startStreamed starts studiod with users who have a token and may open s.streams streams. studiod accepts half as many
+// connections as it may open files, so there are fewer streams if this process has a low limit.
+func (s *setup) startStreamed() {
+	s.t.Helper()
+	var files syscall.Rlimit
+	check(s.t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))
+	s.streams = min(s.streams, int(min(files.Max, 1<<20)/2)-maxConnections)
+	s.plan.users = s.streamUsers
+	s.startLoad("--max-connections", streamConnections)
+}
+
+// streamLoad measures what open streams cost, and how soon they have an item for each event. On PostgreSQL, the events are
+// those of another daemon.
+func streamLoad(s *setup) []figure {
+	waitIdle(s.idleWait)
+	floor := s.commitAt(s.eventRate, s.streamDuration)
+	s.startStreamed()
+	for _, u := range s.users {
+		s.seedProjects(u, projectsPerUser, fullProject)
+	}
+	lists := openLoad{setup: s, send: s.sendLists(s.client)}
+	rate := s.lists / 10
+	without := lists.measure(rate, s.listDuration)
+	before := harness.TreeMemory(s.d.PID())
+	all := s.openStreams(s.streams)
+	with := lists.measure(rate, s.listDuration)
+	memory := (harness.TreeMemory(s.d.PID()) - before) / int64(s.streams)
+	ended := all.ended
+	all.close(s.streamUsers)
+
+	name, limit := fmt.Sprintf("%d events/s to %s streams: ", s.eventRate, thousands(s.streamUsers)), 20*time.Millisecond
+	target := "p99 ≤ 20 ms"
+	if s.database == postgreSQL {
+		limit, target = 2*limit, "p99 ≤ 40 ms, with two daemons"
+		s.start()
+	}
+	creations := openLoad{setup: s, send: func(i int) (string, error) {
+		_, err := s.client.SendOK(s.users[i%len(s.users)].post("/v1/avatars/create_avatar", `{"title":"Ada","base_video_url":"https://media.example.com/ada.mp4"}`))
+		return "", err
+	}}
+	r := creations.run(s.eventRate/eventsPerAvatar, s.streamDuration)
+	if r.errors > 0 {
+		s.t.Fatalf("%d creations fail: %v", r.errors, r.firstError)
+	}
+	events := eventsPerAvatar * len(r.latencies)
+	harness.Eventually(s.t, "an item for each event", func() bool {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		return len(all.items) >= events
+	})
+	all.close(0)
+	if len(all.items) != events || len(all.delays) != events {
+		s.t.Fatalf("%d items have %d events, want %d", len(all.delays), len(all.items), events)
+	}
+	open := fmt.Sprintf("%s open streams of %s users: ", thousands(s.streams), thousands(s.streamUsers))
+	p99, alone := with.latencies.percentile(99), without.latencies.percentile(99)
+	return []figure{
+		{fmt.Sprintf("floor: durable transactions of one row at %d/s", s.eventRate), "", floor.String(), true},
+		{open + "memory of each", "≤ 25 KiB", fmt.Sprintf("%.1f KiB", float64(memory)/(1<<10)), memory <= maxStreamMemory},
+		{open + "streams that end by themselves", "0", strconv.Itoa(ended), ended == 0},
+		{
+			fmt.Sprintf("%slatency of %s lists/s", open, thousands(rate)), "p99 ≤ 2 × without streams",
+			fmt.Sprintf("%v; without streams %v", with.latencies, without.latencies), p99 <= maxBesideStreams*alone,
+		},
+		{name + "from the record of an event to its item", target, all.delays.String(), all.delays.percentile(99) <= limit},
+		{name + "latency of the creations", "", r.latencies.String(), true},
+		{name + "CPU", "", r.usage.String(), true},
+	}
+}
+
+// commitAt measures the baseline of the database: the latencies of transactions that write one row each.
+func (s *setup) commitAt(rate int, d time.Duration) latencies {
+	s.t.Helper()
+	s.exec(`CREATE TABLE floor (n BIGINT)`)
+	defer s.exec(`DROP TABLE floor`)
+	all := arrivals(rate, d)
+	took := make(latencies, len(all))
+	openLoop(all, func(i int, due time.Time) {
+		if _, err := s.sql.ExecContext(s.t.Context(), `INSERT INTO floor VALUES ($1)`, i); err != nil {
+			s.t.Error(err)
+		}
+		took[i] = time.Since(due)
+	})
+	return took
+}
+
+// deliveriesBesideStreams measures how fast a backlog is delivered with and without open streams, in turn.
+func deliveriesBesideStreams(s *setup) []figure {
+	s.startStreamed()
+	s.stop()
+	n := s.streams / 10
+	var without, with []float64
+	for range s.rounds {
+		without, with = append(without, s.drainBeside(0).rate), append(with, s.drainBeside(n).rate)
+	}
+	alone, beside := measure.Median(without), measure.Median(with)
+	name := fmt.Sprintf("deliveries to %d origins", s.ports)
+	return []figure{
+		{"floor: " + name + " without streams", "", perSecond(alone), true},
+		{
+			fmt.Sprintf("%s beside %s streams", name, thousands(n)), "≥ 0.95 × the floor",
+			fmt.Sprintf("%.0f/s (%.2f × the floor)", beside, beside/alone), beside >= minBesideStreams*alone,
+		},
+	}
+}
+
+// drainBeside is like drain, but the daemon is already running, with n open streams, when it inserts the events.
+func (s *setup) drainBeside(n int) drained {
+	s.t.Helper()
+	s.receiver.reset()
+	s.start(highRate, "--max-connections", streamConnections)
+	defer s.stop()
+	defer s.openStreams(n).close(0)
+	s.seedRunning(s.backlog)
+	return s.measureDrain(s.backlog)
+}
