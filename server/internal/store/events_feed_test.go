@@ -154,7 +154,7 @@ func wantSeen(t *testing.T, db studio.EventStore, readers map[string][]string) {
 	}
 }
 
-// A process that watches learns the users with new events, those of other processes, too.
+// A process that watches learns the users with new events, those of other processes, too, even if they started later.
 func TestStore_WatchEvents_reportsUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
@@ -187,6 +187,13 @@ func TestStore_WatchEvents_reportsUsers(t *testing.T) {
 			if users := db.TakeChangedUsers(); !slices.Equal(users, []string{"ada"}) {
 				t.Errorf("changed are %v, want ada", users)
 			}
+		}
+		if db.Shared() {
+			check(t, db.CreateUser(t.Context(), user("bob")))
+			late := subject("late", 1)
+			late.UserID = "bob"
+			create(t, studiotest.Open(t, dsn), late)
+			harness.Eventually(t, "a process that started later reports the user", func() bool { return slices.Contains(db.TakeChangedUsers(), "bob") })
 		}
 	})
 }

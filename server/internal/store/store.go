@@ -78,6 +78,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -256,6 +257,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		s.name = name
 		s.postgres, err = openPostgres(ctx, settings, cfg)
 		s.engine = s.postgres
+		s.events.elsewhere = time.Now().Add(watchTime / 2) // others may have streams, and say so more often
 	default:
 		return nil, errors.New("the database must be sqlite:PATH or postgres://…")
 	}
