@@ -147,6 +147,14 @@ load: ## Benchmark sustained load and write server/bench/LOAD.md (15 minutes)
 bench-render: ## Benchmark rendering against plain ffmpeg and write server/bench/RENDER.md (5 minutes)
 	cd server/bench && go test -count=1 -timeout 1h -v ./render -full
 
+.PHONY: bench-mouth
+bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md (1 minute; needs gcc, espeak-ng and alsa-utils)
+	go test -count=1 -v -run TestMouth_followsSpeech ./server/internal/talkinghead -mouth '$(CURDIR)/server/bench/MOUTH.md'
+
+.PHONY: phones
+phones: ## Learn server/internal/talkinghead/phones.bin from voices of espeak-ng (3 minutes; needs gcc and espeak-ng)
+	go test -count=1 -v -run TestPhones_learn ./server/internal/talkinghead -phones '$(CURDIR)/server/internal/talkinghead/phones.bin'
+
 .PHONY: check-bench
 check-bench: ## Test the benchmarks, which are a separate module, with short runs
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 ./...

@@ -47,7 +47,7 @@ func (p *performance) analyseSound(ctx context.Context) error {
 	case seconds < minSound:
 		return unusable("The sound is too short: it lasts %.1f seconds.", seconds)
 	}
-	p.shapes, p.seconds = mouthShapes(sounds), seconds
+	p.shapes, p.seconds = mouthShapes(sounds, nil), seconds
 	return nil
 }
 

@@ -15,25 +15,31 @@ type shape struct {
 // shapes are the shapes of a speaking mouth, one per hop.
 type shapes []shape
 
-// mouthShapes returns the shapes of the mouth that makes the given sounds.
-func mouthShapes(sounds []sound) shapes {
-	levels := make([]float64, len(sounds))
-	for i, s := range sounds {
-		levels[i] = decibels(s.energy())
-	}
+// mouthShapes returns the shapes of the mouth that makes the given sounds. phonemes are what is said, or nil if that is
+// unknown.
+func mouthShapes(sounds []sound, phonemes []rune) shapes {
+	levels := levelsOf(sounds)
 	loud, silence, speech := loudness(levels)
 	targets := make(shapes, len(sounds))
 	if !speech {
 		return targets
 	}
-	for i, s := range sounds {
-		targets[i] = articulate(s)
+	for i, v := range visemesOf(sounds, phonemes, loud) {
+		targets[i] = visemeTable[v].shape
 		voiced := smoothstep(silence, silence+8, levels[i])
 		targets[i].open *= voiced * math.Pow(10, min(levels[i]-loud, 1)/20*0.6)
 		targets[i].width *= voiced
-		targets[i].press *= voiced
 	}
 	return targets.smooth()
+}
+
+// levelsOf returns the level of each sound.
+func levelsOf(sounds []sound) []float64 {
+	levels := make([]float64, len(sounds))
+	for i, s := range sounds {
+		levels[i] = s.level
+	}
+	return levels
 }
 
 // loudness returns the level of loud speech and the level of silence, in dB. speech is false if there is no
@@ -52,52 +58,32 @@ func loudness(levels []float64) (loud, silence float64, speech bool) {
 	return loud, silence, peak > -60
 }
 
-// articulate returns the shape for one sound. It recognizes vowels by their formants: a high first formant
-// means a low jaw. If the first formant is low, the second one separates spread lips from round lips.
-// Without either, the lips are closed.
-func articulate(s sound) shape {
-	all := decibels(s.energy())
-	in := func(band, from, to float64) float64 { return smoothstep(from, to, decibels(band)-all) }
-	jaw := in(s.open, -14, -3)
-	murmur := in(s.voice, -6, -1) * (1 - jaw)
-	vowel := in(s.front, -24, -15)
-	back := in(s.back, -27, -17) * (1 - smoothstep(8, 18, decibels(s.front)-decibels(s.back)))
-	hiss := in(s.hiss, -5, -1)
-	spread := in(s.front, -12, -5)
-
-	narrow := murmur * vowel // "oo" or "ee"
-	round := jaw * in(s.voice, -10, -4) * (1 - spread)
-	return shape{
-		open:  max(jaw*(1-0.25*round), narrow*(0.36+0.08*back), 0.3*hiss),
-		width: narrow*(0.9-1.8*back) + jaw*0.4*spread - 0.55*round + 0.35*hiss,
-		press: murmur * (1 - vowel),
-	}
-}
-
-// How fast a mouth moves: the part of a difference that is left after one hop.
+// How long a movement of the mouth takes, in hops before and after a sound. It starts before the sound.
 const (
-	attack  = 0.70
-	release = 0.80
-	stretch = 0.86
-	// ahead is how many hops the mouth is early, which compensates for its inertia.
-	ahead = 3
+	jawReach  = 6
+	lipsReach = 9
+	// pressReach is how long the lips take to close for "p", "b" and "m", whatever the jaw does.
+	pressReach = 4
 )
 
 // smooth adds the inertia of the mouth.
 func (s shapes) smooth() shapes {
 	moved := make(shapes, len(s))
-	var now shape
 	for i := range s {
-		target := s[min(i+ahead, len(s)-1)]
-		speed := release
-		if target.open > now.open {
-			speed = attack
+		var open, width, press, jaw, lips float64
+		for away := -lipsReach; away <= lipsReach; away++ {
+			if i+away < 0 || i+away >= len(s) {
+				continue
+			}
+			near := s[i+away]
+			weight := func(reach float64) float64 { return max(0, 1+math.Cos(math.Pi*min(math.Abs(float64(away))/reach, 1))) }
+			jaw, lips = jaw+weight(jawReach), lips+weight(lipsReach)
+			open += near.open * weight(jawReach)
+			width += near.width * weight(lipsReach)
+			press = max(press, near.press*(1-smoothstep(1, pressReach, math.Abs(float64(away)))))
 		}
-		now.open = target.open + (now.open-target.open)*speed
-		now.width = target.width + (now.width-target.width)*stretch
-		now.press = target.press + (now.press-target.press)*release
-		moved[i] = now
-		if now.open < 0.03 {
+		moved[i] = shape{open: open / jaw * (1 - press), width: width / lips, press: press}
+		if moved[i].open < 0.03 {
 			moved[i].open = 0
 		}
 	}

@@ -13,22 +13,29 @@ const (
 	hopsPerSecond = soundRate / soundHop
 )
 
-// A sound is the energy in each frequency band during one hop, relative to the square of the full-scale
-// amplitude.
+// The scale of the spectrum.
+const (
+	melBands = 26
+	melFirst = 80.0   // Hz
+	melLast  = 7600.0 // Hz
+	melFloor = 1e-5   // of the strongest band: weaker ones are mostly noise
+	cepstra  = 12
+)
+
+// A sound is what is heard during one hop.
 type sound struct {
-	voice float64 // 80–450 Hz: the first formant of "oo", "ee" and "mm"
-	open  float64 // 500–1100 Hz: the first formant of "aa"
-	back  float64 // 700–1500 Hz: the second formant of "oo" and "oh"
-	front float64 // 1700–3200 Hz: the second formant of "ee"
-	hiss  float64 // 3500–7800 Hz: "s", "sh", "f"
+	level float64 // dB relative to the square of the full-scale amplitude
+	// cepstrum are the mel-frequency cepstral coefficients (MFCC), which describe the timbre. The first one,
+	// which describes the level, is not among them.
+	cepstrum [cepstra]float32
 }
 
-func (s sound) energy() float64 { return s.voice + s.open + s.front + s.hiss }
-
-// A spectrum measures the bands of a sound. It is not safe for concurrent use.
+// A spectrum measures sounds. It is not safe for concurrent use.
 type spectrum struct {
 	window         [soundWindow]float64
 	turns          [soundWindow]complex128 // the roots of unity
+	bands          [melBands + 2]float64   // the middles of the mel bands, in steps of the spectrum
+	waves          [cepstra][melBands]float64
 	values, result [soundWindow]complex128
 }
 
@@ -38,24 +45,45 @@ func newSpectrum() *spectrum {
 		s.turns[i] = cmplx.Rect(1, -2*math.Pi*float64(i)/soundWindow)
 		s.window[i] = 0.5 - 0.5*real(s.turns[i])
 	}
+	mel := func(hertz float64) float64 { return math.Log(1 + hertz/700) }
+	for i := range s.bands {
+		at := mel(melFirst) + (mel(melLast)-mel(melFirst))*float64(i)/(melBands+1)
+		s.bands[i] = 700 * (math.Exp(at) - 1) * soundWindow / soundRate
+	}
+	for i := range s.waves {
+		for j := range s.waves[i] {
+			s.waves[i][j] = math.Cos(math.Pi*float64(i+1)*(float64(j)+0.5)/melBands) * math.Sqrt(2.0/melBands)
+		}
+	}
 	return s
 }
 
 // measure returns the sound in one window of samples.
-func (s *spectrum) measure(samples []int16) sound {
+func (s *spectrum) measure(samples []int16) (heard sound) {
 	for i, v := range samples {
 		s.values[i] = complex(float64(v)/math.MaxInt16*s.window[i], 0)
 	}
 	s.transform(s.result[:], s.values[:], 1)
-	band := func(from, to int) (energy float64) {
-		const hertz = soundRate / float64(soundWindow)
-		for i := int(float64(from) / hertz); i <= int(float64(to)/hertz); i++ {
-			re, im := real(s.result[i]), imag(s.result[i])
-			energy += re*re + im*im
+	var bands [melBands]float64
+	var energy, strongest float64
+	for i := range bands {
+		below, middle, above := s.bands[i], s.bands[i+1], s.bands[i+2]
+		for j := int(math.Ceil(below)); float64(j) < above; j++ {
+			part := min((float64(j)-below)/(middle-below), (above-float64(j))/(above-middle))
+			re, im := real(s.result[j]), imag(s.result[j])
+			bands[i] += part * (re*re + im*im)
 		}
-		return energy * 16 / 3 / (soundWindow * soundWindow) // undoes the attenuation of the Hann window
+		energy += bands[i]
+		strongest = max(strongest, bands[i])
 	}
-	return sound{band(80, 450), band(500, 1100), band(700, 1500), band(1700, 3200), band(3500, 7800)}
+	for i := range bands {
+		value := math.Log(max(bands[i], strongest*melFloor) + 1e-12)
+		for j := range heard.cepstrum {
+			heard.cepstrum[j] += float32(value * s.waves[j][i])
+		}
+	}
+	heard.level = decibels(energy * 16 / 3 / (soundWindow * soundWindow)) // undoes the attenuation of the Hann window
+	return heard
 }
 
 // transform writes the fast Fourier transform of every step-th value to result, whose length is a power of two.
