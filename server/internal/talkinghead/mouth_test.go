@@ -111,6 +111,24 @@ func phonemesOf(t testing.TB, voice, text string) []rune {
 	return parsePhonemes(string(output))
 }
 
+func TestSpeak_tellsPhonemes(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "espeak-ng")
+	for name, test := range map[string]struct {
+		config Config
+		want   string
+	}{
+		"espeak-ng":     {Config{}, "\x00bɒb\x00mɛt\x00mi\x00ʒəʊ\x00"},
+		"other program": {Config{Speech: []string{"espeak-ng", "--stdin", "--stdout"}}, ""},
+	} {
+		path, phonemes, err := test.config.speak(t.Context(), "Bob met me. Joe!", t.TempDir())
+		harness.Check(t, err)
+		if info, err := os.Stat(path); err != nil || info.Size() < 20_000 || string(phonemes) != test.want {
+			t.Errorf("%s: %v, %q", name, err, string(phonemes))
+		}
+	}
+}
+
 // TestMouth_followsSpeech measures mouths on voices from which nothing was learned: the mouth by the sound alone, the
 // mouth by the sound and its phonemes, and the mouth by the rule of formants.
 func TestMouth_followsSpeech(t *testing.T) {

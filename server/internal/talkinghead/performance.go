@@ -21,8 +21,9 @@ type performance struct {
 	mode      SyncMode
 	dir, work string
 
-	shapes  shapes
-	seconds float64 // of the sound
+	phonemes []rune // of the sound, if they are known
+	shapes   shapes
+	seconds  float64 // of the sound
 }
 
 // analyseSound derives the shapes of the mouth from the sound.
@@ -47,7 +48,7 @@ func (p *performance) analyseSound(ctx context.Context) error {
 	case seconds < minSound:
 		return unusable("The sound is too short: it lasts %.1f seconds.", seconds)
 	}
-	p.shapes, p.seconds = mouthShapes(sounds, nil), seconds
+	p.shapes, p.seconds = mouthShapes(sounds, p.phonemes), seconds
 	return nil
 }
 

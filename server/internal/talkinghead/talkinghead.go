@@ -135,7 +135,7 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 	}
 	audio := speech.Audio
 	if audio == "" {
-		if audio, err = c.speak(ctx, speech.Text, work); err != nil {
+		if audio, p.phonemes, err = c.speak(ctx, speech.Text, work); err != nil {
 			return Video{}, err
 		}
 	}
