@@ -63,9 +63,9 @@ func measureMouth(u utterance, sounds []sound, shown shapes, said []viseme) (m m
 			continue
 		}
 		m.closures++
-		// One frame at least shows the sound.
-		first := math.Ceil(s.from/frameEvery-0.5) + 0.5
-		for frame := first; frame == first || frame*frameEvery < s.to; frame++ {
+		// At least one frame shows the sound.
+		middle, reach := (s.from+s.to)/2, max(s.to-s.from, frameEvery)/2
+		for frame := math.Ceil((middle-reach)/frameEvery-0.5) + 0.5; frame*frameEvery <= middle+reach; frame++ {
 			if shown.at(frame*frameEvery).open < lipsShut {
 				m.closed++
 				break
@@ -109,6 +109,18 @@ func phonemesOf(t testing.TB, voice, text string) []rune {
 	output, err := c.Output()
 	harness.Check(t, err)
 	return parsePhonemes(string(output))
+}
+
+func TestListening_allocatesNothingPerHop(t *testing.T) {
+	spectrum, l := newSpectrum(), listening()
+	samples, scores := make([]int16, soundWindow), make([]float32, 2*len(l.phones))
+	var x [features]float32
+	if n := testing.AllocsPerRun(100, func() {
+		spectrum.measure(samples)
+		l.scores(&x, scores)
+	}); n != 0 {
+		t.Errorf("a hop allocates %v times", n)
+	}
 }
 
 func TestSpeak_tellsPhonemes(t *testing.T) {

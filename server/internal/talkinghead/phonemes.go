@@ -8,15 +8,21 @@ import (
 
 // parsePhonemes returns the sounds in the output of espeak-ng --ipa --sep=_, with a 0 wherever there may be a pause.
 func parsePhonemes(output string) (sounds []rune) {
+	pause := func() {
+		if len(sounds) == 0 || sounds[len(sounds)-1] != 0 {
+			sounds = append(sounds, 0)
+		}
+	}
 	for word := range strings.FieldsSeq(output) {
-		sounds = append(sounds, 0)
+		pause()
 		for phoneme := range strings.SplitSeq(word, "_") {
 			if !strings.HasPrefix(phoneme, "(") { // the name of a language
 				sounds = append(sounds, splitPhoneme(phoneme)...)
 			}
 		}
 	}
-	return append(sounds, 0)
+	pause()
+	return sounds
 }
 
 // alignWidth is the number of halves of sounds among which those of a hop are searched, about ten seconds of speech.
