@@ -20,6 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.
@@ -106,6 +107,16 @@ func startService(t *testing.T, args ...string) *service {
 	t.Cleanup(func() { check(t, daemon.End(os.Interrupt)) })
 	s.url = daemon.URL
 	return s
+}
+
+// secret returns the webhook secret of the user.
+func (s *service) secret(t *testing.T) webhook.Secret {
+	t.Helper()
+	text, err := os.ReadFile(s.secretFile)
+	check(t, err)
+	secret, err := webhook.ParseSecret(strings.TrimSpace(string(text)))
+	check(t, err)
+	return secret
 }
 
 // newTest returns a program without environment variables and with its own directory. It hardly waits before

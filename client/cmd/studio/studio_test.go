@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -35,16 +34,13 @@ func states(t *testing.T, lines string) (id string, statuses []string) {
 func TestStudio_createsWatchesAndForwards(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	secret, err := os.ReadFile(s.secretFile)
-	check(t, err)
-	parsed, err := webhook.ParseSecret(strings.TrimSpace(string(secret)))
-	check(t, err)
+	secret := s.secret(t)
 	var mu sync.Mutex
 	var bodies []string
 	app := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = webhook.Verify(r.Header, body, time.Now(), parsed)
+			err = webhook.Verify(r.Header, body, time.Now(), secret)
 		}
 		if err != nil || r.URL.String() != "/hooks?key=1" {
 			t.Errorf("%s: %v", r.URL, err)
