@@ -258,3 +258,38 @@ func TestSample_returnsEventOfEachType(t *testing.T) {
 		t.Errorf("got %s", sample.Body)
 	}
 }
+
+// Events that were delivered can be sent again. While their URL is paused, they wait.
+func TestDeliver_sendsReplayedEvents(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c, r := newClient(t, s), newReceiver(t, s)
+	id := r.newAvatar(t, c)
+	s.SetAvatar(id, gen.AvatarStatusPublished)
+	s.Deliver()
+	var endpoint gen.Endpoint
+	for e, err := range c.Endpoints(t.Context()) {
+		check(t, err)
+		endpoint = *e
+	}
+	set := func(state gen.EndpointSwitch) {
+		_, err := c.SetEndpoint(t.Context(), gen.SetEndpointRequest{EndpointID: endpoint.EndpointID, State: state})
+		check(t, err)
+	}
+	set(gen.EndpointSwitchPaused)
+	replay, err := c.ReplayEvents(t.Context(), gen.ReplayRequest{SubjectID: &id, Since: new(time.Unix(0, 0)), States: &[]gen.ReplayState{gen.ReplayStateDelivered}})
+	check(t, err)
+	if attempts := s.Deliver(); replay.Events != 3 || len(attempts) != 0 {
+		t.Errorf("%d events are sent again, %d while their URL is paused", replay.Events, len(attempts))
+	}
+	set(gen.EndpointSwitchEnabled)
+	attempts := s.Deliver()
+	var states []gen.EventState
+	for event, err := range c.Events(t.Context(), client.ListEventsParams{SubjectID: &id}) {
+		check(t, err)
+		states = append(states, event.State)
+	}
+	if len(attempts) != 3 || !slices.Equal(states, slices.Repeat([]gen.EventState{gen.EventStateDelivered}, 3)) {
+		t.Errorf("attempts %+v, states %v", attempts, states)
+	}
+}

@@ -176,3 +176,45 @@ func TestListen_givesUp(t *testing.T) {
 		t.Errorf("tried %d times", tried)
 	}
 }
+
+// The events that a receiver missed are counted and sent again. A URL can be paused.
+func TestEvent_isSentAgain(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	app := startApplication(t, s)
+	id, _ := states(t, p.must(t, "", "avatar", "create", "--webhook-url", app.url, "--watch", "--json"))
+	harness.Eventually(t, "the deliveries", func() bool { return len(app.received()) == 3 })
+	for want, args := range map[string][]string{
+		"0 events would be sent again": {"--since=1h", "--dry-run"},
+		"3 events would be sent again": {"--since=1h", "--dry-run", "--state=delivered", "--subject", id},
+	} {
+		if got := p.must(t, "", append([]string{"event", "replay"}, args...)...); got != want {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+	events := eventsIn(t, p.must(t, "", "events", "--json"))
+
+	url, _, _ := strings.Cut(app.url, "?")
+	endpoint := func() (e gen.Endpoint) {
+		check(t, json.Unmarshal([]byte(p.must(t, "", "endpoint", "list", "--json")), &e))
+		return e
+	}
+	known := endpoint()
+	if !strings.HasPrefix(known.URL, url) || strings.Contains(known.URL, "key=1") || known.State != gen.EndpointStateOk {
+		t.Errorf("the URL is %+v", known)
+	}
+	if row := p.must(t, "", "endpoint", "pause", known.EndpointID); !strings.Contains(row, "  paused  ") {
+		t.Errorf("a paused URL is %q", row)
+	}
+	if got := p.must(t, "", "event", "replay", "--state=delivered", "--state=exhausted", events[0].EventID, events[1].EventID); got != "2 events are sent again" {
+		t.Error(got)
+	}
+	harness.Eventually(t, "waiting events", func() bool { return endpoint().Waiting == 2 })
+	if row := p.must(t, "", "endpoint", "enable", known.EndpointID); !strings.Contains(row, url) {
+		t.Errorf("an enabled URL is %q", row)
+	}
+	harness.Eventually(t, "the replay", func() bool { return len(app.received()) == 5 })
+	p.mustFail(t, exitUsage, "--since", "event", "replay")
+	p.mustFail(t, exitNotFound, "404", "endpoint", "enable", "unknown")
+}
