@@ -596,7 +596,7 @@ func (p ListEndpointsParams) apply(c *call) { c.params = p }
 // ListEndpoints sends GET /v1/webhooks/endpoints: list webhook URLs.
 //
 // Returns a page of the URLs at which the caller has registered a webhook, ordered by URL. A URL is
-// shown without its query, so two may look alike.
+// shown with `?…` in place of its query, so two may look alike.
 //
 // The option [ListEndpointsParams] sets optional parameters. The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].

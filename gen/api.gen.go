@@ -438,7 +438,7 @@ type Endpoint struct {
 	// Id of the URL, which never changes.
 	EndpointID string `json:"endpoint_id"`
 
-	// Number of events that the service gave up, and whose record is not deleted.
+	// Number of events that the service gave up, and whose record is not deleted. It counts those among the newest 10,000 of the caller.
 	Exhausted int64 `json:"exhausted"`
 
 	// Time of the first failure after the last success, in UTC. Missing unless the last attempt failed.
@@ -458,10 +458,10 @@ type Endpoint struct {
 	//   - disabled: the service gives up events without an attempt, for the reason in `disabled_reason`.
 	State EndpointState `json:"state"`
 
-	// The URL without its query.
+	// The URL, with `?…` in place of its query.
 	URL string `json:"url"`
 
-	// Number of pending events.
+	// Number of pending events. The service counts up to 10,000 of them.
 	Waiting int64 `json:"waiting"`
 }
 

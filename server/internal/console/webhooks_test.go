@@ -269,6 +269,8 @@ func TestEvents_streamNewEvents(t *testing.T) {
 		for _, page := range []stream{all, avatars} {
 			page.want("state", ">Ada</a>")
 		}
+		unsent := studiotest.Events(t, db, studio.EventFilter{UserID: s.user.ID})[0]
+		v.get("/console/events/"+unsent.ID).want(t, http.StatusOK, ">not sent<", "No webhook is registered", "avatar_event")
 		lipsync := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Second)})
 		all.want("state", lipsync.ID)
 		if took := time.Since(began); took > 2*time.Second { // without an event, it takes three seconds
