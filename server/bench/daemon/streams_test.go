@@ -95,23 +95,17 @@ func (a *streams) close(n int) {
 	}
 }
 
-// startStreamed starts studiod with users who have a token and may open s.streams streams. studiod accepts half as many
-// connections as it may open files, so there are fewer streams if this process has a low limit.
-func (s *setup) startStreamed() {
-	s.t.Helper()
-	var files syscall.Rlimit
-	check(s.t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))
-	s.streams = min(s.streams, int(min(files.Max, 1<<20)/2)-maxConnections)
-	s.plan.users = s.streamUsers
-	s.startLoad("--max-connections", streamConnections)
-}
-
 // streamLoad measures what open streams cost, and how soon they have an item for each event. On PostgreSQL, the events are
 // those of another daemon.
 func streamLoad(s *setup) []figure {
 	waitIdle(s.idleWait)
 	floor := s.commitAt(s.eventRate, s.streamDuration)
-	s.startStreamed()
+	// studiod accepts half as many connections as it may open files.
+	var files syscall.Rlimit
+	check(s.t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))
+	s.streams = min(s.streams, int(min(files.Max, 1<<20)/2)-maxConnections)
+	s.plan.users = s.streamUsers
+	s.startLoad("--max-connections", streamConnections)
 	for _, u := range s.users {
 		s.seedProjects(u, projectsPerUser, fullProject)
 	}
@@ -183,9 +177,13 @@ func (s *setup) commitAt(rate int, d time.Duration) latencies {
 
 // deliveriesBesideStreams measures how fast a backlog is delivered with and without open streams, in turn.
 func deliveriesBesideStreams(s *setup) []figure {
-	s.startStreamed()
+	s.users = append(s.users, s.addUsers("user", s.streamUsers-1)...)
+	s.start()
+	for _, u := range s.users {
+		s.login(u)
+	}
 	s.stop()
-	n := s.streams / 10
+	n := s.streamUsers
 	var without, with []float64
 	for range s.rounds {
 		without, with = append(without, s.drainBeside(0).rate), append(with, s.drainBeside(n).rate)
