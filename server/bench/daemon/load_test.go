@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,13 +113,8 @@ func listLoad(s *setup) []figure {
 
 	body, err := s.client.SendOK(s.users[0].listProjects())
 	check(s.t, err)
-	child, err := harness.StartChild(context.Background(), bareRole)
-	check(s.t, err)
-	_, err = fmt.Fprintf(child.In, "%s\n", bytes.TrimSpace(body))
-	check(s.t, err)
-	url, err := child.Out.ReadString('\n')
-	check(s.t, err)
-	bare := measure.NewClient(url[:len(url)-1], maxConnections)
+	url, child := s.startBare(string(bytes.TrimSpace(body)))
+	bare := measure.NewClient(url, maxConnections)
 	load.send, load.helper = s.sendLists(bare), child.PID()
 	floor, floorFound := load.search(s.lists)
 	bare.Close()
@@ -150,13 +146,32 @@ func (s *setup) sendLists(client *measure.Client) func(i int) (string, error) {
 // bareRole is the argument of a child that is a bare handler.
 const bareRole = "bare"
 
-// runBare serves a fixed body with net/http until the end of its input. The body is the first line of the input.
+// startBare starts a bare handler with a body of one line.
+func (s *setup) startBare(body string) (url string, child *harness.Child) {
+	s.t.Helper()
+	child, err := harness.StartChild(context.Background(), bareRole)
+	check(s.t, err)
+	_, err = fmt.Fprintln(child.In, body)
+	check(s.t, err)
+	url, err = child.Out.ReadString('\n')
+	check(s.t, err)
+	return strings.TrimSpace(url), child
+}
+
+// runBare serves a fixed body with net/http until the end of its input, and streams without items at [streamPath]. The
+// body is the first line of the input.
 func runBare(in *bufio.Reader, out io.Writer) error {
 	body, err := in.ReadString('\n')
 	if err != nil {
 		return err
 	}
-	url, server, err := measure.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	url, server, err := measure.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == streamPath {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, body)
 	}))

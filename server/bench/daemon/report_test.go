@@ -50,7 +50,7 @@ total. CPU usage is relative to one CPU, so 200 %% is two CPUs. Memory is the pr
 the processes of the database.
 
 Streams are server-sent events over HTTP/1.1, as many for each user, and half as many as this process may open files if
-that is less than %s. Their memory is the growth of studiod's, divided by their number. The load of lists is the same
+that is less than %s. Their memory is the growth of studiod's when they are open, divided by their number. The load of lists is the same
 with and without them, and they have no items meanwhile. Events are those of avatars without a webhook, %d for each. An
 item counts from the time of its event, which is just before its transaction, to its arrival. On PostgreSQL, the avatars
 are created by a second studiod. Backlogs are delivered with and without streams in turn, with twice the default limits

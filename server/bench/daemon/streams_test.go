@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	streamPath       = "/v1/events/stream"
 	maxStreamMemory  = 25 << 10 // bytes of studiod for each open stream
 	maxBesideStreams = 2        // factor of the p99 of other requests
 	minBesideStreams = 0.95     // share of the deliveries
@@ -40,17 +41,17 @@ type streams struct {
 	delays latencies      // from the time of an event to the arrival of its item
 }
 
-// openStreams opens n streams of the users in turn.
-func (s *setup) openStreams(n int) *streams {
+// openStreams opens n streams of the users in turn, at the URL of a daemon or of a bare handler.
+func (s *setup) openStreams(url string, n int) *streams {
 	s.t.Helper()
 	all := &streams{items: make(map[string]int)}
 	s.t.Cleanup(func() { all.close(0) })
 	for i := range n {
 		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%streamAddresses))}}
-		conn, err := dialer.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.d.URL, "http://"))
+		conn, err := dialer.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
 		check(s.t, err)
 		all.open = append(all.open, conn)
-		_, err = conn.Write(measure.Request(http.MethodGet, "/v1/events/stream", s.users[i%len(s.users)].authorization(), ""))
+		_, err = conn.Write(measure.Request(http.MethodGet, streamPath, s.users[i%len(s.users)].authorization(), ""))
 		check(s.t, err)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // the connection is closed
 		check(s.t, err)
@@ -112,10 +113,12 @@ func streamLoad(s *setup) []figure {
 	lists := openLoad{setup: s, send: s.sendLists(s.client)}
 	rate := s.lists / 10
 	without := lists.measure(rate, s.listDuration)
-	before := harness.TreeMemory(s.d.PID())
-	all := s.openStreams(s.streams)
+	url, bare := s.startBare("")
+	idle, bareMemory := s.weighStreams(url, bare.PID())
+	idle.close(0)
+	check(s.t, bare.Close())
+	all, memory := s.weighStreams(s.d.URL, s.d.PID())
 	with := lists.measure(rate, s.listDuration)
-	memory := (harness.TreeMemory(s.d.PID()) - before) / int64(s.streams)
 	ended := all.ended
 	all.close(s.streamUsers)
 
@@ -147,7 +150,8 @@ func streamLoad(s *setup) []figure {
 	p99, alone := with.latencies.percentile(99), without.latencies.percentile(99)
 	return []figure{
 		{fmt.Sprintf("floor: durable transactions of one row at %d/s", s.eventRate), "", floor.String(), true},
-		{open + "memory of each", "≤ 25 KiB", fmt.Sprintf("%.1f KiB", float64(memory)/(1<<10)), memory <= maxStreamMemory},
+		{"floor: memory of each of as many streams of a bare net/http handler", "", kibibytes(bareMemory), true},
+		{open + "memory of each", "≤ 25 KiB", kibibytes(memory), memory <= maxStreamMemory},
 		{open + "streams that end by themselves", "0", strconv.Itoa(ended), ended == 0},
 		{
 			fmt.Sprintf("%slatency of %s lists/s", open, thousands(rate)), "p99 ≤ 2 × without streams",
@@ -158,6 +162,16 @@ func streamLoad(s *setup) []figure {
 		{name + "CPU", "", r.usage.String(), true},
 	}
 }
+
+// weighStreams opens streams at a process, and measures its memory for each.
+func (s *setup) weighStreams(url string, pid int) (all *streams, memory int64) {
+	s.t.Helper()
+	before := harness.TreeMemory(pid)
+	all = s.openStreams(url, s.streams)
+	return all, (harness.TreeMemory(pid) - before) / int64(s.streams)
+}
+
+func kibibytes(n int64) string { return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10)) }
 
 // commitAt measures the baseline of the database: the latencies of transactions that write one row each.
 func (s *setup) commitAt(rate int, d time.Duration) latencies {
@@ -205,7 +219,7 @@ func (s *setup) drainBeside(n int) drained {
 	s.receiver.reset()
 	s.start(highRate, "--max-connections", streamConnections)
 	defer s.stop()
-	defer s.openStreams(n).close(0)
+	defer s.openStreams(s.d.URL, n).close(0)
 	s.seedRunning(s.backlog)
 	return s.measureDrain(s.backlog)
 }
