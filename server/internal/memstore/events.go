@@ -97,6 +97,14 @@ func (s *Store) NewEvents(_ context.Context, feeds []studio.FeedQuery) ([][]stud
 	return all, nil
 }
 
+func (s *Store) LastEvents(_ context.Context, userIDs ...string) (map[string]time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := maps.Clone(s.lastEvent)
+	maps.DeleteFunc(last, func(id string, _ time.Time) bool { return !slices.Contains(userIDs, id) })
+	return last, nil
+}
+
 func (s *Store) EventSignal() <-chan struct{} { return s.signal }
 
 func (s *Store) TakeChangedUsers() []string {

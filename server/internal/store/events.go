@@ -145,6 +145,20 @@ func (s *Store) NewEvents(ctx context.Context, queries []studio.FeedQuery) ([][]
 	return all, nil
 }
 
+func (s *Store) LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error) {
+	var where conditions
+	users := elements(s.engine, &where, userIDs)
+	last := make(map[string]time.Time, len(userIDs))
+	err := s.engine.query(ctx, func(scan func(...any) error) error {
+		var id string
+		var at time.Time
+		err := scan(&id, instant{&at})
+		last[id] = at
+		return err
+	}, `SELECT user_id, last_at FROM event_clocks WHERE `+s.engine.in("user_id", users), where.args...)
+	return last, err
+}
+
 // Event returns one event, or studio.ErrNotFound.
 func (s *Store) Event(ctx context.Context, id string) (studio.EventRecord, error) {
 	events, _, err := s.Events(ctx, studio.EventFilter{ID: id}, studio.NewestFirst, studio.Position{}, 1)

@@ -114,8 +114,10 @@ func (s *Store) Explain(seen func(query string, plan []string)) {
 	s.engine = explainedEngine{s.engine, e}
 }
 
-// Intercept makes the store run each query and each transaction with around.
+// Intercept makes the store run each query and each transaction with around, and report no new events to other processes,
+// which it does in a goroutine of its own.
 func (s *Store) Intercept(around func(run func() error) error) {
+	s.events.elsewhere = time.Time{}
 	s.engine = interceptedEngine{s.engine, around}
 }
 

@@ -20,6 +20,7 @@ const numbers = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 F
 var fillTables = []string{
 	`INSERT INTO workspaces (id, name, created_at) VALUES ('w0', 'Films', 0), ('w1', 'Films', 0), ('w2', 'Films', 0), ('w3', 'Films', 0)`,
 	numbers + `INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || n, 'u' || n, '', n FROM numbers`,
+	numbers + `INSERT INTO event_clocks (user_id, last_at) SELECT 'u' || n, n FROM numbers`,
 	numbers + `INSERT INTO known_addresses (user_id, address, seen_at) SELECT 'u' || n, 'a' || n, n FROM numbers`,
 	numbers + `INSERT INTO revocations (user_id, revoked_at) SELECT 'u' || n, n FROM numbers`,
 	numbers + `INSERT INTO members (workspace_id, user_id) SELECT 'w' || (n % 4), 'u' || n FROM numbers`,
@@ -44,7 +45,7 @@ func planNow() time.Time { return time.UnixMicro(2592000000000) }
 // scan matches a plan that reads a whole growing table, by its name or its alias. SQLite also calls it a scan
 // if a query reads an index from its start up to a limit.
 var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
-	`(users|members|login_tries|known_addresses|revocations|refresh_tokens|projects|subjects|renderings|deliveries|events|endpoints|attempts|webhook_secrets|d|e|q|s|p)( \w+)?(  \(.*)?$`)
+	`(users|members|login_tries|known_addresses|revocations|refresh_tokens|projects|subjects|renderings|deliveries|events|endpoints|attempts|event_clocks|webhook_secrets|d|e|q|s|p)( \w+)?(  \(.*)?$`)
 
 // indexScan matches a plan of PostgreSQL that reads an index of a growing table. If no condition follows, it reads all of it.
 var indexScan = regexp.MustCompile(`Index (Only )?Scan (Backward )?(using|on) \w+`)
@@ -214,6 +215,8 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.EnableEndpoint(ctx, "u9", "https://hooks.example.com/"))
 		line := store.Flow{UserID: "u10", Origin: "https://10"}
 		_, err = db.Deliveries(ctx, []store.DeliveryQuery{{line, 5}})
+		check(t, err)
+		_, err = db.LastEvents(ctx, "u9", "u10")
 		check(t, err)
 		_, err = db.NewEvents(ctx, []studio.FeedQuery{{UserID: "u9", After: now, Limit: 5}, {UserID: "u10", Limit: 5}})
 		check(t, err)

@@ -33,6 +33,8 @@ type EventStore interface {
 	// NewEvents returns, for each query, the next events of a user after a time, oldest first. It skips those that ended
 	// because their subject was deleted. The users must be different.
 	NewEvents(ctx context.Context, queries []FeedQuery) ([][]EventRecord, error)
+	// LastEvents returns, by user, when the last event was created. Users who have had no event are missing.
+	LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error)
 	// WatchEvents makes EventSignal and TakeChangedUsers report the new events of all processes for the next minute. The
 	// reports of other processes may be lost.
 	WatchEvents(ctx context.Context) error

@@ -17,10 +17,8 @@ const (
 	// feedPage limits the events of a user that are read at once, and feedBatch the users.
 	feedPage  = 100
 	feedBatch = 100
-	// feedInterval is how often the events of each user with a stream are read without a signal. The reads are spread
-	// over feedTicks, so that no other event waits for all of them.
+	// feedInterval is how often the hub looks for events whose signal was lost.
 	feedInterval = time.Second
-	feedTicks    = 10
 	// feedPause is the pause after an error of the store.
 	feedPause = time.Second
 	// watchInterval is how often the store is told that there are streams.
@@ -50,8 +48,7 @@ type feed struct {
 	streams   map[*eventStream]struct{}
 	following int
 	last      time.Time // zero if no stream follows
-	readAt    time.Time
-	changed   bool // whether it is in feeds.changed
+	changed   bool      // whether it is in feeds.changed
 }
 
 func newFeeds() feeds {
@@ -67,15 +64,15 @@ func (s *Service) StreamCounts() (open int, sent uint64) {
 
 // runFeeds passes new events to the open streams until ctx ends. It runs while there are streams.
 func (s *Service) runFeeds(ctx context.Context) {
-	ticker := time.NewTicker(feedInterval / feedTicks)
+	ticker := time.NewTicker(feedInterval)
 	defer ticker.Stop()
 	var watched time.Time
 	for ctx.Err() == nil {
+		var err error
 		if now := time.Now(); now.Sub(watched) >= watchInterval && s.Store.WatchEvents(ctx) == nil {
-			s.feeds.markOld(now, 0) // for the events before that
-			watched = now
+			watched, err = now, s.findEvents(ctx) // those before that
 		}
-		if s.readFeeds(ctx) != nil {
+		if errors.Join(err, s.readFeeds(ctx)) != nil {
 			pause(ctx, feedPause)
 		}
 		select {
@@ -83,17 +80,24 @@ func (s *Service) runFeeds(ctx context.Context) {
 		case <-s.Store.EventSignal():
 			s.feeds.markUsers(s.Store.TakeChangedUsers())
 		case <-s.feeds.begun:
-		case now := <-ticker.C:
-			s.feeds.markOld(now, feedInterval)
+		case <-ticker.C:
+			_ = s.findEvents(ctx) // it is called again
 		}
 	}
+}
+
+// findEvents marks the feeds that have events which were not read.
+func (s *Service) findEvents(ctx context.Context) error {
+	last, err := s.Store.LastEvents(ctx, s.feeds.followed()...)
+	s.feeds.markBefore(last)
+	return err
 }
 
 // readFeeds reads the events of the feeds that have changed. After an error of the store that a retry may not solve, the
 // streams read for themselves, so that each ends with the error.
 func (s *Service) readFeeds(ctx context.Context) error {
 	for {
-		queries := s.feeds.takeChanged(time.Now())
+		queries := s.feeds.takeChanged()
 		if len(queries) == 0 {
 			return nil
 		}
@@ -129,15 +133,25 @@ func (f *feeds) markUsers(users []string) {
 	}
 }
 
-// markOld marks feeds that were not read for an interval, up to feedBatch of them.
-func (f *feeds) markOld(now time.Time, interval time.Duration) {
+// followed returns the users whose feeds a stream follows.
+func (f *feeds) followed() (users []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := 0
-	for _, feed := range f.users {
-		if n < feedBatch && now.Sub(feed.readAt) >= interval {
+	for id, feed := range f.users {
+		if !feed.last.IsZero() {
+			users = append(users, id)
+		}
+	}
+	return users
+}
+
+// markBefore marks the feeds of users whose last event was later than the last one that was read.
+func (f *feeds) markBefore(last map[string]time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, at := range last {
+		if feed := f.users[id]; feed != nil && feed.last.Before(at) {
 			f.mark(feed)
-			n++
 		}
 	}
 }
@@ -151,14 +165,14 @@ func (f *feeds) mark(feed *feed) {
 }
 
 // takeChanged returns queries for the new events of feeds that have changed.
-func (f *feeds) takeChanged(now time.Time) []FeedQuery {
+func (f *feeds) takeChanged() []FeedQuery {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var queries []FeedQuery
 	for len(f.changed) > 0 && len(queries) < feedBatch {
 		feed := f.changed[0]
 		f.changed = f.changed[1:]
-		feed.changed, feed.readAt = false, now
+		feed.changed = false
 		if !feed.last.IsZero() {
 			queries = append(queries, FeedQuery{feed.userID, feed.last, feedPage})
 		}

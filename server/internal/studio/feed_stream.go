@@ -53,14 +53,14 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		}
 	}
 	if after == "" {
-		var last time.Time
+		var last map[string]time.Time
 		var err error
-		apart(func() { last, err = s.lastPosition(ctx, userID) })
+		apart(func() { last, err = s.Store.LastEvents(ctx, userID) })
 		if err != nil {
 			s.removeStream(stream)
 			return nil, err
 		}
-		stream.position = s.fresh(last)
+		stream.position = s.fresh(last[userID])
 	}
 	neverRead := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	since := s.now().Add(-Retention)
@@ -99,15 +99,6 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 
 // streamList identifies the stream of a user in positions.
 func streamList(userID string) string { return "event stream\x00" + userID }
-
-// lastPosition returns the position of the last event of a user.
-func (s *Service) lastPosition(ctx context.Context, userID string) (last time.Time, err error) {
-	newest, _, err := s.Store.Events(ctx, EventFilter{UserID: userID}, NewestFirst, Position{}, 1)
-	if len(newest) > 0 {
-		last = newest[0].CreatedAt
-	}
-	return last, err
-}
 
 // fresh returns a position, which has no events after it, or a later one that also has none. So the position of a user without
 // events for a long time does not expire.
