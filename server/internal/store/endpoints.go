@@ -115,7 +115,8 @@ func urlsFrom(operator string) string {
 	)`
 }
 
-// endpointsQuery steps from subject to subject of each URL, up to the sixteenth.
+// endpointsQuery steps from subject to subject of each URL, up to the sixteenth. It asks for the results of attempts, because
+// a replayed event is pending again after its delivery.
 const endpointsQuery = `, newest(url, id, n) AS (
 		SELECT url, (SELECT MAX(id) FROM subjects WHERE user_id = $1 AND webhook_url = urls.url AND webhook_url <> ''), 1
 		FROM urls WHERE url IS NOT NULL
@@ -124,13 +125,15 @@ const endpointsQuery = `, newest(url, id, n) AS (
 		FROM newest WHERE id IS NOT NULL AND n < 16
 	), attempted AS (
 		SELECT newest.url, e.*, ROW_NUMBER() OVER (PARTITION BY newest.url ORDER BY e.last_at DESC) AS recency,
-			MAX(CASE WHEN e.state = 'delivered' THEN e.ended_at END) OVER (PARTITION BY newest.url) AS success
+			MAX(CASE WHEN e.last_failure = '' THEN e.last_at + e.last_duration
+				ELSE (SELECT MAX(a.at + a.duration) FROM attempts a WHERE a.event_id = e.id AND a.failure = '') END)
+				OVER (PARTITION BY newest.url) AS success
 		FROM newest JOIN events e ON e.subject_id = newest.id WHERE e.last_number > 0
 	)
 	SELECT newest.id, newest.url, p.disabled_at, COALESCE(p.reason, ''), b.until,
 		(SELECT MIN(q.paused_at) FROM pauses q WHERE q.user_id IN ('', $1) AND q.url IN ('', newest.url)), e.success,
-		(SELECT MIN(COALESCE((SELECT a.at FROM attempts a WHERE a.event_id = f.id AND a.number = 1), f.last_at)) FROM attempted f
-			WHERE f.url = newest.url AND f.state <> 'delivered' AND f.last_at > COALESCE(e.success, 0)), ` + lastAttemptColumns + `
+		(SELECT MIN(COALESCE((SELECT MIN(a.at) FROM attempts a WHERE a.event_id = f.id AND a.at > COALESCE(e.success, 0)), f.last_at))
+			FROM attempted f WHERE f.url = newest.url AND f.last_failure <> '' AND f.last_at > COALESCE(e.success, 0)), ` + lastAttemptColumns + `
 	FROM newest LEFT JOIN endpoints p ON p.user_id = $1 AND p.url = newest.url
 		LEFT JOIN breakers b ON b.origin = (SELECT origin FROM subjects WHERE id = newest.id)
 		LEFT JOIN attempted e ON e.url = newest.url AND e.recency = 1
@@ -149,8 +152,9 @@ var (
 	waitingOfOrigins = newRowStatement(`user_id text, origin text, most int`, func(q endpointQuery) []any {
 		return []any{q.userID, q.value, maxEndpointEvents}
 	}, func(sql dialect, _ []string) string {
-		return `SELECT d.url, COUNT(*), COALESCE(MIN(CASE WHEN e.last_number > 0 THEN d.subject_id END), ''),
-				MIN(CASE WHEN e.last_number > 0 THEN e.created_at END)
+		return `SELECT d.url, COUNT(*), COALESCE(MIN(CASE WHEN e.last_failure <> '' THEN d.subject_id END), ''),
+				MIN(CASE WHEN e.last_failure <> ''
+					THEN COALESCE((SELECT MIN(a.at) FROM attempts a WHERE a.event_id = e.id AND a.failure <> ''), e.last_at) END)
 			FROM r, LATERAL (SELECT * FROM deliveries WHERE user_id = r.user_id AND origin = r.origin ORDER BY due_at LIMIT r.most + 0) d
 			JOIN events e ON e.subject_id = d.subject_id AND e.sequence >= d.sequence AND e.state = 'pending' GROUP BY d.url`
 	})

@@ -86,3 +86,38 @@ func TestStore_Endpoint_showsAnOutage(t *testing.T) {
 		wantError(t, err, studio.ErrNotFound)
 	})
 }
+
+// A replay of delivered events forgets no success. A failure counts from its attempt, not from an earlier one of the event.
+func TestStore_Endpoint_keepsTheLastSuccessDuringAReplay(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		at := func(minutes int) time.Time { return noon().Add(time.Duration(minutes) * time.Minute) }
+		create(t, db, subject("a", 1))
+		attempt := func(minute int, failure string, outcome store.Outcome) {
+			attempt := studio.Attempt{At: at(minute), Duration: time.Second, Failure: failure}
+			check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, attempt, outcome))
+		}
+		wantTimes := func(success, failing time.Time) {
+			t.Helper()
+			got, err := db.Endpoint(t.Context(), "ada", "https://hooks.example.com/")
+			check(t, err)
+			if !got.LastSuccessAt.Equal(success) || !got.FailingSince.Equal(failing) {
+				t.Errorf("last success %v, failing since %v; want %v and %v", got.LastSuccessAt, got.FailingSince, success, failing)
+			}
+		}
+		attempt(1, "status", store.Outcome{State: studio.EventPending, RetryAt: at(2)})
+		wantTimes(time.Time{}, at(1))
+		success := at(2).Add(time.Second)
+		attempt(2, "", store.Outcome{State: studio.EventDelivered})
+		wantTimes(success, time.Time{})
+		selection := studio.ReplaySelection{EventIDs: []string{"a-1"}, States: []studio.EventState{studio.EventDelivered}}
+		if n := replay(t, db, selection, at(3)); n != 1 {
+			t.Errorf("%d events are replayed", n)
+		}
+		wantTimes(success, time.Time{})
+		attempt(4, "status", store.Outcome{State: studio.EventPending, RetryAt: at(5)})
+		wantTimes(success, at(4))
+		attempt(5, "status", store.Outcome{State: studio.EventPending, RetryAt: at(6)})
+		wantTimes(success, at(4))
+	})
+}
