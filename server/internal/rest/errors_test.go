@@ -92,6 +92,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"unsupported_media_type", "POST", "/users/login", `{}`, header("Content-Type", "text/plain"), ""},
 			{"position_unknown", "GET", "/v1/events/stream", "", header("Last-Event-ID", "guess"), `"pointer":"header:Last-Event-ID"`},
 			{"range_invalid", "GET", "/v1/events?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "", nil, `"pointer":"query:since"`},
+			{"range_invalid", "GET", "/v1/events?since=2026-01-02T00:00:00Z&until=0001-01-01T00:00:00Z", "", nil, `"pointer":"query:since"`},
 			{"replay_empty", "POST", "/v1/events/replay", `{}`, nil, `"pointer":"/event_ids"`},
 			{"title_invalid", "POST", lipsync, `{"title":"a\u0000"}`, nil, ""},
 			{"webhook_url_missing", "POST", lipsync, `{"webhook":{"enabled":true}}`, nil, `"pointer":"/webhook_data/webhook_url"`},

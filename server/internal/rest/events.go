@@ -15,7 +15,7 @@ func (a *API) ListEvents(ctx context.Context, request gen.ListEventsRequestObjec
 	p := request.Params
 	filter := studio.EventFilter{
 		ID: value(p.EventID), UserID: caller(ctx), SubjectID: value(p.SubjectID), State: studio.EventState(value(p.State)),
-		From: value(p.Since), To: value(p.Until),
+		From: bound(p.Since), To: bound(p.Until),
 	}
 	if p.EventType != nil {
 		filter.Kind = kindOf(*p.EventType)
@@ -90,6 +90,15 @@ func eventAttempts(all []studio.Attempt) []gen.EventAttempt {
 		}
 	}
 	return attempts
+}
+
+// bound returns a bound of a range of times, or the zero time, which is no bound, if it is absent. A bound of the year 1 that
+// is the zero time becomes one that selects the same events.
+func bound(t *time.Time) time.Time {
+	if t != nil && t.IsZero() {
+		return t.Add(time.Microsecond)
+	}
+	return value(t)
 }
 
 // optionalTime returns a pointer to t, or nil if t is zero.

@@ -12,7 +12,7 @@ import (
 func (a *API) ReplayEvents(ctx context.Context, request gen.ReplayEventsRequestObject) (gen.ReplayEventsResponseObject, error) {
 	body := request.Body
 	replay := studio.Replay{
-		Filter:   studio.EventFilter{UserID: caller(ctx), SubjectID: value(body.SubjectID), From: value(body.Since), To: value(body.Until)},
+		Filter:   studio.EventFilter{UserID: caller(ctx), SubjectID: value(body.SubjectID), From: bound(body.Since), To: bound(body.Until)},
 		EventIDs: value(body.EventIDs), DryRun: value(body.DryRun), IdempotencyKey: value(request.Params.IdempotencyKey),
 	}
 	if body.EventType != nil {
