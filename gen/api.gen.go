@@ -544,7 +544,7 @@ type EventRecord struct {
 	// Id of the event. It is the `webhook-id` of its notification.
 	EventID string `json:"event_id"`
 
-	// Time of the next attempt, in UTC. Missing unless an attempt is scheduled.
+	// Time at which the next attempt is due, in UTC. It is past while the attempt has to wait, as for a paused URL. Missing unless an attempt is scheduled.
 	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
 
 	// A notification. Its event_type identifies which of the three notifications it is.
