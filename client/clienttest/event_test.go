@@ -272,9 +272,10 @@ func TestDeliver_sendsReplayedEvents(t *testing.T) {
 		check(t, err)
 		endpoint = *e
 	}
-	set := func(state gen.EndpointSwitch) {
-		_, err := c.SetEndpoint(t.Context(), gen.SetEndpointRequest{EndpointID: endpoint.EndpointID, State: state})
+	set := func(state gen.EndpointSwitch) *gen.Endpoint {
+		changed, err := c.SetEndpoint(t.Context(), gen.SetEndpointRequest{EndpointID: endpoint.EndpointID, State: state})
 		check(t, err)
+		return changed
 	}
 	set(gen.EndpointSwitchPaused)
 	replay, err := c.ReplayEvents(t.Context(), gen.ReplayRequest{SubjectID: &id, Since: new(time.Unix(0, 0)), States: &[]gen.ReplayState{gen.ReplayStateDelivered}})
@@ -282,7 +283,9 @@ func TestDeliver_sendsReplayedEvents(t *testing.T) {
 	if attempts := s.Deliver(); replay.Events != 3 || len(attempts) != 0 {
 		t.Errorf("%d events are sent again, %d while their URL is paused", replay.Events, len(attempts))
 	}
-	set(gen.EndpointSwitchEnabled)
+	if enabled := set(gen.EndpointSwitchEnabled); !cmp.Equal(enabled.LastSuccessAt, endpoint.LastSuccessAt) || enabled.Waiting != 3 {
+		t.Errorf("during the replay the endpoint is %+v, before %+v", enabled, endpoint)
+	}
 	attempts := s.Deliver()
 	var states []gen.EventState
 	for event, err := range c.Events(t.Context(), client.ListEventsParams{SubjectID: &id}) {

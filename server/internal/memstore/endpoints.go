@@ -25,12 +25,14 @@ func (s *Store) endpoints(userID string) (all []studio.Endpoint) {
 	}
 	for _, event := range s.events {
 		e := byURL[event.URL]
-		switch {
-		case e == nil || event.UserID != userID:
-		case event.State == studio.EventPending:
+		if e == nil || event.UserID != userID {
+			continue
+		}
+		if event.State == studio.EventPending {
 			e.Waiting++
-		case event.State == studio.EventDelivered:
-			e.Last, e.LastSuccessAt = event.Last, event.EndedAt
+		}
+		if event.Last.At.After(e.LastSuccessAt) { // also while it is pending again
+			e.Last, e.LastSuccessAt = event.Last, event.Last.At
 		}
 	}
 	for _, e := range byURL {
