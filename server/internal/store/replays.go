@@ -112,6 +112,11 @@ func (s *Store) AddReplay(
 		if count == 0 && key.Key == "" {
 			return nil
 		}
+		if r.userID != "" { // so that concurrent requests do not exceed the limit together
+			if err := lockUser(ctx, tx, `id = $1`, r.userID); err != nil {
+				return err
+			}
+		}
 		running := 0
 		err := queryRow(ctx, tx, []any{&running}, `SELECT COUNT(*) FROM replays WHERE user_id = $1 AND turn_at IS NOT NULL`, r.userID)
 		if err == nil && running >= limit {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -117,6 +118,30 @@ func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 		}
 		if due := db.NextDue(t, store.DeliverAt); len(due) != subjects {
 			t.Errorf("%d subjects are due", len(due))
+		}
+	})
+}
+
+func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 1))
+		check(t, db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonOff))
+		var added atomic.Int64
+		var requests sync.WaitGroup
+		for i := range 40 {
+			requests.Go(func() {
+				_, err := db.AddReplay(t.Context(), fmt.Sprint("r", i), exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, noon(), 2)
+				if err == nil {
+					added.Add(1)
+				} else {
+					wantError(t, err, studio.ErrTooManyReplays)
+				}
+			})
+		}
+		requests.Wait()
+		if n := added.Load(); n != 2 {
+			t.Errorf("%d replays are added, want 2", n)
 		}
 	})
 }
