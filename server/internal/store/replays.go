@@ -18,6 +18,9 @@ const (
 	// maxReplayBacklog is how many deliveries of a user may be due when the next batch is replayed. So the new events of the
 	// user do not wait for all that are replayed.
 	maxReplayBacklog = 1000
+	// replayCounts limits the replays that are counted at once. A count may read the entries of many events, and would otherwise
+	// take every connection from the other queries.
+	replayCounts = 2
 	// replayPause is how long a replay waits if more are due, and a process if another one works off the replay.
 	replayPause = time.Second
 )
@@ -54,8 +57,20 @@ func elements(sql dialect, where *conditions, texts []string) string {
 	return sql.elements(where.parameter(string(list)))
 }
 
-// CountReplay implements [studio.ReplayStore]. It reads the index entries of the events, and for delivered ones the rows.
+// errCounting means that other replays are counted.
+var errCounting = errors.New("other replays are counted")
+
+// CountReplay implements [studio.ReplayStore]. It reads the index entries of the events, and for delivered ones the rows. It
+// returns [studio.ErrBusy] if it has waited for other counts for acquireTimeout.
 func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelection, now time.Time) (count int64, err error) {
+	wait, cancel := context.WithTimeoutCause(ctx, acquireTimeout, unavailableError{errCounting})
+	defer cancel()
+	select {
+	case s.counting <- struct{}{}:
+		defer func() { <-s.counting }()
+	case <-wait.Done():
+		return 0, context.Cause(wait)
+	}
 	where := selectionConditions(s.engine, selection, now)
 	err = queryRow(ctx, s.engine, []any{&count}, `SELECT COUNT(*) FROM events e WHERE `+where.sql+` AND NOT (e.state = 'delivered'
 		AND EXISTS (SELECT 1 FROM subjects s WHERE s.id = e.subject_id AND s.deleted_at IS NOT NULL))`, where.args...)

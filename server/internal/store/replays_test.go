@@ -146,6 +146,34 @@ func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
 	})
 }
 
+// The counts of large replays leave connections to the other queries.
+func TestStore_CountReplay_runsFewAtOnce(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		var running, most atomic.Int64
+		db.Intercept(func(run func() error) error {
+			for n := running.Add(1); ; {
+				if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
+					break
+				}
+			}
+			defer running.Add(-1)
+			return run()
+		})
+		var counts sync.WaitGroup
+		for range 100 {
+			counts.Go(func() {
+				_, err := db.CountReplay(t.Context(), exhausted(studio.EventFilter{UserID: "ada"}), noon())
+				check(t, err)
+			})
+		}
+		counts.Wait()
+		if n := most.Load(); n > 2 {
+			t.Errorf("%d counts run at once, want up to 2", n)
+		}
+	})
+}
+
 // A replay continues after a process has ended between its batches, and while another one works it off. Each event is pending
 // once, although the first ones have been delivered again by then.
 func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {

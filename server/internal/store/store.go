@@ -134,6 +134,7 @@ type Store struct {
 	due        chan struct{}
 	renderDue  chan struct{}
 	replayDue  chan struct{}
+	counting   chan struct{} // has a value for each replay that is counted
 	records    *commitQueue[*record]
 	creations  *commitQueue[*creation]
 	updates    *commitQueue[*update]
@@ -238,7 +239,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		keys: cfg.Keys, daemon: cfg.Daemon, receiveUse: cfg.ReceiveUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
-		replayDue: make(chan struct{}, 1), events: newEventWatch(), dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+		replayDue: make(chan struct{}, 1), counting: make(chan struct{}, replayCounts), events: newEventWatch(),
+		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
 	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue() //nolint:contextcheck // a group has a context of its own
 	if cfg.Traces != nil {
