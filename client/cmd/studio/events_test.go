@@ -169,11 +169,14 @@ func TestListen_givesUp(t *testing.T) {
 	t.Parallel()
 	p := startService(t).loggedIn(t)
 	id := p.published(t)
-	in := p.start(t, "listen", "--since=1h", "--forward", "http://127.0.0.1:1/")
+	in := p.start(t, "listen", "--since=1h", "--forward", "http://127.0.0.1:1/?key=hidden")
 	want := "avatar_event " + id + " published #3 -> no response, given up\n"
 	harness.Eventually(t, want, func() bool { return strings.HasSuffix(in.out.String(), want) })
 	if tried := strings.Count(in.out.String(), "no response"); tried != 3*forwardAttempts {
 		t.Errorf("tried %d times", tried)
+	}
+	if errs := in.errs.String(); strings.Contains(errs, "hidden") {
+		t.Errorf("stderr has %q", errs)
 	}
 }
 

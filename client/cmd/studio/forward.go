@@ -53,7 +53,8 @@ func (p *program) listenToStream(ctx context.Context, command *cli.Command) erro
 		return err
 	}
 	if f.target != nil {
-		_, _ = fmt.Fprintf(p.Stderr, "forwarding events to %s, signed with the secrets of \"studio webhook secret\"\n", f.target.Redacted())
+		shown := &url.URL{Scheme: f.target.Scheme, Host: f.target.Host, Path: f.target.Path} // the rest may hold a secret
+		_, _ = fmt.Fprintf(p.Stderr, "forwarding events to %s, signed with the secrets of \"studio webhook secret\"\n", shown)
 	} else {
 		_, _ = fmt.Fprintln(p.Stderr, "waiting for events")
 	}
