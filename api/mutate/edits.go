@@ -31,7 +31,7 @@ func edits() []edit {
 		{name: "an avatar has no progress", file: rest + "avatars.go", old: "avatar.Progress = progress(s)", new: "_ = progress(s)"},
 		{name: "an avatar has no checks", file: rest + "avatars.go", old: "checks(s.Rendering.Checks)", new: "checks(nil)"},
 		{name: "a list has the records of other users", file: rest + "lists.go", old: "filter.UserID = caller(ctx)", new: "_ = ctx"},
-		{name: "a page ignores its limit", file: rest + "lists.go", old: "size = *limit", new: "_ = *limit"},
+		{name: "a page ignores its limit", file: rest + "lists.go", after: "func pageSize", old: "return *limit", new: "return defaultLimit"},
 		{name: "a page has the oldest records first", file: store + "subjects.go", old: "DESC", new: "ASC"},
 	}
 }
