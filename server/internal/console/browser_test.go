@@ -229,8 +229,11 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	tab.Await(".notice", "Delivered")
 	tab.Inspect("webhooks-test")
 	tab.Do(chromedp.Click(`a[href="/console/events"]`))
+	click := func(selector string) { // in the page, because its list is replaced when events occur
+		browsertest.Read(tab, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).click() ?? true", selector)))
+	}
 	tab.Await("td .badge", "exhausted")
-	tab.Do(chromedp.Click(`[type="checkbox"]`))
+	click(`[type="checkbox"]`)
 	s.create(t, studio.Avatar, "Without a webhook")
 	tab.Await("td .badge", "not sent")
 	s.addEvent(t, "https://dead.example.com/a/long/path/that/goes/on/and/on", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(2 * time.Hour)})
@@ -243,15 +246,16 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	if hidden := browsertest.Read(tab, chromedp.Evaluate[int](`[...document.querySelectorAll("tbody td")].filter(e => e.textContent && e.getBoundingClientRect().right > innerWidth).length`)); hidden > 0 {
 		t.Errorf("%d cells are outside of the screen of a phone", hidden)
 	}
-	tab.Do(chromedp.Click(`tr:has(.exhausted) a`))
+	click(`tr:has(.exhausted) a`)
 	tab.Await(".attempts pre", "<h1>Internal")
 	tab.Inspect("event")
 	tab.Visit("/console/events?state=exhausted", `[type="checkbox"]`)
-	tab.Do(chromedp.Click(`[type="checkbox"]`), chromedp.Click(`button[value="ids"]`))
+	click(`[type="checkbox"]`)
+	click(`button[value="ids"]`)
 	tab.Await("h1", "Replay 1 event?")
 	tab.Do(chromedp.Click("button.primary"))
 	tab.Await(".notice", "The events are being sent again.")
-	tab.Do(chromedp.Click(`button[value="filter"]`))
+	click(`button[value="filter"]`)
 	tab.Await("button", "Replay also 1 event delivered before")
 	tab.Inspect("replay")
 }
