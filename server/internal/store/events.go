@@ -40,7 +40,7 @@ func eventConditions(f studio.EventFilter) conditions {
 	return where
 }
 
-// Events reads on PostgreSQL only what survives a failover, because streams of events are read with it, too.
+// Events reads on PostgreSQL only what survives a failover, because clients continue after what they have read.
 func (s *Store) Events(
 	ctx context.Context, filter studio.EventFilter, order studio.EventOrder, after studio.Position, limit int,
 ) ([]studio.EventRecord, bool, error) {
@@ -149,13 +149,14 @@ func (s *Store) LastEvents(ctx context.Context, userIDs ...string) (map[string]t
 	var where conditions
 	users := elements(s.engine, &where, userIDs)
 	last := make(map[string]time.Time, len(userIDs))
-	err := s.engine.query(ctx, func(scan func(...any) error) error {
+	// Like NewEvents, it reads only what survives a failover, because streams begin there.
+	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
 		var id string
 		var at time.Time
 		err := scan(&id, instant{&at})
 		last[id] = at
 		return err
-	}, `SELECT user_id, last_at FROM event_clocks WHERE `+s.engine.in("user_id", users), where.args...)
+	}, []statement{{`SELECT user_id, last_at FROM event_clocks WHERE ` + s.engine.in("user_id", users), where.args}})
 	return last, err
 }
 
