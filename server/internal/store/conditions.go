@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -26,4 +27,10 @@ func (c *conditions) add(condition string, args ...any) {
 func (c *conditions) parameter(arg any) string {
 	c.args = append(c.args, arg)
 	return "$" + strconv.Itoa(len(c.args))
+}
+
+// elements adds texts as a parameter, and returns the query for them.
+func (c *conditions) elements(sql dialect, texts []string) string {
+	list, _ := json.Marshal(texts) // never fails
+	return sql.elements(c.parameter(string(list)))
 }

@@ -147,7 +147,7 @@ func (s *Store) NewEvents(ctx context.Context, queries []studio.FeedQuery) ([][]
 
 func (s *Store) LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error) {
 	var where conditions
-	users := elements(s.engine, &where, userIDs)
+	users := where.elements(s.engine, userIDs)
 	last := make(map[string]time.Time, len(userIDs))
 	// Like NewEvents, it reads only what survives a failover, because streams begin there.
 	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {

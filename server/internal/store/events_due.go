@@ -130,18 +130,16 @@ const firstPending = `(SELECT MIN(e.sequence) FROM events e
 // requeue queues subjects of which events are pending again, and marks their flows as due. A subject is due at now if one of
 // them is before the event for which it waits. The transaction has locked the subjects.
 func requeue(ctx context.Context, tx transaction, subjects []string, now time.Time) error {
-	where := conditions{args: []any{micros(now)}}
-	ids := elements(tx, &where, subjects)
+	var where conditions
+	ids := where.elements(tx, subjects)
 	_, err := tx.exec(ctx, `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at, request_id, trace_parent)
-		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), `+tx.past("CAST($1 AS BIGINT)")+`, s.request_id, s.trace_parent
+		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), `+tx.past("CAST($2 AS BIGINT)")+`, s.request_id, s.trace_parent
 		FROM subjects s JOIN events e ON e.subject_id = s.id WHERE `+tx.in("s.id", ids)+` AND e.state = 'pending' GROUP BY s.id
 		ON CONFLICT (subject_id) DO UPDATE SET sequence = excluded.sequence, due_at = excluded.due_at
-			WHERE excluded.sequence < deliveries.sequence`, where.args...)
+			WHERE excluded.sequence < deliveries.sequence`, append(where.args, micros(now))...)
 	if err != nil {
 		return err
 	}
-	where = conditions{}
-	ids = elements(tx, &where, subjects)
 	return tx.query(ctx, func(scan func(...any) error) error {
 		var flow Flow
 		err := scan(&flow.UserID, &flow.Origin)

@@ -46,15 +46,9 @@ func selectionConditions(sql dialect, selection studio.ReplaySelection, at time.
 	}
 	where.add("e.reason <> 'deleted' AND e.ended_at <= ?", micros(at))
 	if len(selection.EventIDs) > 0 {
-		where.add(sql.in("e.id", elements(sql, &where, selection.EventIDs)))
+		where.add(sql.in("e.id", where.elements(sql, selection.EventIDs)))
 	}
 	return where
-}
-
-// elements adds texts as a parameter, and returns the query for them.
-func elements(sql dialect, where *conditions, texts []string) string {
-	list, _ := json.Marshal(texts) // never fails
-	return sql.elements(where.parameter(string(list)))
 }
 
 // errCounting means that other replays are counted.
@@ -232,7 +226,7 @@ func (r *replay) write(ctx context.Context, tx transaction, subjects []string, l
 	}
 	if len(subjects) > 0 {
 		var where conditions
-		live, err := queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE `+tx.in("id", elements(tx, &where, subjects))+
+		live, err := queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE `+tx.in("id", where.elements(tx, subjects))+
 			` AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), where.args...)
 		if err != nil {
 			return err
@@ -261,7 +255,7 @@ func (r *replay) replayEvents(ctx context.Context, tx transaction, subjects []st
 	selection := r.selection
 	selection.Filter.UserID, selection.Filter.SubjectID = "", "" // the subjects match; their index is the best
 	where := selectionConditions(tx, selection, r.requestedAt)
-	where.add(tx.in("e.subject_id", elements(tx, &where, subjects)))
+	where.add(tx.in("e.subject_id", where.elements(tx, subjects)))
 	_, err := tx.exec(ctx, `UPDATE events AS e SET state = 'pending', tries = 0, ended_at = NULL, reason = '' WHERE `+where.sql, where.args...)
 	if err != nil {
 		return err
