@@ -153,7 +153,7 @@ func (s *site) newVisitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	check(t, err)
-	return &visitor{t, s, &http.Client{Jar: jar, Timeout: time.Minute}}
+	return &visitor{t, s, &http.Client{Jar: jar, Timeout: harness.Timeout}}
 }
 
 // signIn returns a visitor with a session.
