@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // One of two daemons is frozen with as many attempts in flight as possible, and continued later. Meanwhile the
-// other one delivers new events within a second. Afterwards both are idle.
+// other one delivers new events promptly. Afterwards both are idle.
 func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -26,8 +25,7 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 		t.Run(strconv.Itoa(workers)+"Workers", func(t *testing.T) {
 			t.Parallel()
 			const origins, probes = 20, 20
-			const takeOver = 10 * time.Second                                              // generous, because the machine may be busy
-			const idleFor, idleWindow, idleCommits = 30 * time.Second, 3 * time.Second, 50 // per second
+			const idleFor, idleWindow, idleCommits = time.Minute, 3 * time.Second, 50 // per second
 			cluster := studiotest.NewCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			answer, release := d.blockingAnswer(0)
@@ -56,7 +54,6 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 				}
 			}
 			probe("healthy")
-			limit := max(time.Second, 4*slices.Max(waits)) // the machine may be busy
 			waits = nil
 			d.seed(4, 2, r.urls[:origins/2]...)
 			r.waitQuiet()
@@ -67,7 +64,7 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 			r.abandonUnanswered()
 			release()
 			check(t, second.AwaitLogAfter(before, "lanes=256"))
-			if took := time.Since(frozen); took > takeOver {
+			if took := time.Since(frozen); took > promptly {
 				t.Errorf("the lanes of the frozen daemon are taken over after %v", took)
 			}
 			probe("frozen")
@@ -81,8 +78,8 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 			r.waitAccepted(all)
 			slices.Sort(waits)
 			t.Logf("the events of %d avatars are delivered after %v (p50), %v (max)", len(waits), waits[len(waits)/2], waits[len(waits)-1])
-			if most := waits[len(waits)-1]; most > limit {
-				t.Errorf("the events of an avatar are delivered after %v, want at most %v", most, limit)
+			if most := waits[len(waits)-1]; most > promptly {
+				t.Errorf("the events of an avatar are delivered after %v, want at most %v", most, promptly)
 			}
 
 			// PostgreSQL updates the count of commits with a delay of up to ten seconds.
@@ -129,9 +126,9 @@ func (d *deployment) mustCreate(t *testing.T, key, url string) (id string) {
 }
 
 // The events in flight when a daemon is killed are sent again soon after another daemon starts.
-func TestSIGKILL_retriesEventsInFlightWithinSeconds(t *testing.T) {
+func TestSIGKILL_retriesEventsInFlightPromptly(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
-		const origins, maxDelay = 5, store.Lease + 10*time.Second // generous, because the machine may be busy
+		const origins = 5
 		answer, release := d.blockingAnswer(0)
 		r, p := startAtInFlightLimit(d, origins, answer)
 		check(t, p.Kill())
@@ -143,8 +140,8 @@ func TestSIGKILL_retriesEventsInFlightWithinSeconds(t *testing.T) {
 		r.waitArrivals(arrivals + 1)
 		took := time.Since(killed)
 		t.Logf("the first delivery is %v after the kill", took)
-		if took > maxDelay {
-			t.Errorf("the first delivery is %v after the kill, want it within %v", took, maxDelay)
+		if took > promptly {
+			t.Errorf("the first delivery is %v after the kill, want it within %v", took, promptly)
 		}
 		r.waitAccepted(4 * origins * inFlight)
 		check(t, p.Stop())

@@ -92,7 +92,7 @@ func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			const maxLatency, maxRecovery, callers = 15 * time.Second, 10 * time.Second, 40
+			const maxLatency, callers = 25 * time.Second, 40 // 12 s on an idle machine, less than the timeout of the client
 			cluster := studiotest.NewCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 			r := receive(d, 1, nil)
@@ -135,7 +135,7 @@ func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 			repair()
 			began := time.Now()
 			events := d.waitRecovered(r)
-			if took := time.Since(began); took > maxRecovery*time.Duration(*scale) {
+			if took := time.Since(began); took > promptly*time.Duration(*scale) {
 				t.Errorf("the service recovers after %v", took)
 			}
 			check(t, p.Stop())
