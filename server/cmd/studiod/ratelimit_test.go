@@ -64,8 +64,7 @@ func TestConsole_limitsCreations(t *testing.T) {
 	t.Error("no creation is refused")
 }
 
-// Two daemons together admit as many requests as one daemon would, within a fifth, whether a user calls one
-// or both.
+// Two daemons together admit about as many requests as one daemon would, whether a user calls one or both.
 func TestProcess_daemonsShareUserRates(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -113,7 +112,9 @@ func TestProcess_daemonsShareUserRates(t *testing.T) {
 			asking.Wait()
 			want := limit * (1 + time.Since(began).Seconds())
 			t.Logf("%s at %d daemons: %d admitted, %d refused, %.0f wanted", email, len(at), admitted.Load(), refused.Load(), want)
-			if n := float64(admitted.Load()); n > 1.2*want || n < limit { // the load may have been lower than want
+			// On a busy machine, the daemons may know late what the other has admitted, and the load may be lower than want. Each
+			// daemon for itself would admit twice as many.
+			if n := float64(admitted.Load()); n > 1.6*want || n < limit && refused.Load() > 0 {
 				t.Errorf("%d daemons admit %.0f requests of %s, want %.0f", len(at), n, email, want)
 			}
 		})

@@ -143,7 +143,7 @@ func TestQueue_slowSendersDelayNoOther(t *testing.T) {
 // A response that is not read delays no other request of the user.
 func TestQueue_slowReadersDelayNoOther(t *testing.T) {
 	t.Parallel()
-	_, url := startServer(t, time.Second)
+	_, url := startServer(t, time.Minute)
 	for range 6 { // more than may be read at once
 		if response := create(t, url, "slow", titled(800_000)); response.StatusCode != http.StatusOK {
 			t.Errorf("beside slow readers, a creation is answered %d", response.StatusCode)

@@ -182,8 +182,8 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 			return sender.Attempt{Status: 200}
 		})
 		defer s.daemon()()
-		if gap := (<-began).Sub(<-stopped); gap < 0 || gap > 3*time.Second {
-			s.t.Errorf("another attempt began %v after the end of the first", gap)
+		if gap := (<-began).Sub(<-stopped); gap < 0 {
+			s.t.Errorf("another attempt began %v before the end of the first", -gap)
 		}
 		s.eventually("the event is delivered", func() bool { return s.pending() == 0 })
 		stop()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -60,7 +61,7 @@ func TestOpen_refusesPgbouncer(t *testing.T) {
 			through.Host, through.RawQuery = "", query.Encode()
 			for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 				_, err = store.Open(t.Context(), through.String(), store.Config{})
-				if !errors.Is(err, studio.ErrBusy) || time.Since(began) > 10*time.Second { // it has started
+				if !errors.Is(err, studio.ErrBusy) || time.Since(began) > harness.Timeout { // it has started
 					break
 				}
 			}

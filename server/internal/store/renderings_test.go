@@ -35,12 +35,13 @@ func TestStore_NextRendering_returnsTheEndOfALease(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		addDue(t, db, map[string]int{"ada": 1})
+		before := time.Now().Truncate(time.Microsecond)
 		claim(t, db)
-		began := time.Now()
-		next, err := db.NextRendering(t.Context(), began)
+		after := time.Now()
+		next, err := db.NextRendering(t.Context(), after)
 		check(t, err)
-		if left := next.Sub(began); left > store.RenderLease || left < store.RenderLease-5*time.Second {
-			t.Errorf("the next rendering is in %v, want the end of the lease", left)
+		if claimed := next.Add(-store.RenderLease); claimed.Before(before) || claimed.After(after) {
+			t.Errorf("the next rendering is at %v, want the end of a lease from between %v and %v", next, before, after)
 		}
 	})
 }

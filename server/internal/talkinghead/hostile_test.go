@@ -99,7 +99,7 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 				!unicode.IsUpper(rune(reason[0])) || strings.Contains(reason, dir) || strings.Contains(reason, "secret") {
 				t.Errorf("the reason is %q", reason)
 			}
-			if took := time.Since(began); took > time.Minute {
+			if took := time.Since(began); took > harness.Timeout {
 				t.Errorf("it took %v", took)
 			}
 			if left, err := os.ReadDir(output); err != nil || len(left) > 0 {
@@ -122,18 +122,17 @@ func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	harness.Need(t, "ffmpeg", "ffprobe")
 	output, sound := t.TempDir(), newSound(t, "sine=sample_rate=16000", "60")
 	ctx, cancel := context.WithCancel(t.Context())
-	var began time.Time
+	var last float64
 	_, err := talkinghead.Config{Progress: func(done float64) {
-		if done > 0.3 && began.IsZero() {
-			began = time.Now()
+		if last = done; done > 0.3 {
 			cancel()
 		}
 	}}.MakeLipsync(ctx, talkinghead.Lipsync{Video: sample(t), Audio: sound}, output)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("it ended after %v", took)
+	if last > 0.9 {
+		t.Errorf("it went on to %v", last)
 	}
 	left, err := os.ReadDir(output)
 	harness.Check(t, err)

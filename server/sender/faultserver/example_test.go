@@ -63,7 +63,7 @@ func ExampleByPath() {
 	}
 	defer server.Close()
 
-	client := &http.Client{Transport: &http.Transport{}, Timeout: 100 * time.Millisecond}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Second}
 	defer client.CloseIdleConnections()
 	for _, path := range []string{"/healthy", "/hung"} {
 		response, err := client.Post(server.URL()+path, "application/json", strings.NewReader(`{}`))
