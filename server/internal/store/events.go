@@ -117,14 +117,16 @@ func scanEvent(scan func(...any) error) (e studio.EventRecord, bytes int, err er
 	return e, bytes, err
 }
 
-// newEventsOf is the statement that reads the new events of users.
+// newEventsOf is the statement that reads the new events of users. Conditions and order are those of the index events_user
+// only: where most events are of one user, the planner of PostgreSQL would otherwise prefer events_created, and read the new
+// events of all users for each one.
 //
 //nolint:gochecknoglobals // a constant
 var newEventsOf = newRowStatement(`user_id text, after bigint, most int`, func(q studio.FeedQuery) []any {
 	return []any{q.UserID, q.After.UnixMicro(), q.Limit}
 }, func(sql dialect, _ []string) string {
-	return selectEvents(sql, `FROM r, LATERAL (SELECT * FROM events WHERE user_id = r.user_id AND created_at > r.after AND reason <> 'deleted'
-		ORDER BY created_at LIMIT r.most + 0)`, "e.created_at")
+	return selectEvents(sql, `FROM r, LATERAL (SELECT * FROM events WHERE (user_id, created_at) > (r.user_id, r.after)
+		AND user_id <= r.user_id AND reason <> 'deleted' ORDER BY user_id, created_at LIMIT r.most + 0)`, "e.created_at")
 })
 
 func (s *Store) NewEvents(ctx context.Context, queries []studio.FeedQuery) ([][]studio.EventRecord, error) {

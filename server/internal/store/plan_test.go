@@ -129,6 +129,32 @@ func TestStore_Events_readsThePendingOnesFromTheQueue(t *testing.T) {
 	})
 }
 
+// A user with most events makes PostgreSQL expect many events of every user, in the order of their times.
+func TestStore_NewEvents_readsOnlyThoseOfTheUser(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		fill(t, db)
+		db.Exec(t, "UPDATE events SET user_id = 'u1', last_failure = '"+strings.Repeat("x", 400)+"' WHERE user_id <> 'u2'")
+		db.Exec(t, "ANALYZE")
+		seen := 0
+		db.Explain(func(query string, plan []string) {
+			seen++
+			if text := strings.Join(plan, "\n"); strings.Contains(text, "events_created") {
+				t.Errorf("events of others are read: %s\n%s", query, text)
+			}
+		})
+		for range 7 {
+			events, err := db.NewEvents(t.Context(), []studio.FeedQuery{{UserID: "u2", After: time.UnixMicro(1), Limit: 5}})
+			if check(t, err); len(events) != 1 || len(events[0]) != 1 || events[0][0].ID != "e2" {
+				t.Errorf("%+v", events)
+			}
+		}
+		if seen == 0 {
+			t.Error("no query was seen")
+		}
+	})
+}
+
 // fill executes fillTables.
 func fill(t *testing.T, db *store.Store) {
 	t.Helper()
