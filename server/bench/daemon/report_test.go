@@ -53,8 +53,9 @@ Streams are server-sent events over HTTP/1.1, as many for each user, and half as
 that is less than %s. Their memory is the growth of studiod's when they are open, divided by their number. The load of lists is the same
 with and without them, and they have no items meanwhile. Events are those of avatars without a webhook, %d for each. An
 item counts from the time of its event, which is just before its transaction, to its arrival. On PostgreSQL, the avatars
-are created by a second studiod. Backlogs are delivered with and without streams in turn, with twice the default limits
-of an origin, and the figures are medians of %d rounds.
+are created by a second studiod. Backlogs of one user are delivered without streams, beside a stream of each of the other
+users, and beside a stream of that user in turn, with twice the default limits of an origin. The figures are medians of
+%d rounds.
 
 The run fails if an event is lost, duplicated or wrongly signed. Reproduce with `+"`make load`"+`. The figures depend on the machine and its other load.
 
