@@ -105,7 +105,8 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 	case protocol.Avatar:
 		var avatar talkinghead.Avatar
 		avatar, err = r.MakeAvatar(ctx, request.Inputs["base_video_url"], request.OutputDir)
-		result.Files, result.Checks, video.Thumbnail = avatar.Files, checks(avatar.Checks), avatar.Thumbnail
+		result.Files, result.Checks = avatar.Files, checks(avatar.Checks)
+		video.Thumbnail, video.Previews = avatar.Thumbnail, avatar.Previews
 	case protocol.Video:
 		video, err = r.MakeVideo(ctx, request.AvatarFiles,
 			talkinghead.Speech{Text: p.Text, Audio: request.Inputs["audio_url"]}, request.OutputDir)
@@ -121,7 +122,13 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 	if err != nil {
 		return protocol.Message{}, err
 	}
-	result.Video, result.Thumbnail, result.DurationSeconds = name(video.Path), name(video.Thumbnail), video.Seconds
+	result.Video, result.Thumbnail, result.Voice = name(video.Path), name(video.Thumbnail), name(video.Voice)
+	result.Previews = protocol.Previews{
+		Still: name(video.Previews.Still), StillPlay: name(video.Previews.StillPlay),
+		Animation: name(video.Previews.Animation), AnimationPlay: name(video.Previews.AnimationPlay),
+	}
+	result.Subtitles, result.Captions, result.Language = name(video.Subtitles), name(video.Captions), video.Language
+	result.DurationSeconds = video.Seconds
 	return protocol.Message{Result: &result}, nil
 }
 

@@ -252,15 +252,14 @@ func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(do
 // storeResult copies the files of a result from dir to the media store.
 func (e *Exec) storeResult(ctx context.Context, subject studio.Subject, dir string, made protocol.Result) (studio.Rendering, error) {
 	result := studio.Rendering{
-		Video: made.Video, Thumbnail: made.Thumbnail, Files: made.Files, Checks: checks(made.Checks),
+		Video: made.Video, Thumbnail: made.Thumbnail, Previews: studio.Previews(made.Previews), Voice: made.Voice,
+		Subtitles: made.Subtitles, Captions: made.Captions, Language: made.Language, Seconds: made.DurationSeconds,
+		Files: made.Files, Checks: checks(made.Checks),
 	}
 	if result.Video == "" && subject.Kind != studio.Avatar {
 		return studio.Rendering{}, fmt.Errorf("%w: its result has no video", errProgram)
 	}
-	for _, name := range append([]string{result.Video, result.Thumbnail}, result.Files...) {
-		if name == "" {
-			continue
-		}
+	for _, name := range result.FileNames() {
 		if err := e.storeFile(ctx, dir, name, studio.ResultKey(subject.ID, name)); err != nil {
 			return studio.Rendering{}, err
 		}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
@@ -58,7 +60,11 @@ func program(behaviour string) {
 		kept, _ := os.ReadFile(request.AvatarFiles["face.bin"])
 		out("out.mp4", "video of "+string(input)+string(kept))
 		out("face.bin", "face")
-		fmt.Println(`{"result":{"video":"out.mp4","files":["face.bin"],"checks":[{"name":"one_face","status":"SUCCESS","message":"One."}]}}`)
+		for _, name := range previews {
+			out(name, name)
+		}
+		fmt.Println(`{"result":{"video":"out.mp4","previews":{"still":"a.png","still_play":"b.png","animation":"a.gif","animation_play":"b.gif"},` +
+			`"voice":"a.m4a","subtitles":"a.srt","captions":"a.vtt","language":"en-GB","duration_seconds":1.5,"files":["face.bin"],"checks":[{"name":"one_face","status":"SUCCESS","message":"One."}]}}`)
 	case "environment":
 		fmt.Fprintln(os.Stderr, strings.Join(os.Environ(), " "))
 		dir, _ := os.Getwd()
@@ -150,6 +156,9 @@ func program(behaviour string) {
 		}
 	}
 }
+
+// previews are the files that the program "works" makes besides the video and the files of the avatar.
+var previews = []string{"a.png", "b.png", "a.gif", "b.gif", "a.m4a", "a.srt", "a.vtt"}
 
 // startSleeping starts a process that outlives the program, and logs its argument.
 func startSleeping() {
@@ -276,7 +285,15 @@ func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	if content, _ := io.ReadAll(file); string(content) != "video of https://example.com/aface" {
 		t.Errorf("the video is %q", content)
 	}
-	if keys := s.media.Keys(); len(keys) != 4 {
+	want := studio.Rendering{
+		Video: "out.mp4", Previews: studio.Previews{Still: "a.png", StillPlay: "b.png", Animation: "a.gif", AnimationPlay: "b.gif"},
+		Voice: "a.m4a", Subtitles: "a.srt", Captions: "a.vtt", Language: "en-GB", Seconds: 1.5,
+		Files: []string{"face.bin"}, Checks: result.Checks,
+	}
+	if diff := cmp.Diff(want, result); diff != "" {
+		t.Error(diff)
+	}
+	if keys := s.media.Keys(); len(keys) != 2*(2+len(previews)) {
 		t.Errorf("files %v", keys)
 	}
 	if video, err = s.studio.Find(t.Context(), s.user.ID, studio.Video, video.ID); err != nil || video.Progress != 50 {

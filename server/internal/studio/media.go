@@ -61,9 +61,7 @@ func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	made := subject.Rendering
-	return err != nil || subject.Status == Processing || name == made.Video || name == made.Thumbnail ||
-		slices.Contains(made.Files, name), err
+	return err != nil || subject.Status == Processing || slices.Contains(subject.Rendering.FileNames(), name), err
 }
 
 // OwnsMedia reports whether a file belongs to a user.

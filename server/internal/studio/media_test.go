@@ -48,6 +48,32 @@ func TestDelete_erasesFiles(t *testing.T) {
 	})
 }
 
+// The files of a rendering are needed, and no others are after it.
+func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
+	t.Parallel()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		check(t, err)
+		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{
+			Video: "out.mp4", Thumbnail: "out.jpg", Voice: "out.m4a", Subtitles: "out.srt", Captions: "out.vtt", Language: "en",
+			Previews: studio.Previews{Still: "a.png", StillPlay: "b.png", Animation: "a.gif", AnimationPlay: "b.gif"}, Files: []string{"face.bin"},
+		}, nil)
+		check(t, err)
+		for name, want := range map[string]bool{
+			"out.mp4": true, "out.jpg": true, "out.m4a": true, "out.srt": true, "out.vtt": true, "face.bin": true,
+			"a.png": true, "b.png": true, "a.gif": true, "b.gif": true, "": false, "en": false, "old.png": false,
+		} {
+			needed, err := service.MediaNeeded(t.Context(), studio.ResultKey(lipsync.ID, name))
+			check(t, err)
+			if needed != want {
+				t.Errorf("need of %q: %t", name, needed)
+			}
+		}
+	})
+}
+
 // Deleting a subject erases its uploads that no other subject of the user uses, and no uploads of other
 // users.
 func TestDelete_erasesUnusedUploads(t *testing.T) {

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -31,8 +32,31 @@ type Renderer interface {
 type Rendering struct {
 	Video     string   `json:"video,omitempty"` // "" if there is none, as for an avatar
 	Thumbnail string   `json:"thumbnail,omitempty"`
-	Files     []string `json:"files,omitempty"` // inputs for the videos of an avatar
+	Previews  Previews `json:"previews,omitzero"`
+	Voice     string   `json:"voice,omitempty"`     // the speech as a sound
+	Subtitles string   `json:"subtitles,omitempty"` // an SRT file
+	Captions  string   `json:"captions,omitempty"`  // the subtitles as WebVTT
+	Language  string   `json:"language,omitempty"`  // of the speech and the subtitles, a BCP 47 tag
+	Seconds   float64  `json:"seconds,omitzero"`    // length of the video
+	Files     []string `json:"files,omitempty"`     // inputs for the videos of an avatar
 	Checks    []Check  `json:"checks,omitempty"`
+}
+
+// Previews are small pictures of a video or avatar. Any of them may be missing.
+type Previews struct {
+	Still         string `json:"still,omitempty"`      // a PNG
+	StillPlay     string `json:"still_play,omitempty"` // with a play button
+	Animation     string `json:"animation,omitempty"`  // a GIF of two seconds
+	AnimationPlay string `json:"animation_play,omitempty"`
+}
+
+// FileNames returns the names of all files of the rendering.
+func (r *Rendering) FileNames() []string {
+	names := append([]string{
+		r.Video, r.Thumbnail, r.Previews.Still, r.Previews.StillPlay, r.Previews.Animation, r.Previews.AnimationPlay,
+		r.Voice, r.Subtitles, r.Captions,
+	}, r.Files...)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // Check is the result of one check of the input of an avatar.

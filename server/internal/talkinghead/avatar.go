@@ -29,6 +29,7 @@ type Avatar struct {
 	Files []string
 	// Thumbnail is the path of a JPEG file.
 	Thumbnail string
+	Previews  Previews
 	// Checks are the findings about the input. They are set even if MakeAvatar fails.
 	Checks []Check
 }

@@ -29,11 +29,22 @@ type Config struct {
 	Progress func(done float64)
 }
 
-// A Video is a finished video.
+// A Video is a finished video. All files are paths, which are empty if the file was not made.
 type Video struct {
-	Path      string  // of an MP4 file
-	Thumbnail string  // path of a JPEG file
+	Path      string // of an MP4 file
+	Thumbnail string // of a JPEG file
+	Previews  Previews
+	Voice     string  // of an M4A file with the speech
+	Subtitles string  // of an SRT file
+	Captions  string  // of a WebVTT file with the same subtitles
+	Language  string  // of the speech and the subtitles, a BCP 47 tag; "" if it is unknown
 	Seconds   float64 // length of the video
+}
+
+// Previews are the paths of small pictures of a video or avatar.
+type Previews struct {
+	Still, StillPlay         string // a PNG, and the same with a play button
+	Animation, AnimationPlay string // a GIF of two seconds, and the same with a play button
 }
 
 // Lipsync describes a lip-sync. Audio is required unless UseAudioFromVideo is set.

@@ -74,12 +74,32 @@ type Result struct {
 	Video string `json:"video,omitempty"`
 	// Thumbnail is a picture of the video or avatar. Optional.
 	Thumbnail string `json:"thumbnail,omitempty"`
+	// Previews are small pictures of the video or avatar. Optional.
+	Previews Previews `json:"previews,omitzero"`
+	// Voice is the speech as a sound file that browsers play, such as M4A. Optional.
+	Voice string `json:"voice,omitempty"`
+	// Subtitles is the speech as an SRT file, whose name ends in .srt. Optional.
+	Subtitles string `json:"subtitles,omitempty"`
+	// Captions is the subtitles as WebVTT, in a file whose name ends in .vtt. Optional.
+	Captions string `json:"captions,omitempty"`
+	// Language is the language of the speech and the subtitles, a BCP 47 tag such as "pt-BR". Optional.
+	Language string `json:"language,omitempty"`
 	// Files are files of an avatar that the renderings of its videos need. At most 32.
 	Files []string `json:"files,omitempty"`
 	// DurationSeconds is the length of the video, at most 24 hours.
 	DurationSeconds float64 `json:"duration_seconds,omitzero"`
 	// Checks are the findings about the input of an avatar. At most 32.
 	Checks []Check `json:"checks,omitempty"`
+}
+
+// Previews are files with small pictures of a video or avatar. Each is optional.
+type Previews struct {
+	// Still is a PNG, and StillPlay the same with a play button.
+	Still     string `json:"still,omitempty"`
+	StillPlay string `json:"still_play,omitempty"`
+	// Animation is a GIF of two seconds, and AnimationPlay the same with a play button.
+	Animation     string `json:"animation,omitempty"`
+	AnimationPlay string `json:"animation_play,omitempty"`
 }
 
 // Error is a failure that the program reports. It implements error.

@@ -69,6 +69,8 @@ func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 	t.Parallel()
 	want := protocol.Result{
 		Video: "out.mp4", Thumbnail: "out.jpg", Files: []string{"face.json"}, DurationSeconds: 5.6,
+		Previews: protocol.Previews{Still: "a.png", StillPlay: "b.png", Animation: "a.gif", AnimationPlay: "b.gif"},
+		Voice:    "out.m4a", Subtitles: "out.srt", Captions: "out.vtt", Language: "zh-Hans-CN",
 		Checks: []protocol.Check{{Name: "one_face", Status: protocol.Succeeded, Message: "There is one face."}},
 	}
 	var output bytes.Buffer
@@ -129,6 +131,10 @@ func TestRead_rejectsInvalidOutput(t *testing.T) {
 		"a path":            `{"result":{"video":"../out.mp4"}}`,
 		"an absolute path":  `{"result":{"files":["/etc/passwd"]}}`,
 		"a hidden file":     `{"result":{"files":[".netrc"]}}`,
+		"a page":            `{"result":{"captions":"out.html"}}`,
+		"a preview's path":  `{"result":{"previews":{"still":"../a.png"}}}`,
+		"a preview's type":  `{"result":{"previews":{"animation":"a.png"}}}`,
+		"a language":        `{"result":{"language":"English (US)"}}`,
 		"a status":          `{"result":{"checks":[{"name":"a","status":"MAYBE"}]}}`,
 		"a duration":        `{"result":{"duration_seconds":-1}}`,
 		"a long line":       `{"error":{"reason":"` + strings.Repeat("x", 70_000) + `"}}`,
@@ -161,6 +167,7 @@ func TestWrite_rejectsInvalid(t *testing.T) {
 // part.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"progress":0.4}` + "\n" + `{"result":{"video":"out.mp4","thumbnail":"out.jpg","files":["a"],"duration_seconds":5.6,"checks":[{"name":"lit","status":"SUCCESS","message":"m"}]}}`))
+	f.Add([]byte(`{"result":{"previews":{"still":"a.png"},"voice":"a.m4a","subtitles":"a.srt","captions":"a.vtt","language":"de"}}`))
 	f.Add([]byte(`{"error":{"reason":"No face.","permanent":true}}`))
 	f.Fuzz(func(t *testing.T, output []byte) {
 		previous := 0.0
@@ -187,7 +194,7 @@ func FuzzRead(f *testing.F) {
 		for _, check := range result.Checks {
 			checkText(t, check.Message)
 		}
-		for _, name := range append(result.Files, result.Video, result.Thumbnail) {
+		for _, name := range append(result.Files, result.Video, result.Thumbnail, result.Previews.Still, result.Voice, result.Subtitles) {
 			if strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
 				t.Errorf("file %q", name)
 			}

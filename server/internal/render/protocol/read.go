@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -140,21 +141,36 @@ func parse(line []byte) (Message, error) {
 		}
 		return message, cleanChecks(failure.Checks)
 	}
-	if result := message.Result; result != nil {
-		if result.DurationSeconds < 0 || result.DurationSeconds > maxDuration {
-			return Message{}, errors.New("duration_seconds is out of range")
-		}
-		if len(result.Files) > maxFiles {
-			return Message{}, errors.New("too many files")
-		}
-		for _, name := range append([]string{result.Video, result.Thumbnail}, result.Files...) {
-			if name != "" && !isFileName(name) {
-				return Message{}, fmt.Errorf("%q is not a plain file name", name)
-			}
-		}
-		return message, cleanChecks(result.Checks)
+	if message.Result != nil {
+		return message, message.Result.clean()
 	}
 	return message, nil
+}
+
+// clean checks a result, and cleans its texts.
+func (r *Result) clean() error {
+	switch {
+	case r.DurationSeconds < 0 || r.DurationSeconds > maxDuration:
+		return errors.New("duration_seconds is out of range")
+	case len(r.Files) > maxFiles:
+		return errors.New("too many files")
+	case r.Language != "" && !languageTag.MatchString(r.Language):
+		return errors.New("language is no BCP 47 tag")
+	}
+	for extension, names := range map[string][]string{
+		"":     append([]string{r.Video, r.Thumbnail, r.Voice}, r.Files...),
+		".png": {r.Previews.Still, r.Previews.StillPlay},
+		".gif": {r.Previews.Animation, r.Previews.AnimationPlay},
+		".srt": {r.Subtitles},
+		".vtt": {r.Captions},
+	} {
+		for _, name := range names {
+			if name != "" && (!isFileName(name) || !strings.HasSuffix(name, extension)) {
+				return fmt.Errorf("%q is not a plain file name, or does not end in %q", name, extension)
+			}
+		}
+	}
+	return cleanChecks(r.Checks)
 }
 
 func cleanChecks(checks []Check) error {
@@ -172,8 +188,9 @@ func cleanChecks(checks []Check) error {
 }
 
 var (
-	checkName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	fileName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	checkName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$`)
+	fileName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 )
 
 func isFileName(name string) bool { return fileName.MatchString(name) }
