@@ -1,5 +1,7 @@
 package talkinghead
 
+import "math"
+
 // A frame is one picture of a video in the format yuv420p of ffmpeg: a plane of luma, and two planes of
 // chroma of half the width and height. Width and height are even.
 type frame struct {
@@ -53,26 +55,44 @@ func (p plane) step() float64 {
 	return 1
 }
 
-// at returns the interpolated value at a point of the frame. Outside the frame it returns the value of the
+// at returns the interpolated value at a point of the frame.
+func (p plane) at(x, y float64) float64 { return p.sample(p.fromFrame(x), p.fromFrame(y)) }
+
+// sample returns the interpolated value at a point of the plane. Outside the plane it returns the value of the
 // closest pixel.
-func (p plane) at(x, y float64) float64 {
-	x, y = p.fromFrame(x), p.fromFrame(y)
-	x, y = min(max(x, 0), float64(p.width-1)), min(max(y, 0), float64(p.height-1))
+func (p plane) sample(x, y float64) float64 {
+	right, below := 1, p.width
+	if !(x >= 0 && y >= 0 && x < float64(p.width-1) && y < float64(p.height-1)) {
+		x, y = min(max(x, 0), float64(p.width-1)), min(max(y, 0), float64(p.height-1))
+		if int(x) == p.width-1 {
+			right = 0
+		}
+		if int(y) == p.height-1 {
+			below = 0
+		}
+	}
 	column, row := int(x), int(y)
 	fx, fy := x-float64(column), y-float64(row)
-	right, below := 1, p.width
-	if column == p.width-1 {
-		right = 0
-	}
-	if row == p.height-1 {
-		below = 0
-	}
 	i := row*p.width + column
 	a, b := float64(p.pix[i]), float64(p.pix[i+right])
 	c, d := float64(p.pix[i+below]), float64(p.pix[i+below+right])
 	a += (b - a) * fx
 	c += (d - c) * fx
 	return a + (c-a)*fy
+}
+
+// A transform maps face coordinates to a plane.
+type transform struct{ cos, sin, x, y float64 }
+
+// transform returns the transform of a face in the frame of the plane.
+func (p plane) transform(face pose) transform {
+	sin, cos := math.Sincos(face.Angle)
+	scale := face.Scale / p.step()
+	return transform{cos * scale, sin * scale, p.fromFrame(face.X), p.fromFrame(face.Y)}
+}
+
+func (t *transform) apply(q point) (x, y float64) {
+	return t.x + t.cos*q.X - t.sin*q.Y, t.y + t.sin*q.X + t.cos*q.Y
 }
 
 // crop copies a part of a frame. x and y must be even, and the part must lie in the frame.

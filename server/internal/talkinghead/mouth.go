@@ -27,7 +27,7 @@ type mouth struct {
 	// picture means that the source is a picture, so all frames have the same light.
 	picture bool
 
-	scratch []byte
+	scratch [2][]byte // for two planes
 	light   [3]light
 	lit     bool // whether light was set by the previous frame
 }
@@ -104,72 +104,6 @@ func (o *opening) at(u, v float64) motion {
 	return m
 }
 
-// paint draws the mouth on a face in f. strength is the opacity, from 0 to 1.
-func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
-	if strength <= 0 {
-		m.lit = false
-		return
-	}
-	o := m.opening(s, face.Scale)
-	if !m.picture {
-		m.matchLight(f, face)
-	} else if s == (shape{}) && m.Lips.Gap == 0 {
-		return
-	}
-	inner := m.Tones.interior(o.up+o.down, m.Lips.Half)
-	from := m.frame.planes()
-	for i, p := range f.planes() {
-		left, top, right, bottom := p.around(face)
-		if left >= right || top >= bottom {
-			return
-		}
-		base := p.copyRows(&m.scratch, top, bottom)
-		sin, cos := math.Sincos(face.Angle)
-		sin, cos = sin/face.Scale, cos/face.Scale
-		for row := top; row < bottom; row++ {
-			dy := p.toFrame(row) - face.Y
-			line := p.pix[row*p.width:]
-			for column := left; column < right; column++ {
-				dx := p.toFrame(column) - face.X
-				u, v := cos*dx+sin*dy, cos*dy-sin*dx
-				if u <= -mouthSide || u >= mouthSide || v <= mouthTop || v >= mouthBottom {
-					continue
-				}
-				move := o.at(u, v)
-				skin := m.skin(i, from[i], base, face, move.from, float64(top))
-				if move.inside > 0 {
-					skin += (inner.tone(i, move) - skin) * move.inside
-				}
-				if strength < 1 {
-					skin = float64(line[column]) + (skin-float64(line[column]))*strength
-				}
-				line[column] = toByte(skin)
-			}
-		}
-	}
-}
-
-// skin returns the value of plane i at a point of the closed mouth. Near the mouth it comes from the
-// mouth's own frame, and further away from the painted frame.
-func (m *mouth) skin(i int, own, base plane, face pose, q point, top float64) float64 {
-	if m.picture {
-		place := m.Pose.inFrame(q)
-		return own.at(place.X, place.Y)
-	}
-	part := mouthMask(q)
-	var seen float64
-	if part < 1 {
-		place := face.inFrame(q)
-		seen = base.at(place.X, place.Y-top*base.step())
-	}
-	if part > 0 {
-		place := m.Pose.inFrame(q)
-		light := m.light[i]
-		seen += (own.at(place.X, place.Y) + light.level + light.across*q.X + light.down*q.Y - seen) * part
-	}
-	return seen
-}
-
 // mouthMask returns how much of the skin at a point comes from the mouth's own frame, from 0 to 1.
 func mouthMask(q point) float64 {
 	x, y := q.X/0.74, (q.Y-maskMiddle)/maskHeight
@@ -183,22 +117,3 @@ const (
 	maskMiddle = 0.11
 	maskHeight = 0.45
 )
-
-// around returns the bounds of the part of a plane that the mouth of a face may change.
-func (p plane) around(face pose) (left, top, right, bottom int) {
-	x0, y0, x1, y1 := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
-	for _, u := range []float64{-mouthSide, mouthSide} {
-		for _, v := range []float64{mouthTop, mouthBottom} {
-			q := face.inFrame(point{u, v})
-			x0, x1, y0, y1 = min(x0, q.X), max(x1, q.X), min(y0, q.Y), max(y1, q.Y)
-		}
-	}
-	return max(int(p.fromFrame(x0)), 0), max(int(p.fromFrame(y0)), 0),
-		min(int(p.fromFrame(x1))+2, p.width), min(int(p.fromFrame(y1))+2, p.height)
-}
-
-// copyRows copies rows of a plane, so that the plane can be written while the copy is read.
-func (p plane) copyRows(scratch *[]byte, top, bottom int) plane {
-	*scratch = append((*scratch)[:0], p.pix[top*p.width:bottom*p.width]...)
-	return plane{*scratch, p.width, bottom - top, p.half}
-}
