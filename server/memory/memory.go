@@ -71,8 +71,9 @@ func New(cfg Config) (*Service, error) {
 	rules.CheckWebhook, rules.SendWebhook = wire.CheckWebhook(guard), wire.SendWebhook(cfg.Send)
 	rules.Media, rules.CursorKey = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
 	s.studio = studio.New(rules)
+	s.tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: time.Now}
 	s.api, err = server.New(rest.New(s.studio), server.Config{
-		Authenticator: server.AuthenticatorFunc(s.tokens.Authenticate), MapError: rest.MapError,
+		Authenticator: s.tokens, MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},
 		Middleware: []gen.StrictMiddlewareFunc{s.tokens.EndStreams("streamEvents")},
 		Logger:     cfg.Logger, ValidateResponses: server.ResponsesEnforced,

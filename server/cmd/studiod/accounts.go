@@ -108,11 +108,7 @@ func listWorkspaces(ctx context.Context, command *cli.Command) error {
 
 func secrets(get func(*studio.Service, context.Context, string) ([]studio.WebhookSecret, error)) cli.ActionFunc {
 	return func(ctx context.Context, command *cli.Command) error {
-		return withStudio(ctx, command, false, func(service *studio.Service) error {
-			user, err := service.UserByEmail(ctx, command.Args().First())
-			if err != nil {
-				return explain(err, "user")
-			}
+		return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
 			secrets, err := get(service, ctx, user.ID)
 			if err != nil {
 				return err

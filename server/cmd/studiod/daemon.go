@@ -144,6 +144,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.studio = studio.New(d.studioConfig(cursors))
+	d.tokens.APIKeys = &auth.APIKeys{Check: d.studio.CheckAPIKey, Now: time.Now}
 	if d.admin != nil {
 		d.admin.metrics.WatchStreams(d.studio.StreamCounts)
 	}
@@ -156,7 +157,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	reading := fairqueue.New(fairqueue.Config{Bytes: maxReading, Streamed: uploadOperation})
 	processing := fairqueue.New(fairqueue.Config{Streamed: uploadOperation})
 	api := server.Config{
-		Authenticator: server.AuthenticatorFunc(d.tokens.Authenticate), MapError: rest.MapError,
+		Authenticator: d.tokens, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(reading.Admit(next)) },
 		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams(streamOperation), processing.Middleware},

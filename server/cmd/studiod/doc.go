@@ -99,9 +99,9 @@
 // daemons before you configure the first key, and do not configure it during a rolling update: daemons without the key
 // cannot read encrypted secrets, and older daemons may not support key files.
 //
-//	studiod key rotate     # encrypt all secrets with a new key; sessions stay valid
+//	studiod keyfile rotate # encrypt all secrets with a new key; sessions stay valid
 //	studiod token rotate   # sign access tokens with a new key; older tokens stay valid until they expire
-//	studiod key reset      # go on without a lost key; says what is lost, and asks
+//	studiod keyfile reset  # go on without a lost key; says what is lost, and asks
 //
 // Access tokens are JWTs signed with Ed25519. Other services can verify them with the public keys at
 // /.well-known/jwks.json, but these do not show which tokens are revoked.

@@ -18,7 +18,7 @@ func resetKeyCommand() *cli.Command {
 records, files and events are kept. The command says what is lost before it deletes it. If the lost key was in a
 file for --key-file, first write a new one with "openssl rand -base64 32". Stop all daemons and workers before.
 
-Example: studiod key reset`)
+Example: studiod keyfile reset`)
 }
 
 func resetKey(ctx context.Context, command *cli.Command) error {

@@ -18,18 +18,18 @@ import (
 // keysVariable is the environment variable that may hold the keys instead of a file.
 const keysVariable = "STUDIO_KEYS"
 
-func keyCommand() *cli.Command {
+func keyFileCommand() *cli.Command {
 	return &cli.Command{
-		Name: "key", Usage: "rotate the key that encrypts secrets in the database, or go on without a lost one",
+		Name: "keyfile", Usage: "rotate the key that encrypts secrets in the database, or go on without a lost one",
 		Commands: []*cli.Command{described(leaf("rotate", "encrypt all secrets with a new key, also while daemons are running", "", []cli.Flag{
 			&cli.BoolFlag{Name: "existing", Usage: "use the first key of the key file instead of a new key"},
 		}, rotateKey),
 			`The command adds the new key as the first line of the key file. Daemons with this file read it again when they
 need the new key. The old keys stay in the file for older backups. Sessions stay valid. If daemons have copies of
 the file, insert a line from "openssl rand -base64 32" at the top of each copy, and then run:
-studiod key rotate --existing
+studiod keyfile rotate --existing
 
-Example: studiod key rotate`), resetKeyCommand()},
+Example: studiod keyfile rotate`), resetKeyCommand()},
 	}
 }
 
@@ -72,7 +72,7 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", usagef("key file: %w; if it is lost, see studiod key reset --help", err)
+		return nil, "", usagef("key file: %w; if it is lost, see studiod keyfile reset --help", err)
 	}
 	if err != nil {
 		return nil, "", usagef("key file: %w", err)
@@ -112,7 +112,7 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 // withoutKey returns an error that explains how to provide the missing key.
 func withoutKey(err error) error {
 	if errors.Is(err, keyring.ErrNoKey) {
-		return usagef("%w; set --key-file to the file with this key, or see studiod key reset --help if it is lost", err)
+		return usagef("%w; set --key-file to the file with this key, or see studiod keyfile reset --help if it is lost", err)
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		deliver()
 		before, err := os.ReadFile(file)
 		check(t, err)
-		if said := must(t, "", "key", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
+		if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
 			t.Error(said)
 		}
 		shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", file, testEmail)
@@ -110,7 +110,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		session, err := p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
 		check(t, err)
 		reset := func(args ...string) (code int, stdout, stderr string) {
-			return studiod(t, "", append([]string{"key", "reset", "--db", dsn}, args...)...)
+			return studiod(t, "", append([]string{"keyfile", "reset", "--db", dsn}, args...)...)
 		}
 		if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
 			t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
@@ -121,7 +121,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		}
 		check(t, os.Remove(lost))
 		for _, args := range [][]string{{"--key-file", lost}, {"--key-file", next}, nil} {
-			fails(t, exitUsage, "studiod key reset", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
+			fails(t, exitUsage, "studiod keyfile reset", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
 		}
 		says := []string{"Access tokens", "URLs of files", "Lists", "Webhook secrets (1, users: 1)"}
 		for _, confirmation := range []string{"", "--yes"} {

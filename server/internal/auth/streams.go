@@ -13,7 +13,7 @@ import (
 )
 
 // streams are the open streams of a Tokens. Their tokens are checked every [studio.RevocationInterval], without their
-// signatures.
+// signatures, and their API keys when they are due.
 type streams struct {
 	mu    sync.Mutex
 	open  map[*openStream]struct{}
@@ -67,13 +67,29 @@ func (t *Tokens) checkStreams() {
 	for _, key := range t.verifiers() {
 		valid[key.id] = true
 	}
-	now := t.now()
 	s := &t.streams
+	s.mu.Lock()
+	apiKeys := make(map[string]bool)
+	for open := range s.open {
+		if open.token.apiKey != "" {
+			apiKeys[open.token.apiKey] = true
+		}
+	}
+	s.mu.Unlock()
+	for key := range apiKeys {
+		apiKeys[key] = t.APIKeys.valid(key)
+	}
+	now := t.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for open := range s.open {
 		token := open.token
-		if !valid[token.keyID] || !token.until.After(now) || t.Revocations.Revokes(token.userID, token.issued) {
+		ended := !valid[token.keyID] || !token.until.After(now) || t.Revocations.Revokes(token.userID, token.issued)
+		if token.apiKey != "" {
+			checked, known := apiKeys[token.apiKey]
+			ended = known && !checked
+		}
+		if ended {
 			stream.End(open.w, errStreamEnded)
 			delete(s.open, open)
 		}

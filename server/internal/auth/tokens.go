@@ -1,4 +1,4 @@
-// Package auth issues and verifies access tokens, which are signed JWTs.
+// Package auth issues and verifies access tokens, which are signed JWTs, and checks API keys.
 package auth
 
 import (
@@ -9,12 +9,14 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // TokenLifetime is how long an access token is valid.
@@ -38,6 +40,8 @@ var errToken = errors.New("auth: not a valid access token")
 type Tokens struct {
 	// Revocations is checked for each token. If nil, no tokens are revoked.
 	Revocations *Revocations
+	// APIKeys are accepted, too. If nil, there are none.
+	APIKeys *APIKeys
 
 	parser *jwt.Parser
 	now    func() time.Time
@@ -53,6 +57,8 @@ type Tokens struct {
 type access struct {
 	userID, keyID string
 	issued, until time.Time
+
+	apiKey string // hash of the API key that was sent instead of a token
 }
 
 // maxSeen limits the cache of verified tokens. The cache is cleared when it is full.
@@ -93,9 +99,20 @@ func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
 	return token.SignedString(key.private)
 }
 
-// Authenticate returns the user of a valid token. Its error does not describe why a token is invalid. It can be
-// used as a [server.AuthenticatorFunc].
-func (t *Tokens) Authenticate(_ context.Context, token string) (server.Principal, error) {
+// Authenticate implements [server.Authenticator]. Its error does not describe why a token is invalid.
+func (t *Tokens) Authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
+	var principal server.Principal
+	var err error
+	if strings.HasPrefix(credential.Token, studio.APIKeyPrefix) {
+		principal, err = t.APIKeys.authenticate(ctx, credential)
+	} else {
+		principal, err = t.Verify(credential.Token)
+	}
+	return ctx, principal, err
+}
+
+// Verify returns the user of a valid access token.
+func (t *Tokens) Verify(token string) (server.Principal, error) {
 	if len(token) > maxTokenLength {
 		return server.Principal{}, errToken
 	}
@@ -149,7 +166,7 @@ func (t *Tokens) verify(token string) (*access, error) {
 	if !key.until.IsZero() && key.until.Before(until) {
 		until = key.until
 	}
-	return &access{claims.Subject, key.id, claims.issued, until}, nil
+	return &access{userID: claims.Subject, keyID: key.id, issued: claims.issued, until: until}, nil
 }
 
 // claims are the claims of an access token. The times must be numbers, although the library also accepts

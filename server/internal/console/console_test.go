@@ -71,7 +71,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	}
 	s.serve = func(address string) {
 		handler, err := server.New(rest.New(s.studio), server.Config{
-			Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, Wrap: console.New(settings).Wrap, Logger: settings.Logger,
+			Authenticator: tokens, MapError: rest.MapError, Wrap: console.New(settings).Wrap, Logger: settings.Logger,
 		})
 		check(t, err)
 		s.Server = httptest.NewUnstartedServer(handler)

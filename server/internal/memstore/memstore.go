@@ -21,6 +21,7 @@ type Store struct {
 	counts     map[string]count // failed logins and sample notifications
 	addresses  map[pair]time.Time
 	tokens     map[string]*token
+	apiKeys    map[string]studio.APIKey
 	workspaces map[string]studio.Workspace
 	members    map[pair]struct{}
 	projects   map[string]studio.Project
@@ -48,6 +49,7 @@ func New() *Store {
 		counts:     map[string]count{},
 		addresses:  map[pair]time.Time{},
 		tokens:     map[string]*token{},
+		apiKeys:    map[string]studio.APIKey{},
 		workspaces: map[string]studio.Workspace{},
 		members:    map[pair]struct{}{},
 		projects:   map[string]studio.Project{},

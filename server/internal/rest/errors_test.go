@@ -170,7 +170,7 @@ func (s *setup) wantCode(code, shows, method, target, body string, header map[st
 // serve replaces the handler.
 func (s *setup) serve(api gen.StrictServerInterface, cfg server.Config) {
 	s.t.Helper()
-	cfg.MapError, cfg.Authenticator = rest.MapError, server.AuthenticatorFunc(s.tokens.Authenticate)
+	cfg.MapError, cfg.Authenticator = rest.MapError, s.tokens
 	var err error
 	s.handler, err = server.New(api, cfg)
 	s.check(err)

@@ -43,7 +43,7 @@ func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *se
 	cfg.IssueAccessToken, s.tokens = tokens.Issue, tokens
 	s.studio = studio.New(cfg)
 	s.handler, err = server.New(rest.New(s.studio), server.Config{
-		Authenticator: server.AuthenticatorFunc(tokens.Authenticate), MapError: rest.MapError, ValidateResponses: responses,
+		Authenticator: tokens, MapError: rest.MapError, ValidateResponses: responses,
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	s.check(err)

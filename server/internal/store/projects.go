@@ -55,13 +55,13 @@ func (s *Store) Projects(
 	if err != nil || len(page.rows) > 0 {
 		return page.rows, page.more, err
 	}
-	return nil, false, s.checkMember(ctx, workspaceID, userID)
+	return nil, false, checkMember(ctx, s.engine, workspaceID, userID)
 }
 
 // checkMember returns studio.ErrForbidden if a user is not a member of a workspace.
-func (s *Store) checkMember(ctx context.Context, workspaceID, userID string) error {
+func checkMember(ctx context.Context, q querier, workspaceID, userID string) error {
 	var found int
-	err := queryRow(ctx, s.engine, []any{&found},
+	err := queryRow(ctx, q, []any{&found},
 		`SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
 	if errors.Is(err, studio.ErrNotFound) {
 		err = studio.ErrForbidden

@@ -111,6 +111,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 		err = tx.execAll(ctx, append(eraseSubjects(tx, `user_id = $1`, userID, now, `, webhook_url = '', key_hash = NULL, fingerprint = NULL`), []statement{
 			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM api_keys WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM pauses WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM replays WHERE user_id = $1`, []any{userID}},

@@ -32,3 +32,6 @@ func (s *Service) QueuedEvents() (n int) {
 	}
 	return n
 }
+
+// NewAPIKey returns a random key.
+func NewAPIKey() string { return newAPIKey() }

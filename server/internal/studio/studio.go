@@ -63,6 +63,7 @@ type Store interface {
 	UserStore
 	LoginStore
 	TokenStore
+	APIKeyStore
 	WorkspaceStore
 	ProjectStore
 	SubjectStore

@@ -47,6 +47,20 @@ CREATE INDEX refresh_tokens_user ON refresh_tokens (user_id);
 CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
 CREATE INDEX refresh_tokens_sessions ON refresh_tokens (user_id, expires_at) WHERE used = 0;
 
+-- api_keys let programs act as a user.
+CREATE TABLE api_keys (
+    id           TEXT PRIMARY KEY,
+    user_id      TEXT NOT NULL REFERENCES users,
+    name         TEXT NOT NULL,
+    hash         BYTEA NOT NULL UNIQUE, -- of the key
+    read_only    INTEGER NOT NULL,     -- 1 or 0
+    workspace_id TEXT NOT NULL,        -- the only one in which it is valid; '' for all
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT,               -- NULL if it does not expire
+    used_at      BIGINT                -- in minutes; NULL if it was never used
+);
+CREATE INDEX api_keys_user ON api_keys (user_id);
+
 -- revocations are the times before which access tokens of a user were issued that are not valid any more.
 CREATE TABLE revocations (
     user_id    TEXT PRIMARY KEY, -- without a reference, because the user may be deleted

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+func apiKeyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "key", Usage: "add, list and revoke the API keys of a user, with which programs call the service",
+		Commands: []*cli.Command{
+			described(leaf("add", "add a key and print it; it is not shown again", "EMAIL NAME", []cli.Flag{
+				&cli.BoolFlag{Name: "read-only", Usage: "the key cannot change anything, and not read webhook secrets"},
+				&cli.StringFlag{Name: "workspace", Usage: "the key is for the projects of the workspace with this `ID` only", Validator: checkID},
+				&cli.DurationFlag{
+					Name: "expires-in", Usage: "lifetime of the key, such as 2160h", DefaultText: "no limit",
+					Validator: func(d time.Duration) error {
+						if d <= 0 {
+							return errors.New("must be positive")
+						}
+						return nil
+					},
+				},
+			}, addAPIKey), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
+
+Example: studiod key add ada@example.com "nightly batch" --expires-in 2160h`),
+			described(leaf("list", "list the keys of a user, the newest first", "EMAIL", []cli.Flag{jsonFlag()}, listAPIKeys),
+				`JSON fields: id, name, scope (read or write), workspace_id, created_at, expires_at, used_at (in minutes).
+
+Example: studiod key list ada@example.com`),
+			described(leaf("revoke", "revoke a key of a user, and end the streams that it opened", "EMAIL ID", nil, revokeAPIKey),
+				`ID is an id of "studiod key list". No daemon accepts the key when the command ends.
+
+Example: studiod key revoke ada@example.com 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10`),
+		},
+	}
+}
+
+// apiKey is the printed form of an API key.
+type apiKey struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Scope       string    `json:"scope"`
+	WorkspaceID string    `json:"workspace_id,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
+	ExpiresAt   time.Time `json:"expires_at,omitzero"`
+	UsedAt      time.Time `json:"used_at,omitzero"`
+}
+
+func newAPIKey(k studio.APIKey) apiKey {
+	printed := apiKey{ID: k.ID, Name: k.Name, Scope: "write", WorkspaceID: k.WorkspaceID, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, UsedAt: k.UsedAt}
+	if k.ReadOnly {
+		printed.Scope = "read"
+	}
+	return printed
+}
+
+// withUser calls do with the user whose email is the first argument.
+func withUser(ctx context.Context, command *cli.Command, do func(*studio.Service, studio.User) error) error {
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		user, err := service.UserByEmail(ctx, command.Args().First())
+		if err != nil {
+			return explain(err, "user")
+		}
+		return do(service, user)
+	})
+}
+
+func addAPIKey(ctx context.Context, command *cli.Command) error {
+	return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
+		key := studio.APIKey{
+			UserID: user.ID, Name: command.Args().Get(1), ReadOnly: command.Bool("read-only"), WorkspaceID: command.String("workspace"),
+		}
+		if lifetime := command.Duration("expires-in"); lifetime > 0 {
+			key.ExpiresAt = time.Now().Add(lifetime)
+		}
+		_, secret, err := service.AddAPIKey(ctx, key)
+		switch {
+		case errors.Is(err, studio.ErrAPIKeyName):
+			return usagef("the name must have 1 to %d characters", studio.MaxAPIKeyName)
+		case errors.Is(err, studio.ErrTooManyAPIKeys):
+			return usagef("the user has %d keys; revoke one", studio.MaxAPIKeys)
+		case errors.Is(err, studio.ErrForbidden):
+			return usagef("the user is not a member of this workspace")
+		case err != nil:
+			return err
+		}
+		return printLines(command, secret)
+	})
+}
+
+func listAPIKeys(ctx context.Context, command *cli.Command) error {
+	return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
+		keys, err := service.APIKeys(ctx, user.ID)
+		if err != nil {
+			return err
+		}
+		printed := make([]apiKey, len(keys))
+		for i, key := range keys {
+			printed[i] = newAPIKey(key)
+		}
+		return printList(command, printed, "no keys", []string{"ID", "CREATED", "SCOPE", "WORKSPACE", "EXPIRES", "LAST USED", "NAME"}, func(k apiKey) []string {
+			return []string{k.ID, formatTime(k.CreatedAt), k.Scope, cmp.Or(k.WorkspaceID, "-"), formatTime(k.ExpiresAt), formatTime(k.UsedAt), k.Name}
+		})
+	})
+}
+
+func revokeAPIKey(ctx context.Context, command *cli.Command) error {
+	return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
+		if err := service.RevokeAPIKey(ctx, user.ID, command.Args().Get(1)); err != nil {
+			return explain(err, "key")
+		}
+		return awaitRevocation(ctx)
+	})
+}

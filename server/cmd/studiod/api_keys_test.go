@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A program works with a key until it is revoked: then every daemon refuses it and has ended its streams.
+func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		prepareDatabase(t, dsn)
+		p := startProcess(t, dsn, "--renderer=simulate:0s")
+		db := "--db=" + dsn
+		workspace := must(t, "", "workspace", "add", db, "Films")
+		must(t, "", "workspace", "member", db, workspace, testEmail)
+		writing := must(t, "", "key", "add", db, "--workspace", workspace, "--expires-in=1h", testEmail, "nightly batch")
+		reading := must(t, "", "key", "add", db, "--read-only", testEmail, "monitor")
+		client := &http.Client{Timeout: waitTimeout}
+		for _, test := range []struct {
+			method, path, body, key string
+			status                  int
+			code                    string
+		}{
+			{http.MethodGet, "/v1/lipsync/list", "", reading, http.StatusOK, ""},
+			{http.MethodPost, "/v1/lipsync/create_lipsync", "{}", reading, http.StatusForbidden, "api_key_read_only"},
+			{http.MethodGet, "/v1/webhooks/secret", "", reading, http.StatusForbidden, "api_key_read_only"},
+			{http.MethodPost, "/v1/lipsync/create_lipsync", "{}", writing, http.StatusOK, ""},
+			{http.MethodGet, "/projects/v2", "", writing, http.StatusOK, ""},
+			{http.MethodGet, "/v1/lipsync/list", "", writing[:len(writing)-1], http.StatusUnauthorized, "unauthorized"},
+		} {
+			response, content, err := exchange(t.Context(), client, test.method, p.URL+test.path, test.body, bearer(test.key))
+			check(t, err)
+			if response.StatusCode != test.status || test.code != "" && !strings.Contains(content, `"code":"`+test.code+`"`) {
+				t.Errorf("%s %s: %d, %s", test.method, test.path, response.StatusCode, content)
+			}
+		}
+		var listed []apiKey
+		for line := range strings.Lines(must(t, "", "key", "list", db, "--json", testEmail)) {
+			var key apiKey
+			check(t, json.Unmarshal([]byte(line), &key))
+			listed = append(listed, key)
+		}
+		if len(listed) != 2 || listed[0].Scope != "read" || listed[1].WorkspaceID != workspace || listed[1].ExpiresAt.IsZero() || listed[1].UsedAt.IsZero() {
+			t.Fatalf("the keys are %+v", listed)
+		}
+
+		stream := openEvents(t, p.URL, writing, "")
+		must(t, "", "key", "revoke", db, testEmail, listed[1].ID)
+		if status := listStatus(t, p.URL, writing); status != http.StatusUnauthorized {
+			t.Errorf("a revoked key is answered %d", status)
+		}
+		if text, _ := io.ReadAll(stream); !strings.Contains(string(text), `"status":401`) {
+			t.Errorf("the stream of a revoked key ends with %q", text)
+		}
+		check(t, p.Stop())
+		for _, key := range []string{reading, writing} {
+			if strings.Contains(p.Log(), key) {
+				t.Error("the log contains a key")
+			}
+		}
+		fails(t, exitUsage, "no such key", "key", "revoke", db, testEmail, listed[1].ID)
+		fails(t, exitUsage, "no such user", "key", "list", db, "eve@example.com")
+		fails(t, exitUsage, "1 to 100 characters", "key", "add", db, testEmail, " ")
+		fails(t, exitUsage, "not a member", "key", "add", db, "--workspace", listed[0].ID, testEmail, "batch")
+		fails(t, exitUsage, "must be positive", "key", "add", db, "--expires-in=0s", testEmail, "batch")
+	})
+}
