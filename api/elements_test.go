@@ -122,7 +122,7 @@ func (d object) operationShape(name string, operation object) string {
 	}
 	commonInputs := []string{"RequestID"}
 	if token != "[]" {
-		common["401"], common["429"] = "Unauthorized", "TooManyRequests"
+		common["401"], common["403"], common["429"] = "Unauthorized", "Forbidden", "TooManyRequests"
 	}
 	if body != nil {
 		common["413"], common["415"] = "ContentTooLarge", "UnsupportedMediaType"

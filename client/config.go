@@ -41,7 +41,7 @@ type Config struct {
 	Email    string
 	Password Credential
 
-	// Token is an access token to use instead of Email and Password. It cannot be renewed.
+	// Token is an API key or an access token to use instead of Email and Password. It cannot be renewed.
 	Token Credential
 
 	// TokenSource provides the access tokens instead of Token, Email and Password.

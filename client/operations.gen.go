@@ -218,7 +218,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 // Returns an avatar of the caller in its current state.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.GetAvatar, options)
 	call.Query(style.Param{Name: "avatar_id", Style: "form", Explode: true}, avatarID)
@@ -235,7 +235,7 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // creations of the caller are in progress.
 //
 // The client retries the operation with the same idempotency key.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
 	call.JSON("application/json", body)
@@ -249,7 +249,7 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // published, and 429 while too many creations of the caller are in progress.
 //
 // The client retries the operation with the same idempotency key.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
 	call.JSON("application/json", body)
@@ -264,7 +264,7 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // avatar again responds with 204 for 24 hours, and then with 404.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteAvatar, options)
 	call.JSON("application/json", body)
@@ -279,7 +279,7 @@ func (c *Client) DeleteAvatar(ctx context.Context, body gen.DeleteAvatarRequest,
 // with 404.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteVideo, options)
 	call.JSON("application/json", body)
@@ -291,7 +291,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 // Returns a video of the caller in its current state.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.GetVideo, options)
 	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true}, inferenceID)
@@ -320,7 +320,7 @@ func (p ListAvatarsParams) apply(c *call) { c.params = p }
 // filters only.
 //
 // The option [ListAvatarsParams] sets optional parameters. The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.AvatarList, error) {
 	call := c.call(&operations.ListAvatars, options)
 	optional := paramsOf[ListAvatarsParams](call)
@@ -355,7 +355,7 @@ func (p ListVideosParams) apply(c *call) { c.params = p }
 // filters only.
 //
 // The option [ListVideosParams] sets optional parameters. The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.VideoList, error) {
 	call := c.call(&operations.ListVideos, options)
 	optional := paramsOf[ListVideosParams](call)
@@ -373,7 +373,7 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 // is 409 if the avatar is in a final state.
 //
 // The client retries the operation only if the service cannot have processed the request.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) SubmitConsent(ctx context.Context, body gen.ConsentRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.SubmitConsent, options)
 	call.JSON("application/json", body)
@@ -428,7 +428,7 @@ func (p ListEventsParams) apply(c *call) { c.params = p }
 // `since` is after `until`.
 //
 // The option [ListEventsParams] sets optional parameters. The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListEvents(ctx context.Context, options ...CallOption) (*gen.EventList, error) {
 	call := c.call(&operations.ListEvents, options)
 	optional := paramsOf[ListEventsParams](call)
@@ -456,7 +456,7 @@ func (c *Client) ListEvents(ctx context.Context, options ...CallOption) (*gen.Ev
 // progress, the response is 429.
 //
 // The client retries the operation with the same idempotency key.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, options ...CallOption) (*gen.Replay, error) {
 	call := c.call(&operations.ReplayEvents, options)
 	call.JSON("application/json", body)
@@ -487,7 +487,7 @@ func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, optio
 //
 // Each range over the result sends the request. If the stream fails, the last pair has the error. The client
 // resumes the stream if the connection breaks. The option [After] sets the event after which it begins.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) StreamEvents(ctx context.Context, options ...CallOption) iter.Seq2[*stream.Event[gen.StreamEventsData], error] {
 	call := c.call(&operations.StreamEvents, options)
 	return streamEvents[gen.StreamEventsData](ctx, call)
@@ -501,7 +501,7 @@ func (c *Client) StreamEvents(ctx context.Context, options ...CallOption) iter.S
 // progress.
 //
 // The client retries the operation with the same idempotency key.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrConflict], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
 	call.JSON("application/json", body)
@@ -516,7 +516,7 @@ func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncReques
 // then with 404.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequest, options ...CallOption) error {
 	call := c.call(&operations.DeleteLipsync, options)
 	call.JSON("application/json", body)
@@ -528,7 +528,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 // Returns a lip-sync of the caller in its current state.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.LipsyncID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
 	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true}, inferenceID)
@@ -557,7 +557,7 @@ func (p ListLipsyncsParams) apply(c *call) { c.params = p }
 // filters only.
 //
 // The option [ListLipsyncsParams] sets optional parameters. The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.LipsyncList, error) {
 	call := c.call(&operations.ListLipsyncs, options)
 	optional := paramsOf[ListLipsyncsParams](call)
@@ -575,7 +575,7 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 // also deletes the files that only it used.
 //
 // The client retries the operation only if the service cannot have processed the request.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Reader, options ...CallOption) (*gen.Media, error) {
 	call := c.call(&operations.UploadMedia, options)
 	call.Reader(contentType, body)
@@ -599,7 +599,7 @@ func (p ListEndpointsParams) apply(c *call) { c.params = p }
 // shown with `?…` in place of its query, so two may look alike.
 //
 // The option [ListEndpointsParams] sets optional parameters. The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListEndpoints(ctx context.Context, options ...CallOption) (*gen.EndpointList, error) {
 	call := c.call(&operations.ListEndpoints, options)
 	optional := paramsOf[ListEndpointsParams](call)
@@ -614,7 +614,7 @@ func (c *Client) ListEndpoints(ctx context.Context, options ...CallOption) (*gen
 // by each active secret. While 10 secrets are active, the response is 429.
 //
 // The client retries the operation only if the service cannot have processed the request.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.RotateWebhookSecret, options)
 	return decode[gen.WebhookSecretList](call.send(ctx))
@@ -626,7 +626,7 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, options ...CallOption)
 // creates the first secret. A receiver must accept a signature by any active secret.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (*gen.WebhookSecretList, error) {
 	call := c.call(&operations.GetWebhookSecrets, options)
 	return decode[gen.WebhookSecretList](call.send(ctx))
@@ -641,7 +641,7 @@ func (c *Client) GetWebhookSecrets(ctx context.Context, options ...CallOption) (
 // paused.
 //
 // The operation is idempotent, so the client retries it.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) SetEndpoint(ctx context.Context, body gen.SetEndpointRequest, options ...CallOption) (*gen.Endpoint, error) {
 	call := c.call(&operations.SetEndpoint, options)
 	call.JSON("application/json", body)
@@ -655,7 +655,7 @@ func (c *Client) SetEndpoint(ctx context.Context, body gen.SetEndpointRequest, o
 // minute. The response to a further request is 429.
 //
 // The client retries the operation only if the service cannot have processed the request.
-// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) TestWebhook(ctx context.Context, body gen.WebhookTestRequest, options ...CallOption) (*gen.WebhookAttempt, error) {
 	call := c.call(&operations.TestWebhook, options)
 	call.JSON("application/json", body)

@@ -713,6 +713,8 @@ type Problem struct {
 	// | `position_unknown` | 400 | `Last-Event-ID` is not a position of the caller's events. | Start again without it, and list the events since the last one. |
 	// | `unauthorized` | 401 | The access token is missing, invalid or expired. | Log in, or exchange the refresh token. |
 	// | `wrong_credentials` | 401 | The email, the password or the refresh token is wrong. | Correct them, or log in again. |
+	// | `api_key_read_only` | 403 | The API key can only read. | Use a key that can write. |
+	// | `api_key_workspace` | 403 | The API key is for another workspace. | Use the id of its workspace, or none. |
 	// | `not_a_member` | 403 | The workspace does not exist, or the caller is not a member of it. | Use the id of a workspace of the caller. |
 	// | `not_found` | 404 | The caller has no such record, or the path does not exist. | Check the id and the path. |
 	// | `method_not_allowed` | 405 | The path does not support this method. | Use a method that `Allow` lists. |
@@ -3233,6 +3235,17 @@ func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarRes
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// GetAvatar403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type GetAvatar403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitGetAvatarResponse writes the response.
+func (response GetAvatar403ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // GetAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type GetAvatar404ApplicationProblemPlusJSONResponse struct {
@@ -3329,6 +3342,17 @@ type CreateAvatar401ApplicationProblemPlusJSONResponse struct {
 // VisitCreateAvatarResponse writes the response.
 func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// CreateAvatar403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type CreateAvatar403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitCreateAvatarResponse writes the response.
+func (response CreateAvatar403ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateAvatar409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -3460,6 +3484,17 @@ type CreateVideo401ApplicationProblemPlusJSONResponse struct {
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// CreateVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type CreateVideo403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitCreateVideoResponse writes the response.
+func (response CreateVideo403ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -3604,6 +3639,17 @@ func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAva
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// DeleteAvatar403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type DeleteAvatar403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitDeleteAvatarResponse writes the response.
+func (response DeleteAvatar403ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // DeleteAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
@@ -3724,6 +3770,17 @@ func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVide
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// DeleteVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type DeleteVideo403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitDeleteVideoResponse writes the response.
+func (response DeleteVideo403ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // DeleteVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
@@ -3842,6 +3899,17 @@ func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoRespo
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// GetVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type GetVideo403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitGetVideoResponse writes the response.
+func (response GetVideo403ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // GetVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type GetVideo404ApplicationProblemPlusJSONResponse struct {
@@ -3938,6 +4006,17 @@ func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatar
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListAvatars403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ListAvatars403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitListAvatarsResponse writes the response.
+func (response ListAvatars403ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // ListAvatars429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListAvatars429ApplicationProblemPlusJSONResponse struct {
@@ -4023,6 +4102,17 @@ func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosR
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListVideos403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ListVideos403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitListVideosResponse writes the response.
+func (response ListVideos403ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // ListVideos429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListVideos429ApplicationProblemPlusJSONResponse struct {
@@ -4106,6 +4196,17 @@ type SubmitConsent401ApplicationProblemPlusJSONResponse struct {
 // VisitSubmitConsentResponse writes the response.
 func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// SubmitConsent403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type SubmitConsent403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitSubmitConsentResponse writes the response.
+func (response SubmitConsent403ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // SubmitConsent404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -4237,6 +4338,17 @@ func (response ListEvents401ApplicationProblemPlusJSONResponse) VisitListEventsR
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListEvents403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ListEvents403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitListEventsResponse writes the response.
+func (response ListEvents403ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // ListEvents422ApplicationProblemPlusJSONResponse is a response with status 422.
 
 type ListEvents422ApplicationProblemPlusJSONResponse struct {
@@ -4333,6 +4445,17 @@ type ReplayEvents401ApplicationProblemPlusJSONResponse struct {
 // VisitReplayEventsResponse writes the response.
 func (response ReplayEvents401ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ReplayEvents403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ReplayEvents403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitReplayEventsResponse writes the response.
+func (response ReplayEvents403ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // ReplayEvents409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -4465,6 +4588,17 @@ func (response StreamEvents401ApplicationProblemPlusJSONResponse) VisitStreamEve
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// StreamEvents403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type StreamEvents403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitStreamEventsResponse writes the response.
+func (response StreamEvents403ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // StreamEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type StreamEvents429ApplicationProblemPlusJSONResponse struct {
@@ -4550,6 +4684,17 @@ type CreateLipsync401ApplicationProblemPlusJSONResponse struct {
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// CreateLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type CreateLipsync403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitCreateLipsyncResponse writes the response.
+func (response CreateLipsync403ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -4683,6 +4828,17 @@ func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLi
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// DeleteLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type DeleteLipsync403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitDeleteLipsyncResponse writes the response.
+func (response DeleteLipsync403ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // DeleteLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
@@ -4801,6 +4957,17 @@ func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncR
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// GetLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type GetLipsync403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitGetLipsyncResponse writes the response.
+func (response GetLipsync403ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // GetLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
 
 type GetLipsync404ApplicationProblemPlusJSONResponse struct {
@@ -4897,6 +5064,17 @@ func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsy
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListLipsyncs403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ListLipsyncs403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitListLipsyncsResponse writes the response.
+func (response ListLipsyncs403ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // ListLipsyncs429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListLipsyncs429ApplicationProblemPlusJSONResponse struct {
@@ -4982,6 +5160,17 @@ type UploadMedia401ApplicationProblemPlusJSONResponse struct {
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// UploadMedia403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type UploadMedia403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitUploadMediaResponse writes the response.
+func (response UploadMedia403ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // UploadMedia413ApplicationProblemPlusJSONResponse is a response with status 413.
@@ -5091,6 +5280,17 @@ func (response ListEndpoints401ApplicationProblemPlusJSONResponse) VisitListEndp
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListEndpoints403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ListEndpoints403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitListEndpointsResponse writes the response.
+func (response ListEndpoints403ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // ListEndpoints429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type ListEndpoints429ApplicationProblemPlusJSONResponse struct {
@@ -5173,6 +5373,17 @@ type RotateWebhookSecret401ApplicationProblemPlusJSONResponse struct {
 // VisitRotateWebhookSecretResponse writes the response.
 func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// RotateWebhookSecret403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type RotateWebhookSecret403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitRotateWebhookSecretResponse writes the response.
+func (response RotateWebhookSecret403ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // RotateWebhookSecret429ApplicationProblemPlusJSONResponse is a response with status 429.
@@ -5259,6 +5470,17 @@ func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetW
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// GetWebhookSecrets403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type GetWebhookSecrets403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitGetWebhookSecretsResponse writes the response.
+func (response GetWebhookSecrets403ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
 // GetWebhookSecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
 
 type GetWebhookSecrets429ApplicationProblemPlusJSONResponse struct {
@@ -5342,6 +5564,17 @@ type SetEndpoint401ApplicationProblemPlusJSONResponse struct {
 // VisitSetEndpointResponse writes the response.
 func (response SetEndpoint401ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// SetEndpoint403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type SetEndpoint403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitSetEndpointResponse writes the response.
+func (response SetEndpoint403ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // SetEndpoint404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -5460,6 +5693,17 @@ type TestWebhook401ApplicationProblemPlusJSONResponse struct {
 // VisitTestWebhookResponse writes the response.
 func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// TestWebhook403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type TestWebhook403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitTestWebhookResponse writes the response.
+func (response TestWebhook403ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // TestWebhook413ApplicationProblemPlusJSONResponse is a response with status 413.

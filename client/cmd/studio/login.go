@@ -21,12 +21,14 @@ import (
 const maxLine = 4096
 
 func (p *program) loginCommand() *cli.Command {
-	return leaf("login", "log in, and store the tokens (not the password) for later commands", "", `  studio login --base-url http://127.0.0.1:8080
+	return leaf("login", "log in, and store the tokens (not the password) or an API key for later commands", "", `  studio login --base-url http://127.0.0.1:8080
   studio login --email ada@example.com --password-stdin < password.txt
+  studio login --token < api-key.txt
   studio login --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10`,
 		serviceFlags(
 			&cli.StringFlag{Name: "email", Usage: "email of the user", DefaultText: "STUDIO_EMAIL, or a prompt"},
 			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from the first line of the standard input"},
+			&cli.BoolFlag{Name: "token", Usage: "store an API key instead; read it from STUDIO_TOKEN, a prompt, or the first line of the standard input"},
 			workspaceFlag(),
 		), p.login)
 }
@@ -56,6 +58,30 @@ func (p *program) login(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	if command.Bool("token") {
+		err = p.loginWithKey(ctx, &stored)
+	} else {
+		err = p.loginWithPassword(ctx, command, c, &stored)
+	}
+	if err != nil {
+		return err
+	}
+	unlock, err := file.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := file.save(stored); err != nil {
+		return err
+	}
+	if command.Bool("json") {
+		return commandline.PrintJSON(p.Stdout, map[string]string{"base_url": stored.BaseURL, "email": stored.Email, "workspace": stored.Workspace})
+	}
+	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(stored.BaseURL), printable(cmp.Or(stored.Email, "the user of the API key")))
+	return err
+}
+
+func (p *program) loginWithPassword(ctx context.Context, command *cli.Command, c *client.Client, stored *login) (err error) {
 	if stored.Email, err = p.email(ctx, command); err != nil {
 		return err
 	}
@@ -71,18 +97,33 @@ func (p *program) login(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	stored.AccessToken, stored.RefreshToken = pair.AccessToken, pair.RefreshToken
-	unlock, err := file.lock(ctx)
+	return nil
+}
+
+// loginWithKey stores an API key that the service accepts.
+func (p *program) loginWithKey(ctx context.Context, stored *login) (err error) {
+	key := string(p.Env.Token)
+	switch {
+	case key != "":
+	case p.ReadPassword != nil:
+		_, _ = fmt.Fprint(p.Stderr, "API key: ")
+		key, err = p.ReadPassword(ctx)
+		_, _ = fmt.Fprintln(p.Stderr)
+	default:
+		key, err = interruptible(ctx, func() (string, error) { return readLine(p.Stdin) })
+	}
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if err := file.save(stored); err != nil {
+	if key == "" {
+		return usagef("missing API key")
+	}
+	c, err := p.newClient(client.Config{BaseURL: stored.BaseURL, Token: client.Credential(key)})
+	if err != nil {
 		return err
 	}
-	if command.Bool("json") {
-		return commandline.PrintJSON(p.Stdout, map[string]string{"base_url": stored.BaseURL, "email": stored.Email, "workspace": stored.Workspace})
-	}
-	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(stored.BaseURL), printable(stored.Email))
+	stored.AccessToken = key
+	_, err = c.ListLipsyncs(ctx, client.ListLipsyncsParams{Limit: new(1)})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -68,6 +69,37 @@ func TestLogin_promptsOnATerminal(t *testing.T) {
 	var stored map[string]string
 	if err := json.Unmarshal([]byte(stdout), &stored); err != nil || stored["base_url"] != s.url || stored["email"] != testEmail || len(stored) != 3 {
 		t.Errorf("%q is printed", stdout)
+	}
+}
+
+// An API key is used as it is until it is revoked. It is not a part of any output.
+func TestLogin_storesAPIKey(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	manage := func(args ...string) string {
+		t.Helper()
+		output, err := exec.CommandContext(t.Context(), s.program, append(args, "--db="+s.database)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		return strings.TrimSpace(string(output))
+	}
+	key := manage("key", "add", "--workspace="+s.workspace, testEmail, "batch")
+	p := newTest(t)
+	said := p.must(t, key+"\n", "login", "--base-url", s.url, "--workspace", s.workspace, "--token")
+	if strings.Contains(said, key) || !strings.Contains(said, "API key") {
+		t.Errorf("%q is printed", said)
+	}
+	p.must(t, "", "projects")
+	var listed struct{ ID string }
+	check(t, json.Unmarshal([]byte(manage("key", "list", "--json", testEmail)), &listed))
+	manage("key", "revoke", testEmail, listed.ID)
+	p.mustFail(t, exitUnauthorized, "the API key has expired or was revoked", "projects")
+
+	other := newTest(t)
+	other.mustFail(t, exitUsage, "missing API key", "login", "--base-url", s.url, "--token")
+	if code, _, stderr := other.run(t, key, "login", "--base-url", s.url, "--token"); code != exitUnauthorized || strings.Contains(stderr, key) {
+		t.Errorf("a revoked key: exit code %d, %s", code, stderr)
 	}
 }
 

@@ -89,6 +89,7 @@ var newAccounts = sync.OnceValues(func() (a accounts, err error) {
 // service is a daemon process with the accounts.
 type service struct {
 	url, workspace, secretFile string
+	program, database          string
 }
 
 func startService(t *testing.T, args ...string) *service {
@@ -98,9 +99,10 @@ func startService(t *testing.T, args ...string) *service {
 	a, err := newAccounts()
 	check(t, err)
 	directory := t.TempDir()
-	s := &service{workspace: a.workspace, secretFile: filepath.Join(directory, "secret.txt")}
+	s := &service{workspace: a.workspace, program: program, secretFile: filepath.Join(directory, "secret.txt")}
 	check(t, os.WriteFile(s.secretFile, []byte(a.secret+"\n"), 0o600))
 	db := filepath.Join(directory, "studio.db")
+	s.database = "sqlite:" + db
 	check(t, os.WriteFile(db, a.database, 0o600))
 
 	daemon := harness.RunDaemon(t, harness.Serve(context.Background(), []string{program}, "sqlite:"+db, append([]string{"--renderer=simulate:10ms"}, args...)...))

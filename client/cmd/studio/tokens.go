@@ -45,6 +45,8 @@ func (t *storedTokens) Token(ctx context.Context, rejected client.Credential) (c
 		return "", err
 	case now.BaseURL != t.stored.BaseURL || now.Email != t.stored.Email:
 		return "", errLogin
+	case now.AccessToken == string(rejected) && now.RefreshToken == "":
+		return "", fmt.Errorf("the API key has expired or was revoked: %w", errLogin)
 	case now.AccessToken == string(rejected):
 		pair, err := t.renew(context.WithoutCancel(ctx), now.RefreshToken)
 		if err != nil {

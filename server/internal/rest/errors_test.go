@@ -65,6 +65,14 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		webhook := func(url string) string {
 			return `{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"` + url + `"}}`
 		}
+		apiKey := func(key studio.APIKey) map[string]string {
+			key.UserID, key.Name = s.user.ID, "batch"
+			_, secret, err := s.studio.AddAPIKey(s.t.Context(), key)
+			s.check(err)
+			return header("Authorization", "Bearer "+secret)
+		}
+		elsewhere := apiKey(studio.APIKey{WorkspaceID: s.workspace.ID})
+		elsewhere["x-workspace-id"] = "elsewhere"
 		key := header("Idempotency-Key", "key")
 		spent := header("Idempotency-Key", "spent")
 		deleted := s.record("POST", lipsync, `{}`, spent).InferenceID
@@ -81,6 +89,8 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"wrong_credentials", "POST", "/users/login", noLogin, nil, "The credentials are wrong."},
 			{"wrong_credentials", "POST", "/users/refresh", `{"refresh_token":"guess"}`, nil, "The credentials are wrong."},
 			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
+			{"api_key_read_only", "POST", lipsync, `{}`, apiKey(studio.APIKey{ReadOnly: true}), ""},
+			{"api_key_workspace", "GET", "/projects/v2", "", elsewhere, ""},
 			{"not_found", "GET", "/nowhere", "", nil, ""},
 			{"not_found", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, "There is no such record."},
 			{"not_found", "GET", "/v1/avatars/inference_details?inference_id=" + avatar, "", nil, "There is no such record."},

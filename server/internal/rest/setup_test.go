@@ -42,6 +42,7 @@ func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *se
 	cfg := studiotest.Config(db, s.clock.Now)
 	cfg.IssueAccessToken, s.tokens = tokens.Issue, tokens
 	s.studio = studio.New(cfg)
+	tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: s.clock.Now}
 	s.handler, err = server.New(rest.New(s.studio), server.Config{
 		Authenticator: tokens, MapError: rest.MapError, ValidateResponses: responses,
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
