@@ -91,7 +91,9 @@ func TestLogin_storesAPIKey(t *testing.T) {
 		t.Errorf("%q is printed", said)
 	}
 	p.must(t, "", "projects")
-	var listed struct{ ID string }
+	var listed struct {
+		ID string `json:"id"`
+	}
 	check(t, json.Unmarshal([]byte(manage("key", "list", "--json", testEmail)), &listed))
 	manage("key", "revoke", testEmail, listed.ID)
 	p.mustFail(t, exitUnauthorized, "the API key has expired or was revoked", "projects")

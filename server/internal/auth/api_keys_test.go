@@ -42,7 +42,7 @@ func authenticate(t *testing.T, tokens *auth.Tokens, method, operation, workspac
 	t.Helper()
 	r = httptest.NewRequestWithContext(t.Context(), method, "/", http.NoBody)
 	if workspace != "" {
-		r.Header.Set("x-workspace-id", workspace)
+		r.Header.Set("X-Workspace-Id", workspace)
 	}
 	_, principal, err := tokens.Authenticate(t.Context(), server.Credential{Token: token, OperationID: operation, Request: r})
 	if problem, ok := errors.AsType[*server.Error](err); ok {
@@ -72,8 +72,8 @@ func TestAPIKeys_allowWhatTheirScopeAllows(t *testing.T) {
 		k := &keys{key: test.key}
 		k.key.UserID = "ada"
 		user, code, r := authenticate(t, k.tokens(t), test.method, test.operation, test.workspace, test.token)
-		if code != test.code || (user == "ada") != (code == "") || r.Header.Get("x-workspace-id") != test.sent {
-			t.Errorf("%s: %q, %q, workspace %q", name, user, code, r.Header.Get("x-workspace-id"))
+		if code != test.code || (user == "ada") != (code == "") || r.Header.Get("X-Workspace-Id") != test.sent {
+			t.Errorf("%s: %q, %q, workspace %q", name, user, code, r.Header.Get("X-Workspace-Id"))
 		}
 	}
 	tokens := (&keys{}).tokens(t)
