@@ -199,6 +199,17 @@
 //	studiod token revoke ada@example.com    # end all sessions
 //	studiod user delete ada@example.com     # with records, files and secrets
 //
+// # API keys
+//
+// A program calls the service with an API key instead of the password of a person. A key is a Bearer token that begins
+// with avs_, and scanners for leaked secrets find it as avs_[0-9A-Za-z]{38}. It is shown once, and the database has its
+// hash only. A key can be limited to reading (--read-only), to a workspace (--workspace) and in time (--expires-in). A new
+// password does not revoke it. No daemon accepts a revoked key when the command ends.
+//
+//	studiod key add ada@example.com "nightly batch"   # print a new key
+//	studiod key list ada@example.com                  # with the time of the last use
+//	studiod key revoke ada@example.com ID
+//
 // # Limits
 //
 // These rate limits apply to each user, in the API and the console together: --user-rate (10,000) creations per second,
@@ -260,6 +271,8 @@
 //     the daemon closes idle connections and aborts stalled requests and responses.
 //   - Password guessing: failed logins delay guesses, but not the owner at a known address.
 //   - Forged and revoked tokens: tokens are signed, and stop working when their session or their user is removed.
+//   - Leaked API keys: the database has only their hashes, scanners find them by their prefix, and a key can be limited to
+//     reading, to a workspace and in time. A revoked key stops working within a second.
 //   - Users who access data of other users: users and operators see only their own records.
 //   - Users who use more than their share: all daemons on a database enforce the limits of a user together.
 //   - Pages that resolve their own name to the admin address: requests for other hosts get 421.

@@ -27,6 +27,10 @@ func threats() map[string]string {
 		"Forged and revoked tokens": `
 			server/internal/auth: TestTokens_rejectForeignTokens
 			server/cmd/studiod: TestCommands_endSessions`,
+		"Leaked API keys": `
+			server/internal/auth: TestAPIKeys_allowWhatTheirScopeAllows
+			server/internal/studio: TestAPIKey_isValidUntilItExpiresOrIsRevoked
+			server/cmd/studiod: TestAPIKey_worksUntilItIsRevoked`,
 		"Users who access data of other users": `
 			server/internal/studio: TestFind_hidesSubjectsOfOtherUsers
 			server/internal/console: TestSubjects_areHiddenFromOtherUsers TestOperator_hidesPagesFromOtherUsers`,
