@@ -29,8 +29,6 @@ const asStudio = "STUDIO_TEST_AS_STUDIO"
 const (
 	testEmail    = "ada@example.com"
 	testPassword = "correct horse battery staple"
-	// testTimeout limits how long a test waits for a condition.
-	testTimeout = 30 * time.Second
 )
 
 var studiod = sync.OnceValues(func() (string, error) {

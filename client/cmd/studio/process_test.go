@@ -30,7 +30,7 @@ func process(t *testing.T, env, args []string) *exec.Cmd {
 // exitCodeOf waits for a process and returns its exit code.
 func exitCodeOf(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
-	slow := time.AfterFunc(testTimeout, func() { _ = command.Process.Kill() })
+	slow := time.AfterFunc(harness.Timeout, func() { _ = command.Process.Kill() })
 	defer slow.Stop()
 	_ = command.Wait() // the exit code has the result
 	return command.ProcessState.ExitCode()

@@ -100,7 +100,7 @@ func (s *setup) pace(rate, events int) summary {
 	for range s.rounds {
 		s.receiver.reset()
 		s.create(rate, events, s.receiver.urls[accepts])
-		t, written := s.receiver.await(events, 20*time.Second), s.written()
+		t, written := s.receiver.await(events, maxWait), s.written()
 		var took latencies
 		for subject, at := range t.Arrivals {
 			took = append(took, at.Sub(written[subject].at))

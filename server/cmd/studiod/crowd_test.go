@@ -190,9 +190,9 @@ func besideCrowds(t testing.TB, p *process, crowds []*crowd, token string, n, ad
 	return names, h
 }
 
-// maxP99 is the limit of the latency of a healthy client beside slow readers, on a machine that does nothing else. On
-// others, it is a multiple of the latency without slow readers.
-const maxP99 = 50 * time.Millisecond
+// maxP99 is the limit of the latency of a healthy client beside slow readers, for which it would wait for many seconds. On
+// a very busy machine, the limit is a multiple of the latency without slow readers.
+const maxP99 = time.Second
 
 // TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or STUDIO_TEST_CROWD of each. Slow
 // readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a healthy
