@@ -1,6 +1,9 @@
 package talkinghead
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // A frame is one picture of a video in the format yuv420p of ffmpeg: a plane of luma, and two planes of
 // chroma of half the width and height. Width and height are even.
@@ -81,6 +84,41 @@ func (p plane) sample(x, y float64) float64 {
 	return a + (c-a)*fy
 }
 
+// Points of a plane in fixed-point arithmetic.
+const (
+	fixedBits = 16
+	fixedOne  = 1 << fixedBits
+)
+
+// runLength is the number of values that run copies at once.
+const runLength = 4
+
+// run copies up to four values in a row, of which the first is at a point of the plane, with interpolation. Outside
+// the plane the closest values are copied. The plane must have at least two by two values.
+func (p plane) run(to []byte, x, y int) {
+	i := (y>>fixedBits)*p.width + x>>fixedBits
+	if len(to) == runLength && x >= 0 && x < (p.width-runLength)*fixedOne && y >= 0 && y < (p.height-1)*fixedOne {
+		fx, fy := uint64(x>>8&255), uint64(y>>8&255)
+		both := fx * fy >> 8
+		above, below := p.pix[i:], p.pix[i+p.width:]
+		sum := lanes(above)*(256-fx-fy+both) + lanes(above[1:])*(fx-both) + lanes(below)*(fy-both) + lanes(below[1:])*both
+		sum = (sum + 0x0080_0080_0080_0080) >> 8 & 0x00ff_00ff_00ff_00ff
+		sum = (sum | sum>>8) & 0x0000_ffff_0000_ffff
+		binary.LittleEndian.PutUint32(to, uint32(sum|sum>>16))
+		return
+	}
+	for n := range to {
+		to[n] = toByte(p.sample(float64(x+n*fixedOne)/fixedOne, float64(y)/fixedOne))
+	}
+}
+
+// lanes returns four values, each in 16 bits.
+func lanes(pix []byte) uint64 {
+	v := uint64(binary.LittleEndian.Uint32(pix))
+	v = (v | v<<16) & 0x0000_ffff_0000_ffff
+	return (v | v<<8) & 0x00ff_00ff_00ff_00ff
+}
+
 // A transform maps face coordinates to a plane.
 type transform struct{ cos, sin, x, y float64 }
 
@@ -114,14 +152,23 @@ func (f *frame) crop(x, y, width, height int) *frame {
 // reduce writes the luma of the frame, scaled down by a whole factor, to gray.
 func (f *frame) reduce(factor int, gray []byte) plane {
 	p := plane{gray, f.width / factor, f.height / factor, false}
+	if factor == 1 {
+		copy(gray, f.pix)
+		return p
+	}
+	sums := make([]int, p.width)
 	for row := range p.height {
-		for column := range p.width {
-			sum := 0
-			for y := row * factor; y < (row+1)*factor; y++ {
-				for _, v := range f.pix[y*f.width+column*factor:][:factor] {
-					sum += int(v)
+		clear(sums)
+		for y := row * factor; y < (row+1)*factor; y++ {
+			line := f.pix[y*f.width:][:f.width]
+			for column := range sums {
+				for _, v := range line[:factor] {
+					sums[column] += int(v)
 				}
+				line = line[factor:]
 			}
+		}
+		for column, sum := range sums {
 			p.pix[row*p.width+column] = byte(sum / (factor * factor))
 		}
 	}

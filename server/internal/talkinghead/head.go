@@ -10,7 +10,7 @@ type head struct {
 	still  *frame
 	face   pose
 	eyes   [2]point  // in face coordinates
-	weight []float32 // how much each pixel moves with the head, from 0 to 1
+	weight []uint16  // how much each pixel moves with the head, from 0 to 1 << weightBits
 	blinks []float64 // when the eyes begin to close, in seconds
 }
 
@@ -23,8 +23,11 @@ const (
 	neck       = 2.4 // the pivot of the head
 )
 
+// weightBits is the number of bits of a weight.
+const weightBits = 10
+
 func newHead(still *frame, face pose, eyes [2]point, seconds float64) *head {
-	h := &head{still: still, face: face, weight: make([]float32, still.width*still.height)}
+	h := &head{still: still, face: face, weight: make([]uint16, still.width*still.height)}
 	for i, eye := range eyes {
 		h.eyes[i] = face.inFace(eye)
 	}
@@ -32,7 +35,7 @@ func newHead(still *frame, face pose, eyes [2]point, seconds float64) *head {
 		for column := range still.width {
 			q := face.inFace(point{float64(column), float64(row)})
 			away := math.Hypot(q.X/headWidth, (q.Y-headMiddle)/headHeight)
-			h.weight[row*still.width+column] = float32(1 - smoothstep(1, headFading, away))
+			h.weight[row*still.width+column] = uint16(math.Round((1 << weightBits) * (1 - smoothstep(1, headFading, away))))
 		}
 	}
 	// The seed is fixed, so that a rendering can be repeated.
@@ -67,21 +70,20 @@ func (h *head) move(f *frame, t turn) pose {
 	from := h.still.planes()
 	for i, p := range f.planes() {
 		source, step := from[i], int(p.step())
+		fixed := func(v float64) int { return int(v / p.step() * fixedOne) }
 		for row := range p.height {
-			y := p.toFrame(row)
-			line := p.pix[row*p.width:][:p.width]
-			weights := h.weight[row*step*h.still.width:]
+			line, weights := p.pix[row*p.width:][:p.width], h.weight[row*step*h.still.width:]
 			copy(line, source.pix[row*p.width:])
-			for column := range line {
-				w := float64(weights[column*step])
-				if w == 0 {
-					continue
+			// Along the row, the movement of the head is linear.
+			rx, ry := p.toFrame(0)-dx-pivot.X, p.toFrame(row)-dy-pivot.Y
+			moveX, moveY := fixed(cos*rx+sin*ry-rx-dx), fixed(cos*ry-sin*rx-ry-dy)
+			slopeX, slopeY := int((cos-1)*fixedOne), int(-sin*fixedOne)
+			for column := 0; column < p.width; column += runLength {
+				run := line[column:min(column+runLength, p.width)]
+				middle := column + len(run)/2
+				if w := int(weights[middle*step]); w != 0 {
+					source.run(run, column*fixedOne+(moveX+slopeX*middle)*w>>weightBits, row*fixedOne+(moveY+slopeY*middle)*w>>weightBits)
 				}
-				x := p.toFrame(column)
-				// The position of the pixel before the head turned.
-				rx, ry := x-dx-pivot.X, y-dy-pivot.Y
-				bx, by := pivot.X+cos*rx+sin*ry, pivot.Y+cos*ry-sin*rx
-				line[column] = toByte(source.at(x+w*(bx-x), y+w*(by-y)))
 			}
 		}
 	}
