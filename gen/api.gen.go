@@ -258,6 +258,16 @@ type Avatar struct {
 	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
+	// What the rendering is doing: `fetching` its files, `analysing` the face, `speaking` the text, `drawing` the
+	// pictures, or `finishing` the files. Missing unless it is rendered, or if the renderer does not say. The
+	// service may add stages.
+	//
+	// Examples: drawing
+	ProgressStage *string `json:"progress_stage,omitempty"`
+
+	// Estimated time until the rendering ends, in seconds. Missing unless it is rendered, and below 10 percent.
+	SecondsLeft *int `json:"seconds_left,omitempty"`
+
 	// The state of an avatar. AvatarStatus lists the known states. The service may add states, so treat an unknown
 	// state as one that is not final.
 	//
@@ -629,6 +639,16 @@ type Lipsync struct {
 	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
 
+	// What the rendering is doing: `fetching` its files, `analysing` the face, `speaking` the text, `drawing` the
+	// pictures, or `finishing` the files. Missing unless it is rendered, or if the renderer does not say. The
+	// service may add stages.
+	//
+	// Examples: drawing
+	ProgressStage *string `json:"progress_stage,omitempty"`
+
+	// Estimated time until the rendering ends, in seconds. Missing unless it is rendered, and below 10 percent.
+	SecondsLeft *int `json:"seconds_left,omitempty"`
+
 	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
 	// treat an unknown state as one that is not final.
 	//
@@ -964,6 +984,16 @@ type Video struct {
 
 	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
+
+	// What the rendering is doing: `fetching` its files, `analysing` the face, `speaking` the text, `drawing` the
+	// pictures, or `finishing` the files. Missing unless it is rendered, or if the renderer does not say. The
+	// service may add stages.
+	//
+	// Examples: drawing
+	ProgressStage *string `json:"progress_stage,omitempty"`
+
+	// Estimated time until the rendering ends, in seconds. Missing unless it is rendered, and below 10 percent.
+	SecondsLeft *int `json:"seconds_left,omitempty"`
 
 	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
 	// treat an unknown state as one that is not final.

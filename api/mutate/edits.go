@@ -28,7 +28,7 @@ func edits() []edit {
 		{name: "times are not UTC", file: store + "query.go", old: "time.UnixMicro(value).UTC()", new: `time.UnixMicro(value).In(time.FixedZone("", 7200))`},
 		{name: "responses have an undocumented header", file: "server/exchange.go", after: "ServeHTTP(w http.ResponseWriter", old: "header := w.Header()\n", new: "header := w.Header()\n\theader[\"X-Powered-By\"] = []string{\"go\"}\n"},
 		{name: "tokens have an undocumented member", file: "gen/api.gen.go", after: "type TokenPair struct {", old: "\tRefreshToken ", new: "\tExpiresIn int `json:\"expires_in\"`\n\n\tRefreshToken "},
-		{name: "an avatar has no progress", file: rest + "avatars.go", old: "avatar.Progress = progress(s)", new: "_ = progress(s)"},
+		{name: "an avatar has no progress", file: rest + "avatars.go", old: "avatar.Progress, avatar.ProgressStage", new: "_, avatar.ProgressStage"},
 		{name: "an avatar has no checks", file: rest + "avatars.go", old: "checks(s.Rendering.Checks)", new: "checks(nil)"},
 		{name: "a list has the records of other users", file: rest + "lists.go", old: "filter.UserID = caller(ctx)", new: "_ = ctx"},
 		{name: "a page ignores its limit", file: rest + "lists.go", after: "func pageSize", old: "return *limit", new: "return defaultLimit"},

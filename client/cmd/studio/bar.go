@@ -76,6 +76,9 @@ func (p *speed) left(done, total int64) string {
 	if elapsed < time.Second || done <= p.first || done >= total {
 		return ""
 	}
-	left := time.Duration(float64(elapsed) * float64(total-done) / float64(done-p.first))
+	return timeLeft(time.Duration(float64(elapsed) * float64(total-done) / float64(done-p.first)))
+}
+
+func timeLeft(left time.Duration) string {
 	return fmt.Sprintf(", about %v left", left.Round(time.Second))
 }

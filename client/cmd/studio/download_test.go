@@ -141,10 +141,12 @@ func TestWatch_showsProgress(t *testing.T) {
 		var out bytes.Buffer
 		progress := progress{program: &program{Stdout: &out, Terminal: true}, began: time.Now()}
 		for _, percent := range []float64{0, 10, 50} {
-			check(t, progress.show(&subject{AvatarID: "a", Status: "processing", Progress: &percent}))
+			check(t, progress.show(&subject{
+				AvatarID: "a", Status: "processing", Progress: &percent, ProgressStage: new("drawing"), SecondsLeft: new(100 - int(percent)),
+			}))
 			check(t, progress.wait(t.Context(), 5*time.Second))
 		}
-		if want := "a processing [##########----------]  50 % 10s, about 10s left"; !strings.Contains(out.String(), want) {
+		if want := "a processing [##########----------]  50 % drawing 10s, about 50s left"; !strings.Contains(out.String(), want) {
 			t.Errorf("%q is shown", &out)
 		}
 	})

@@ -26,6 +26,8 @@ type subject struct {
 	Status        string     `json:"status"`
 	Title         *string    `json:"title"`
 	Progress      *float64   `json:"progress"` // in percent
+	ProgressStage *string    `json:"progress_stage"`
+	SecondsLeft   *int       `json:"seconds_left"`
 	FailureReason *string    `json:"failure_reason"`
 	Video         *string    `json:"video"`     // of a video
 	VideoURL      *string    `json:"video_url"` // of a lip-sync

@@ -67,7 +67,6 @@ type progress struct {
 	began time.Time
 	last  string
 	line  string
-	speed speed
 	left  string // end of the line
 }
 
@@ -79,8 +78,13 @@ func (p *progress) show(s *subject) (err error) {
 	switch {
 	case p.rewrites():
 		if s.Progress != nil && !s.failed() {
-			done := int64(*s.Progress)
-			p.line, p.left = p.line+" "+barText(done, 100), p.speed.left(done, 100)
+			p.line += " " + barText(int64(*s.Progress), 100)
+		}
+		if s.ProgressStage != nil {
+			p.line += " " + printable(*s.ProgressStage)
+		}
+		if s.SecondsLeft != nil {
+			p.left = timeLeft(time.Duration(*s.SecondsLeft) * time.Second)
 		}
 		return p.rewrite()
 	case !changed:

@@ -126,7 +126,7 @@ func (s setup) lipsync(video, name string) usage {
 	program := exec.CommandContext(s.t.Context(), s.program)
 	program.Stdin, program.Stdout = &request, &response
 	used := s.run(program)
-	_, err := protocol.Read(&response, func(float64) {})
+	_, err := protocol.Read(&response, func(float64, protocol.Stage) {})
 	check(s.t, err)
 	return used
 }

@@ -67,14 +67,15 @@ type renderer struct {
 	talkinghead.Config
 	output io.Writer
 	last   float64 // the progress that was written last
+	stage  talkinghead.Stage
 	failed error
 }
 
-// progress writes a message for each percent.
-func (r *renderer) progress(done float64) {
-	if r.failed == nil && done >= r.last+0.01 {
-		r.last = done
-		r.failed = protocol.Write(r.output, protocol.Message{Progress: &done})
+// progress writes a message for each percent and each stage.
+func (r *renderer) progress(done float64, stage talkinghead.Stage) {
+	if r.failed == nil && (done >= r.last+0.01 || stage != r.stage) {
+		r.last, r.stage = done, stage
+		r.failed = protocol.Write(r.output, protocol.Message{Progress: &done, Stage: protocol.Stage(stage)})
 	}
 }
 

@@ -94,5 +94,5 @@ func exchange(t *testing.T, request protocol.Request, args ...string) (protocol.
 	if code := run(t.Context(), args, &input, &output, &problems); code != 0 || problems.Len() > 0 {
 		t.Fatalf("status %d: %s", code, problems.Bytes())
 	}
-	return protocol.Read(&output, func(float64) {})
+	return protocol.Read(&output, func(float64, protocol.Stage) {})
 }

@@ -129,7 +129,7 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
 	check(t, err)
 	avatar := page.Subjects[0]
-	check(t, s.studio.Progressed(t.Context(), avatar.ID, 0.4))
+	check(t, s.studio.Progressed(t.Context(), avatar.ID, studio.Progress{Done: 0.4}))
 	tab.Await(".progress", "40 %")
 	tab.Inspect("avatar-processing")
 	_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
@@ -166,7 +166,7 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	}
 	for i, kind := range []studio.Kind{studio.Lipsync, studio.Lipsync, studio.Lipsync} {
 		lipsync := s.create(t, kind, "Take "+strings.Repeat("I", i+1))
-		check(t, s.studio.Progressed(t.Context(), lipsync.ID, 0.3))
+		check(t, s.studio.Progressed(t.Context(), lipsync.ID, studio.Progress{Done: 0.3}))
 		if i == 0 {
 			_, err = s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, &studio.RenderError{Reason: "The recording has no sound."})
 			check(t, err)

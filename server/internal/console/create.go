@@ -75,7 +75,7 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 		}
 		for _, avatar := range page.Subjects {
 			if c.cfg.NoVideo(avatar) == "" {
-				v.Avatars = append(v.Avatars, newRow(avatars, avatar))
+				v.Avatars = append(v.Avatars, c.newRow(avatars, avatar))
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (v subjectView) Checks() []studio.Check {
 type property struct{ Name, Value string }
 
 func (c *Console) newSubjectView(kind kind, subject studio.Subject) subjectView {
-	v := subjectView{row: newRow(kind, subject), Request: requestProperties(subject), Webhook: studio.WithoutQuery(subject.WebhookURL)}
+	v := subjectView{row: c.newRow(kind, subject), Request: requestProperties(subject), Webhook: studio.WithoutQuery(subject.WebhookURL)}
 	if decide := c.cfg.Studio.AutoConsent; decide != nil && kind.Avatar() && subject.Status == studio.Processing {
 		v.AutoConsent = studio.Refused
 		if decide(subject) {
@@ -143,7 +143,7 @@ func (c *Console) consent(w http.ResponseWriter, r *http.Request, s session, kin
 	if granted {
 		done = "consent-given"
 	}
-	http.Redirect(w, r, newRow(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
+	http.Redirect(w, r, c.newRow(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
 	return nil
 }
 

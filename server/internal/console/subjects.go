@@ -25,8 +25,9 @@ type subjectsView struct {
 type row struct {
 	studio.Subject
 
-	Kind    kind
-	Picture string // the path of the thumbnail; "" for none
+	Kind     kind
+	Picture  string // the path of the thumbnail; "" for none
+	Activity string // what the rendering does, and the time left; "" if unknown
 }
 
 // Path returns the path of the page of the subject.
@@ -55,7 +56,7 @@ func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query 
 		return v, err
 	}
 	for _, subject := range page.Subjects {
-		v.Rows = append(v.Rows, newRow(kind, subject))
+		v.Rows = append(v.Rows, c.newRow(kind, subject))
 	}
 	filterQuery := make(url.Values)
 	for _, name := range []string{"status", "avatar_id"} {
@@ -68,8 +69,8 @@ func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query 
 	return v, nil
 }
 
-func newRow(kind kind, subject studio.Subject) row {
-	v := row{Subject: subject, Kind: kind}
+func (c *Console) newRow(kind kind, subject studio.Subject) row {
+	v := row{Subject: subject, Kind: kind, Activity: activity(c.cfg.Studio.Progress(&subject))}
 	if subject.Rendering.Thumbnail != "" {
 		v.Picture = v.Path() + "/" + thumbnailFile
 	}

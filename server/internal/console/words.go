@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -59,16 +60,42 @@ var reasons = map[studio.Reason]string{
 	studio.ReasonDeleted:  "What it is about was deleted.",
 }
 
+// stages has the words for the stages of a rendering, which package protocol defines.
+//
+//nolint:gochecknoglobals // a table
+var stages = map[string]string{
+	"fetching":  "Fetching the files",
+	"analysing": "Looking for the face",
+	"speaking":  "Speaking the text",
+	"drawing":   "Drawing the pictures",
+	"finishing": "Finishing the files",
+}
+
+// activity describes what a rendering does, and the time left. It is "" if neither is known.
+func activity(progress studio.Progress) string {
+	words := stages[progress.Stage]
+	if progress.Left > 0 {
+		words = strings.TrimPrefix(words+", about "+duration(progress.Left)+" left", ", ")
+	}
+	return words
+}
+
 // wait describes the time until at.
 func wait(at time.Time) string {
-	switch d := time.Until(at); {
-	case d <= 0:
-		return "now"
+	if d := time.Until(at); d > 0 {
+		return "in " + duration(d)
+	}
+	return "now"
+}
+
+// duration returns a positive duration in one unit.
+func duration(d time.Duration) string {
+	switch {
 	case d < time.Minute:
-		return fmt.Sprintf("in %d s", int(d.Seconds())+1)
+		return fmt.Sprintf("%d s", int(d.Seconds())+1)
 	case d < 90*time.Minute:
-		return fmt.Sprintf("in %d min", int(d.Minutes()+0.5))
+		return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
 	default:
-		return fmt.Sprintf("in %d h", int(d.Hours()+0.5))
+		return fmt.Sprintf("%d h", int(d.Hours()+0.5))
 	}
 }

@@ -128,10 +128,10 @@ func (s *Store) UpdateSubject(_ context.Context, id string, change func(*studio.
 	return changed, err
 }
 
-func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
+func (s *Store) SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error {
 	_, err := s.UpdateSubject(ctx, id, func(subject *studio.Subject) error {
 		if subject.Status == studio.Processing {
-			subject.Progress = max(subject.Progress, percent)
+			subject.Progress, subject.Stage, subject.ReadyAt = max(subject.Progress, percent), stage, readyAt
 		}
 		return nil
 	})

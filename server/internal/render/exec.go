@@ -12,8 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
@@ -119,6 +117,7 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 	if err := os.Mkdir(request.OutputDir, 0o700); err != nil {
 		return result, err
 	}
+	e.recordProgress(ctx, subject.ID, studio.Progress{Stage: string(protocol.Fetching)})
 	if request.Inputs, err = e.inputs(ctx, subject, dir); err != nil {
 		return result, err
 	}
@@ -216,37 +215,6 @@ func (e *Exec) copyMedia(ctx context.Context, key, path string) (err error) {
 	}
 	_, err = io.Copy(file, content)
 	return errors.Join(err, file.Close())
-}
-
-// progressInterval is the minimum time between two writes of progress.
-const progressInterval = time.Second
-
-// progress returns a function that records progress without blocking the program, and a function that
-// waits until the last write has finished.
-func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(done float64), wait func()) {
-	latest := make(chan float64, 1)
-	var writing sync.WaitGroup
-	writing.Go(func() {
-		for done := range latest {
-			if err := e.Studio.Progressed(ctx, subjectID, done); err != nil && ctx.Err() == nil {
-				e.Logger.WarnContext(ctx, "progress not recorded", "id", subjectID, "err", err)
-			}
-		}
-	})
-	var written time.Time
-	return func(done float64) {
-			if time.Since(written) < progressInterval {
-				return
-			}
-			select {
-			case latest <- done:
-				written = time.Now()
-			default:
-			}
-		}, func() {
-			close(latest)
-			writing.Wait()
-		}
 }
 
 // storeResult copies the files of a result from dir to the media store.

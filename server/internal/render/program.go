@@ -91,7 +91,7 @@ func closeFiles(cmd *exec.Cmd) {
 // [*protocol.Error]. All processes of the program have been killed when run returns. When ctx is done, run
 // kills the program and returns within waitDelay.
 func (p *program) run(
-	ctx context.Context, dir string, request protocol.Request, progress func(done float64),
+	ctx context.Context, dir string, request protocol.Request, progress func(done float64, stage protocol.Stage),
 ) (protocol.Result, error) {
 	var input bytes.Buffer
 	if err := protocol.WriteRequest(&input, request); err != nil {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"math"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -30,7 +31,7 @@ func (a *API) avatar(s studio.Subject) gen.Avatar {
 	avatar.Title = s.Title
 	avatar.BaseVideo = input.BaseVideoURL.Value
 	avatar.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
-	avatar.Progress = progress(s)
+	avatar.Progress, avatar.ProgressStage, avatar.SecondsLeft = a.progress(s)
 	avatar.AvatarProcessingResults = checks(s.Rendering.Checks)
 	avatar.CreatedAt = &s.CreatedAt
 	avatar.UpdatedAt = &s.UpdatedAt
@@ -57,4 +58,10 @@ func checks(found []studio.Check) *[]gen.AvatarProcessingResult {
 	return &results
 }
 
-func progress(s studio.Subject) *float64 { return new(float64(s.Progress)) }
+func (a *API) progress(s studio.Subject) (percent *float64, stage *string, secondsLeft *int) {
+	progress := a.studio.Progress(&s)
+	if progress.Left > 0 {
+		secondsLeft = new(int(math.Ceil(progress.Left.Seconds())))
+	}
+	return new(float64(s.Progress)), optional(progress.Stage), secondsLeft
+}

@@ -84,7 +84,7 @@ func (a *API) video(s studio.Subject) gen.Video {
 	v.InputText = input.Text.Value
 	v.Video = optional(a.studio.ResultURL(s.ID, s.Rendering.Video))
 	v.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
-	v.Progress = progress(s)
+	v.Progress, v.ProgressStage, v.SecondsLeft = a.progress(s)
 	v.CreatedAt = &s.CreatedAt
 	v.UpdatedAt = &s.UpdatedAt
 	v.FailureReason = optional(s.FailureReason)

@@ -35,7 +35,7 @@ func (a *API) lipsync(s studio.Subject) gen.Lipsync {
 	l.SyncMode = (*string)(input.SyncMode.Value)
 	l.VideoURL = optional(a.studio.ResultURL(s.ID, s.Rendering.Video))
 	l.ThumbnailURL = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
-	l.Progress = progress(s)
+	l.Progress, l.ProgressStage, l.SecondsLeft = a.progress(s)
 	l.CreatedAt = &s.CreatedAt
 	l.UpdatedAt = &s.UpdatedAt
 	l.FailureReason = optional(s.FailureReason)

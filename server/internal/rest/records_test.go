@@ -119,9 +119,9 @@ func TestResponse_ofAnAvatar(t *testing.T) {
 	eachSetup(t, func(s *setup) {
 		created := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
 		details := "/v1/avatars/avatar_details?avatar_id=" + created.AvatarID
-		s.check(s.studio.Progressed(s.t.Context(), created.AvatarID, 0.4))
-		if half := s.record("GET", details, "", nil); half.Progress != 40 {
-			s.t.Errorf("progress %v, want 40", half.Progress)
+		s.check(s.studio.Progressed(s.t.Context(), created.AvatarID, studio.Progress{Done: 0.4, Stage: "drawing", Left: 9500 * time.Millisecond}))
+		if _, answer := s.do("GET", details, "", nil); !strings.Contains(answer, `"progress":40,"progress_stage":"drawing","seconds_left":10`) {
+			s.t.Errorf("an avatar that is drawn is %s", answer)
 		}
 		checks := []studio.Check{{Name: "one_face", OK: true, Message: "There is one face."}, {Name: "light", Message: "It is dark."}}
 		_, err := s.studio.Rendered(s.t.Context(), created.AvatarID, studio.Rendering{Checks: checks, Thumbnail: "face.jpg"}, nil)

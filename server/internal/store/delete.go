@@ -80,7 +80,7 @@ func deleteUploads(ctx context.Context, tx transaction, userID string, ids []str
 	return keys, nil
 }
 
-// SetProgress raises the progress of a subject that is processing.
-func (s *Store) SetProgress(ctx context.Context, id string, percent int) error {
-	return s.exec(ctx, `UPDATE subjects SET progress = $2 WHERE id = $1 AND status = 'processing' AND progress < $2`, id, percent)
+func (s *Store) SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error {
+	return s.exec(ctx, `UPDATE subjects SET progress = CASE WHEN progress < $2 THEN $2 ELSE progress END, stage = $3, ready_at = $4
+		WHERE id = $1 AND status = 'processing'`, id, percent, stage, micros(readyAt))
 }

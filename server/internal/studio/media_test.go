@@ -115,32 +115,3 @@ func TestDelete_erasesUnusedUploads(t *testing.T) {
 		wantError(t, err, studio.ErrNotFound)
 	})
 }
-
-// Progress never decreases and ends at 100.
-func TestProgressed_neverDecreasesProgress(t *testing.T) {
-	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		clock := studiotest.NewClock()
-		service := studio.New(studiotest.Config(db, clock.Now))
-		user := studiotest.AddUser(t, service, "ada@example.com")
-		lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		check(t, err)
-		shows := func(want int) {
-			t.Helper()
-			found, err := service.Find(t.Context(), user.ID, studio.Lipsync, lipsync.ID)
-			check(t, err)
-			if found.Progress != want {
-				t.Errorf("progress %d, want %d", found.Progress, want)
-			}
-		}
-		check(t, service.Progressed(t.Context(), lipsync.ID, 0.4))
-		shows(40)
-		check(t, service.Progressed(t.Context(), lipsync.ID, 0.2))
-		shows(40)
-		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "out.mp4"}, nil)
-		check(t, err)
-		shows(100)
-		check(t, service.Progressed(t.Context(), lipsync.ID, 0.5))
-		shows(100)
-	})
-}

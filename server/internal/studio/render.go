@@ -107,10 +107,33 @@ func (s *Service) Rendered(ctx context.Context, id string, result Rendering, err
 	return rendered, updateErr
 }
 
-// Progressed records the progress of a rendering, from 0 to 1. The stored progress never decreases, and is
-// below 100 percent until the rendering ends.
-func (s *Service) Progressed(ctx context.Context, id string, done float64) error {
-	return s.Store.SetProgress(ctx, id, min(int(done*100), 99))
+// Progress is how far a rendering is.
+type Progress struct {
+	Done  float64       // from 0 to 1
+	Stage string        // what it does; "" if unknown
+	Left  time.Duration // estimate; 0 if unknown
+}
+
+// Progressed records the progress of a rendering. The stored progress never decreases, and is below 100 percent
+// until the rendering ends.
+func (s *Service) Progressed(ctx context.Context, id string, progress Progress) error {
+	var readyAt time.Time
+	if progress.Left > 0 {
+		readyAt = s.now().Add(progress.Left)
+	}
+	return s.Store.SetProgress(ctx, id, min(int(progress.Done*100), 99), progress.Stage, readyAt)
+}
+
+// Progress returns the progress of the rendering of a subject now. Stage and Left are zero unless it is being rendered.
+func (s *Service) Progress(subject *Subject) Progress {
+	progress := Progress{Done: float64(subject.Progress) / 100}
+	if now := s.now(); subject.Status == Processing && !now.Before(subject.RenderAt) {
+		progress.Stage = subject.Stage
+		if !subject.ReadyAt.IsZero() {
+			progress.Left = max(subject.ReadyAt.Sub(now), 0)
+		}
+	}
+	return progress
 }
 
 func (s *Service) renderFailed(subject *Subject, cause error) error {

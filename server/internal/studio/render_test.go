@@ -93,3 +93,43 @@ func TestTestWebhook_sendsASampleOfTheKind(t *testing.T) {
 		}
 	})
 }
+
+// Progress never decreases and ends at 100. The stage and the time left are those of the latest report, and only as long
+// as the subject is being rendered.
+func TestProgressed_neverDecreasesProgress(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		check(t, err)
+		shows := func(want studio.Progress) {
+			t.Helper()
+			found, err := service.Find(t.Context(), user.ID, studio.Lipsync, lipsync.ID)
+			check(t, err)
+			if got := service.Progress(&found); got != want {
+				t.Errorf("progress %+v, want %+v", got, want)
+			}
+		}
+		report := func(progress studio.Progress) {
+			t.Helper()
+			check(t, service.Progressed(t.Context(), lipsync.ID, progress))
+		}
+		shows(studio.Progress{})
+		report(studio.Progress{Done: 0.4, Stage: "drawing", Left: time.Minute})
+		clock.Add(10 * time.Second)
+		shows(studio.Progress{Done: 0.4, Stage: "drawing", Left: 50 * time.Second})
+		clock.Add(time.Hour)
+		shows(studio.Progress{Done: 0.4, Stage: "drawing"})
+		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory"))
+		check(t, err)
+		shows(studio.Progress{Done: 0.4}) // it waits for its next attempt
+		clock.Add(time.Minute)
+		report(studio.Progress{Done: 0.2, Stage: "fetching"})
+		shows(studio.Progress{Done: 0.4, Stage: "fetching"})
+		_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "out.mp4"}, nil)
+		check(t, err)
+		shows(studio.Progress{Done: 1})
+		report(studio.Progress{Done: 0.5, Stage: "drawing", Left: time.Minute})
+		shows(studio.Progress{Done: 1})
+	})
+}

@@ -71,8 +71,10 @@ type Subject struct {
 	Status        Status
 	Consent       Consent
 	FailureReason string
-	Progress      int  // of the rendering, from 0 to 100
-	Started       bool // whether a process renders it; the store only reads it
+	Progress      int       // of the rendering, from 0 to 100
+	Stage         string    // what the rendering does, as its renderer reported; "" if it did not
+	ReadyAt       time.Time // estimated end of the rendering; zero if it is unknown
+	Started       bool      // whether a process renders it; the store only reads it
 	Rendering     Rendering
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -100,8 +102,8 @@ type SubjectStore interface {
 	// call change several times, each time with the subject as it was read, so change must have no other
 	// effects.
 	UpdateSubject(ctx context.Context, id string, change func(*Subject) error) (Subject, error)
-	// SetProgress increases the progress of a subject that is processing.
-	SetProgress(ctx context.Context, id string, percent int) error
+	// SetProgress increases Progress of a subject that is processing, and sets Stage and ReadyAt.
+	SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error
 	// DeleteSubject erases a subject, its videos, their undelivered events, and their uploads that no other
 	// subject of the user uses. It returns what it has erased. If the subject was deleted after the time
 	// repeatAfter, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has
@@ -119,7 +121,7 @@ func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 
 func (s *Subject) asCreated() Subject {
 	created := *s
 	created.Status, created.UpdatedAt = Processing, s.CreatedAt
-	created.FailureReason, created.Progress, created.Rendering = "", 0, Rendering{}
+	created.FailureReason, created.Progress, created.Stage, created.Rendering = "", 0, "", Rendering{}
 	return created
 }
 

@@ -82,7 +82,7 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 		case float64(n)/source.rate.float() > maxDuration.Seconds():
 			return nil, tooLong(name)
 		case n%16 == 0:
-			c.progress(from, to, float64(n)/max(expected, 1))
+			c.progress(Analysing, from, to, float64(n)/max(expected, 1))
 		}
 	}
 	found := &analysis{track: t.finish()}

@@ -76,13 +76,13 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	if err := source.copy(ctx, filepath.Join(dir, name)); err != nil {
 		return avatar, err
 	}
-	c.progress(0.6, 1, 0.9)
+	c.progress(Finishing, 0.6, 1, 0.9)
 	first, err := source.firstFrame(ctx)
 	if err != nil {
 		return avatar, err
 	}
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
-	defer c.progress(0, 1, 1)
+	defer c.progress(Finishing, 0, 1, 1)
 	return avatar, source.thumbnail(ctx, first, avatar.Thumbnail)
 }
 

@@ -123,7 +123,7 @@ func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	output, sound := t.TempDir(), newSound(t, "sine=sample_rate=16000", "60")
 	ctx, cancel := context.WithCancel(t.Context())
 	var last float64
-	_, err := talkinghead.Config{Progress: func(done float64) {
+	_, err := talkinghead.Config{Progress: func(done float64, _ talkinghead.Stage) {
 		if last = done; done > 0.3 {
 			cancel()
 		}

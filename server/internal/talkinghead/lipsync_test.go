@@ -126,7 +126,7 @@ func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 			}
 			var progress []float64
 			made, err := talkinghead.Config{
-				Progress: func(done float64) { progress = append(progress, done) },
+				Progress: func(done float64, _ talkinghead.Stage) { progress = append(progress, done) },
 			}.MakeLipsync(t.Context(), lipsync, t.TempDir())
 			harness.Check(t, err)
 			if !slices.IsSorted(progress) || len(progress) < 3 || progress[len(progress)-1] != 1 {

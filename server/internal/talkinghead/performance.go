@@ -91,13 +91,13 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 			return Video{}, cmp.Or(ctx.Err(), err)
 		}
 		if i%max(int(rate/2), 1) == 0 {
-			p.progress(0.3, 0.98, float64(i)/float64(total))
+			p.progress(Drawing, 0.3, 0.98, float64(i)/float64(total))
 		}
 	}
 	if err := output.close(); err != nil {
 		return Video{}, cmp.Or(ctx.Err(), err)
 	}
-	p.progress(0, 1, 1)
+	p.progress(Finishing, 0, 1, 1)
 	return made, nil
 }
 

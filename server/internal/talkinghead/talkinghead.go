@@ -25,9 +25,21 @@ type Config struct {
 	Speech []string
 	// Label is a visible text in the corner of each frame. Defaults to none.
 	Label string
-	// Progress is called with the part that is done, from 0 to 1. It never decreases. Nil is allowed.
-	Progress func(done float64)
+	// Progress is called with the part that is done, from 0 to 1, and what is done now. The part never decreases.
+	// Nil is allowed.
+	Progress func(done float64, stage Stage)
 }
+
+// Stage is what is done to make a video or an avatar.
+type Stage string
+
+// The stages, in their order.
+const (
+	Analysing Stage = "analysing" // the face and the sound
+	Speaking  Stage = "speaking"  // the text
+	Drawing   Stage = "drawing"   // the pictures
+	Finishing Stage = "finishing" // the files
+)
 
 // A Video is a finished video. All files are paths, which are empty if the file was not made.
 type Video struct {
@@ -68,9 +80,9 @@ const (
 	thumbnailName = "out.jpg"
 )
 
-func (c Config) progress(from, to, done float64) {
+func (c Config) progress(stage Stage, from, to, done float64) {
 	if c.Progress != nil {
-		c.Progress(from + (to-from)*min(max(done, 0), 1))
+		c.Progress(from+(to-from)*min(max(done, 0), 1), stage)
 	}
 }
 

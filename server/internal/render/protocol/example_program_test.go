@@ -60,7 +60,7 @@ func runExample(t *testing.T, request protocol.Request) (protocol.Result, error)
 		}
 		validate(t, "message", line)
 	}
-	return protocol.Read(&output, func(float64) {})
+	return protocol.Read(&output, func(float64, protocol.Stage) {})
 }
 
 func ffmpeg(t *testing.T, args ...string) {

@@ -2,8 +2,8 @@
 //
 // The daemon starts the program, writes one [Request] as a JSON object to its standard input, and closes
 // it. The program writes [Message] values to its standard output, as one JSON object per line: any number of
-// {"progress":0.4}, and then, as its last line, either {"result":{…}} or {"error":{…}}. It exits with status 0
-// in both cases. Anything else, such as another status, a missing last line, or a line that the protocol does
+// {"progress":0.4,"stage":"drawing"}, where the stage is optional, and then, as its last line, either {"result":{…}} or
+// {"error":{…}}. It exits with status 0 in both cases. Anything else, such as another status, a missing last line, or a line that the protocol does
 // not define, is a transient failure: the daemon retries the rendering.
 //
 // The program reads the files that the request names, and writes its own files into the output directory.
@@ -59,13 +59,29 @@ type Request struct {
 	OutputDir string `json:"output_dir"`
 }
 
-// Message is one line of a program's output, at most 64 KiB long. Exactly one field must be set.
+// Message is one line of a program's output, at most 64 KiB long. Exactly one of Progress, Result and Error must be
+// set.
 type Message struct {
-	// Progress is the part that is done, from 0 to 1.
+	// Progress is the part that is done, from 0 to 1. The daemon estimates the time left from it, so it should be
+	// proportional to the time that the rendering takes.
 	Progress *float64 `json:"progress,omitempty"`
-	Result   *Result  `json:"result,omitempty"`
-	Error    *Error   `json:"error,omitempty"`
+	// Stage is what the program does from now on. It may be set with Progress only, and stays until another is.
+	Stage  Stage   `json:"stage,omitempty"`
+	Result *Result `json:"result,omitempty"`
+	Error  *Error  `json:"error,omitempty"`
 }
+
+// Stage is what a rendering does.
+type Stage string
+
+// The stages of a rendering.
+const (
+	Fetching  Stage = "fetching"  // its files
+	Analysing Stage = "analysing" // the face and the sound
+	Speaking  Stage = "speaking"  // the text
+	Drawing   Stage = "drawing"   // the pictures
+	Finishing Stage = "finishing" // the files
+)
 
 // Result is the result of a rendering. Its files are names in the output directory, without a directory
 // part.

@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -77,18 +78,21 @@ func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 	for _, done := range []float64{0, 0.5, 0.4, 1} {
 		write(t, &output, protocol.Message{Progress: &done})
 	}
+	write(t, &output, protocol.Message{Progress: new(0.9), Stage: protocol.Finishing})
 	write(t, &output, protocol.Message{Result: &want})
 	for line := range bytes.Lines(output.Bytes()) {
 		validate(t, "message", line)
 	}
 
-	var progress []float64
-	got, err := protocol.Read(&output, func(done float64) { progress = append(progress, done) })
+	var progress []string
+	got, err := protocol.Read(&output, func(done float64, stage protocol.Stage) {
+		progress = append(progress, fmt.Sprint(done, " ", stage))
+	})
 	harness.Check(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]float64{0.5, 1}, progress); diff != "" {
+	if diff := cmp.Diff([]string{"0.5 ", "1 ", "1 finishing"}, progress); diff != "" {
 		t.Errorf("progress only rises: %s", diff)
 	}
 }
@@ -101,7 +105,7 @@ func TestRead_cleansReportedFailure(t *testing.T) {
 		Checks: []protocol.Check{{Name: "one_face", Status: protocol.Failed, Message: "No\tface."}},
 	}})
 	validate(t, "message", output.Bytes())
-	_, err := protocol.Read(&output, func(float64) {})
+	_, err := protocol.Read(&output, func(float64, protocol.Stage) {})
 	failure, ok := errors.AsType[*protocol.Error](err)
 	if !ok {
 		t.Fatalf("error is %v", err)
@@ -128,6 +132,9 @@ func TestRead_rejectsInvalidOutput(t *testing.T) {
 		"a member twice":    `{"progress":0.1,"progress":0.2}` + "\n" + result,
 		"another case":      `{"Result":{}}`,
 		"too much progress": `{"progress":40}` + "\n" + result,
+		"another stage":     `{"progress":0.4,"stage":"dreaming"}` + "\n" + result,
+		"a stage alone":     `{"stage":"drawing"}` + "\n" + result,
+		"a stage at last":   `{"stage":"drawing","result":{"video":"out.mp4"}}`,
 		"a path":            `{"result":{"video":"../out.mp4"}}`,
 		"an absolute path":  `{"result":{"files":["/etc/passwd"]}}`,
 		"a hidden file":     `{"result":{"files":[".netrc"]}}`,
@@ -145,7 +152,7 @@ func TestRead_rejectsInvalidOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := protocol.Read(strings.NewReader(output), func(float64) {})
+			got, err := protocol.Read(strings.NewReader(output), func(float64, protocol.Stage) {})
 			if !errors.Is(err, protocol.ErrProtocol) {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -170,12 +177,12 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"result":{"previews":{"still":"a.png"},"voice":"a.m4a","subtitles":"a.srt","captions":"a.vtt","language":"de"}}`))
 	f.Add([]byte(`{"error":{"reason":"No face.","permanent":true}}`))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		previous := 0.0
-		result, err := protocol.Read(bytes.NewReader(output), func(done float64) {
-			if done <= previous || done > 1 {
+		previous, last := 0.0, protocol.Stage("")
+		result, err := protocol.Read(bytes.NewReader(output), func(done float64, stage protocol.Stage) {
+			if done < previous || done == previous && stage == last || done > 1 {
 				t.Errorf("progress %v after %v", done, previous)
 			}
-			previous = done
+			previous, last = done, stage
 		})
 		failure, failed := errors.AsType[*protocol.Error](err)
 		switch {

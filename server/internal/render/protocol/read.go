@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -76,16 +77,16 @@ func (r *Request) check() error {
 }
 
 // Read reads the output of a program until EOF. It calls progress from the goroutine of the caller each
-// time the program reports more progress than before. A failure that the program reports is a [*Error].
+// time the program reports more progress than before or another stage. done never decreases. A failure that the program reports is a [*Error].
 // Output that violates the protocol is an error that wraps [ErrProtocol].
 //
 // The texts of the result or [*Error] have passed through [Clean], and its lists are of limited length. File
 // names have no directory part, but the files may not exist.
-func Read(r io.Reader, progress func(done float64)) (Result, error) {
+func Read(r io.Reader, progress func(done float64, stage Stage)) (Result, error) {
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, maxLine)
 	var last *Message
-	best := 0.0
+	best, stage := 0.0, Stage("")
 	for n := 1; scanner.Scan(); n++ {
 		if last != nil {
 			return Result{}, protocolError("line %d: comes after the last one", n)
@@ -99,9 +100,9 @@ func Read(r io.Reader, progress func(done float64)) (Result, error) {
 			return Result{}, protocolError("line %d: %w", n, err)
 		case message.Progress == nil:
 			last = &message
-		case *message.Progress > best:
-			best = *message.Progress
-			progress(best)
+		case *message.Progress > best || message.Stage != "" && message.Stage != stage:
+			best, stage = max(best, *message.Progress), cmp.Or(message.Stage, stage)
+			progress(best, stage)
 		}
 	}
 	switch err := scanner.Err(); {
@@ -134,6 +135,14 @@ func parse(line []byte) (Message, error) {
 	}
 	if p := message.Progress; p != nil && (*p < 0 || *p > 1) {
 		return Message{}, errors.New("progress must be from 0 to 1")
+	}
+	switch message.Stage {
+	case "", Fetching, Analysing, Speaking, Drawing, Finishing:
+	default:
+		return Message{}, fmt.Errorf("unknown stage %q", message.Stage)
+	}
+	if message.Stage != "" && message.Progress == nil {
+		return Message{}, errors.New("a stage needs a progress")
 	}
 	if failure := message.Error; failure != nil {
 		if failure.Reason = Clean(failure.Reason); failure.Reason == "" {

@@ -14,7 +14,7 @@ local="-protocol_whitelist file,pipe"
 ffmpeg -v error -y $local -i "$picture" -frames:v 1 -vf 'crop=iw-mod(iw\,2):ih-mod(ih\,2)' "$out/still.jpg" ||
 	fail "The video or picture cannot be read."
 seconds=$(ffprobe -v error $local -show_entries format=duration -of csv=p=0 "$sound") || fail "The sound cannot be read."
-echo '{"progress":0.2}'
+echo '{"progress":0.2,"stage":"drawing"}'
 ffmpeg -v error -loop 1 -i "$out/still.jpg" $local -i "$sound" -t "$seconds" -c:v libx264 -tune stillimage \
 	-pix_fmt yuv420p -c:a aac -movflags +faststart "$out/out.mp4" || fail "The sound cannot be read."
 jq -cn --argjson s "$seconds" '{result: {video: "out.mp4", thumbnail: "still.jpg", duration_seconds: $s}}'

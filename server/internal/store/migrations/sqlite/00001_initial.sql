@@ -120,6 +120,8 @@ CREATE TABLE subjects (
     consent        TEXT NOT NULL,              -- of an avatar
     failure_reason TEXT NOT NULL,
     progress       INTEGER NOT NULL DEFAULT 0, -- of the rendering, in percent
+    stage          TEXT NOT NULL DEFAULT '',   -- what the rendering does; '' if unknown
+    ready_at       INTEGER,                    -- estimated end of the rendering
     rendering      TEXT NOT NULL DEFAULT '{}', -- its result: JSON with names of files in the media, and checks
     created_at     INTEGER NOT NULL,
     updated_at     INTEGER NOT NULL,
