@@ -34,6 +34,7 @@ var operations = struct {
 	GetLipsync          operation
 	ListLipsyncs        operation
 	UploadMedia         operation
+	ListVoices          operation
 	ListEndpoints       operation
 	RotateWebhookSecret operation
 	GetWebhookSecrets   operation
@@ -139,6 +140,11 @@ var operations = struct {
 	UploadMedia: operation{
 		id: "UploadMedia", method: "POST", path: "/v1/media",
 		idempotent: false, keyed: false, body: bodyJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	ListVoices: operation{
+		id: "ListVoices", method: "GET", path: "/v1/voices",
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
 	ListEndpoints: operation{
@@ -247,6 +253,11 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // Starts the creation of a video. When the video succeeds or fails, the webhook that was registered
 // with the avatar receives an `avatar_inference_event`. The response is 409 unless the avatar is
 // published, and 429 while too many creations of the caller are in progress.
+//
+// The video speaks `text` unless `audio_url` is set. Only the first 10 minutes of a text are spoken.
+// The response is 422 if the text has nothing to speak, or if `GET /v1/voices` lists voices and none
+// of them matches `voice` or `language`. A language matches the voices of its main language, too:
+// `en-AU` matches `en`. If the renderer has lost the voice when it makes the video, the video fails.
 //
 // The client retries the operation with the same idempotency key.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
@@ -580,6 +591,29 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 	call := c.call(&operations.UploadMedia, options)
 	call.Reader(contentType, body)
 	return decode[gen.Media](call.send(ctx))
+}
+
+// ListVoicesParams are the optional parameters of [Client.ListVoices].
+type ListVoicesParams struct {
+	// Returns only the voices that match this language (BCP 47), as in `create_video`.
+	Language *gen.LanguageFilter
+}
+
+func (p ListVoicesParams) apply(c *call) { c.params = p }
+
+// ListVoices sends GET /v1/voices: list voices.
+//
+// Returns the voices that `create_video` accepts. If a language has several voices, its first voice
+// speaks texts whose request names only the language. The list is empty if the service does not know
+// its voices, for example because its renderer does not list them.
+//
+// The option [ListVoicesParams] sets optional parameters. The operation is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
+func (c *Client) ListVoices(ctx context.Context, options ...CallOption) (*gen.VoiceList, error) {
+	call := c.call(&operations.ListVoices, options)
+	optional := paramsOf[ListVoicesParams](call)
+	call.Query(style.Param{Name: "language", Style: "form", Explode: true}, optional.Language)
+	return decode[gen.VoiceList](call.send(ctx))
 }
 
 // ListEndpointsParams are the optional parameters of [Client.ListEndpoints].

@@ -326,7 +326,7 @@ type AvatarList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// AvatarProcessingResult is the result of one check of a base video.
+// AvatarProcessingResult is the result of one check of an input.
 type AvatarProcessingResult struct {
 	// Name of the check.
 	CheckName *string `json:"check_name,omitempty"`
@@ -420,11 +420,20 @@ type CreateVideoRequest struct {
 	// Id of a published avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 
+	// Language of the text (BCP 47), such as pt-BR. Defaults to that of the voice.
+	Language Nullable[string] `json:"language,omitzero"`
+
+	// Speed of the speech, relative to the usual speed. Defaults to 1.
+	Speed Nullable[float64] `json:"speed,omitzero"`
+
 	// Text that the avatar speaks.
 	Text Nullable[string] `json:"text,omitzero"`
 
 	// Title of the video.
-	Title                Nullable[string]           `json:"title,omitzero"`
+	Title Nullable[string] `json:"title,omitzero"`
+
+	// Id of the voice that speaks the text. Defaults to the first voice of `language`.
+	Voice                Nullable[string]           `json:"voice,omitzero"`
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -748,7 +757,10 @@ type Problem struct {
 	// | `idempotency_key_reused` | 422 | The key was used with another operation or another body. | Use a new key for each new request. |
 	// | `range_invalid` | 422 | `since` is after `until`. | Correct the range. |
 	// | `replay_empty` | 422 | The replay has neither `event_ids` nor `since` nor `until`. | Set one of them. |
+	// | `text_not_speakable` | 422 | The text contains no letter and no digit. | Add words. |
 	// | `title_invalid` | 422 | The title contains U+0000. | Remove it from the title. |
+	// | `unknown_language` | 422 | No voice speaks this language. `errors` names the nearest. | Use a language of `GET /v1/voices`. |
+	// | `unknown_voice` | 422 | There is no such voice. `errors` names the nearest. | Use a voice of `GET /v1/voices`. |
 	// | `webhook_url_missing` | 422 | The webhook is enabled without a URL. | Set `webhook_data.webhook_url`, or do not enable the webhook. |
 	// | `webhook_url_invalid` | 422 | The service cannot send notifications to the webhook URL. | Use an absolute https URL without user information. |
 	// | `webhook_url_not_public` | 422 | The host of the webhook URL is not a public address. | Use an address that can be reached from the internet. |
@@ -970,6 +982,12 @@ type Video struct {
 	// Title of the avatar from which the video is made.
 	AvatarTitle *string `json:"avatar_title,omitempty"`
 
+	// Address of the same subtitles for browsers (WebVTT).
+	Captions *string `json:"captions,omitempty"`
+
+	// Results of the checks of the inputs. A check that failed does not prevent the video.
+	Checks *[]AvatarProcessingResult `json:"checks,omitempty"`
+
 	// Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 
@@ -981,6 +999,9 @@ type Video struct {
 
 	// The `text` of the request.
 	InputText *string `json:"input_text,omitempty"`
+
+	// Language of the speech (BCP 47). Until the video is rendered, the `language` of the request.
+	Language *string `json:"language,omitempty"`
 
 	// Progress of the creation in percent.
 	Progress *float64 `json:"progress,omitempty"`
@@ -995,11 +1016,17 @@ type Video struct {
 	// Estimated time until the rendering ends, in seconds. Missing unless it is rendered, and below 10 percent.
 	SecondsLeft *int `json:"seconds_left,omitempty"`
 
+	// The `speed` of the request.
+	Speed *float64 `json:"speed,omitempty"`
+
 	// The state of a video or a lip-sync. InferenceStatus lists the known states. The service may add states, so
 	// treat an unknown state as one that is not final.
 	//
 	// Examples: processing, succeeded, failed
 	Status InferenceState `json:"status"`
+
+	// Address of the subtitles of a spoken text (SRT). Missing if the speech is a recording.
+	Subtitles *string `json:"subtitles,omitempty"`
 
 	// Address of a still image.
 	Thumbnail *string `json:"thumbnail,omitempty"`
@@ -1012,6 +1039,9 @@ type Video struct {
 
 	// Address of the finished video. Missing until the video is rendered.
 	Video *string `json:"video,omitempty"`
+
+	// The `voice` of the request.
+	Voice *string `json:"voice,omitempty"`
 }
 
 // VideoList is a page of videos.
@@ -1042,7 +1072,8 @@ type Violation struct {
 	//   - `range`: the range is missing, or ends before it begins.
 	//   - `webhook`: the URL cannot be registered.
 	//   - `idempotency`: the key was used with another request.
-	//   - `text`: the text cannot be stored.
+	//   - `text`: the text cannot be stored or spoken.
+	//   - `voice`: there is no such voice, or no voice for the language.
 	//
 	// Examples: required
 	Keyword string `json:"keyword"`
@@ -1051,6 +1082,27 @@ type Violation struct {
 	// parameter. A pointer into the parameter can follow, as in `query:filter/min`. A member that this document
 	// does not name is `*`.
 	Pointer string `json:"pointer"`
+}
+
+// Voice is a voice that speaks text.
+type Voice struct {
+	// How the voice sounds, such as female, male or neutral. Missing if that is unknown.
+	Gender *string `json:"gender,omitempty"`
+
+	// Language that the voice speaks (BCP 47).
+	Language string `json:"language"`
+
+	// Name of the voice, for people.
+	Name string `json:"name"`
+
+	// Id of the voice, which never changes.
+	VoiceID string `json:"voice_id"`
+}
+
+// VoiceList is the voices of the service.
+type VoiceList struct {
+	// The voices.
+	Data []Voice `json:"data"`
 }
 
 // WebhookAttempt is an attempt to deliver a notification.
@@ -1172,6 +1224,9 @@ type InferenceID = string
 
 // InferenceStatusFilter is the status of a video or a lip-sync. Notifications contain only final states.
 type InferenceStatusFilter = InferenceStatus
+
+// LanguageFilter defines model for LanguageFilter.
+type LanguageFilter = string
 
 // LastEventID defines model for LastEventID.
 type LastEventID = string
@@ -1414,6 +1469,12 @@ type ListLipsyncsParams struct {
 
 	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+}
+
+// ListVoicesParams defines parameters for ListVoices.
+type ListVoicesParams struct {
+	// Returns only the voices that match this language (BCP 47), as in `create_video`.
+	Language *LanguageFilter `form:"language,omitempty" json:"language,omitempty"`
 }
 
 // ListEndpointsParams defines parameters for ListEndpoints.
@@ -1767,7 +1828,7 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
 	}
 	// If several members have the same name, the last one wins.
-	var known [4][]byte
+	var known [7][]byte
 	var unknown map[string]json.RawMessage
 	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
 		switch string(name) {
@@ -1778,11 +1839,20 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 		case "avatar_id":
 			known[1] = value
 
-		case "text":
+		case "language":
 			known[2] = value
 
-		case "title":
+		case "speed":
 			known[3] = value
+
+		case "text":
+			known[4] = value
+
+		case "title":
+			known[5] = value
+
+		case "voice":
+			known[6] = value
 
 		default:
 			if unknown == nil {
@@ -1800,11 +1870,23 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
-	if err := unmarshalNullable("text", known[2], &a.Text); err != nil {
+	if err := unmarshalNullable("language", known[2], &a.Language); err != nil {
 		return err
 	}
 
-	if err := unmarshalNullable("title", known[3], &a.Title); err != nil {
+	if err := unmarshalNullable("speed", known[3], &a.Speed); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("text", known[4], &a.Text); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("title", known[5], &a.Title); err != nil {
+		return err
+	}
+
+	if err := unmarshalNullable("voice", known[6], &a.Voice); err != nil {
 		return err
 	}
 
@@ -1949,6 +2031,9 @@ type ServerInterface interface {
 	// UploadMedia: upload a file
 	// (POST /v1/media)
 	UploadMedia(w http.ResponseWriter, r *http.Request)
+	// ListVoices: list voices
+	// (GET /v1/voices)
+	ListVoices(w http.ResponseWriter, r *http.Request, params ListVoicesParams)
 	// ListEndpoints: list webhook URLs
 	// (GET /v1/webhooks/endpoints)
 	ListEndpoints(w http.ResponseWriter, r *http.Request, params ListEndpointsParams)
@@ -2527,6 +2612,30 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListVoices decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) ListVoices(w http.ResponseWriter, r *http.Request) {
+
+	var params ListVoicesParams
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "language", r.URL.Query(), &params.Language, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "language", err)
+		return
+	}
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.ListVoices(w, r, params)
+		return
+	}
+	read := params // keeps params off the heap
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListVoices(w, r, read)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
 // ListEndpoints decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListEndpoints(w http.ResponseWriter, r *http.Request) {
 
@@ -2759,6 +2868,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/list", wrapper.ListAvatars)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/list_inferences", wrapper.ListVideos)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/avatars/inference_details", wrapper.GetVideo)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/voices", wrapper.ListVoices)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/lipsync/create_lipsync", wrapper.CreateLipsync)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/lipsync/delete_lipsync", wrapper.DeleteLipsync)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/lipsync/inference_details", wrapper.GetLipsync)
@@ -5269,6 +5379,102 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
+// ListVoicesRequestObject is a decoded request.
+type ListVoicesRequestObject struct {
+	Params ListVoicesParams
+}
+
+// ListVoicesResponseObject is a response that can write itself.
+type ListVoicesResponseObject interface {
+	VisitListVoicesResponse(w http.ResponseWriter) error
+}
+
+// ListVoices200JSONResponse is a response with status 200.
+
+type ListVoices200JSONResponse VoiceList
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices200JSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 200, "application/json", VoiceList(response), nil)
+}
+
+// ListVoices400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type ListVoices400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices400ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListVoices401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type ListVoices401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices401ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ListVoices403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type ListVoices403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices403ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListVoices429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type ListVoices429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices429ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// ListVoices500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type ListVoices500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices500ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListVoices501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type ListVoices501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices501ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// ListVoices503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type ListVoices503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitListVoicesResponse writes the response.
+func (response ListVoices503ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
 // ListEndpointsRequestObject is a decoded request.
 type ListEndpointsRequestObject struct {
 	Params ListEndpointsParams
@@ -5896,6 +6102,10 @@ type StrictServerInterface interface {
 	// (POST /v1/media)
 	UploadMedia(ctx context.Context, request UploadMediaRequestObject) (UploadMediaResponseObject, error)
 
+	// ListVoices: list voices
+	// (GET /v1/voices)
+	ListVoices(ctx context.Context, request ListVoicesRequestObject) (ListVoicesResponseObject, error)
+
 	// ListEndpoints: list webhook URLs
 	// (GET /v1/webhooks/endpoints)
 	ListEndpoints(ctx context.Context, request ListEndpointsRequestObject) (ListEndpointsResponseObject, error)
@@ -6275,6 +6485,15 @@ func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 	request.Body = r.Body
 
 	serveStrict(h, w, r, "UploadMedia", request, StrictServerInterface.UploadMedia, UploadMediaResponseObject.VisitUploadMediaResponse)
+}
+
+// ListVoices decodes the request, performs the operation and writes its response.
+func (h *strictHandler) ListVoices(w http.ResponseWriter, r *http.Request, params ListVoicesParams) {
+	var request ListVoicesRequestObject
+
+	request.Params = params
+
+	serveStrict(h, w, r, "ListVoices", request, StrictServerInterface.ListVoices, ListVoicesResponseObject.VisitListVoicesResponse)
 }
 
 // ListEndpoints decodes the request, performs the operation and writes its response.

@@ -96,6 +96,18 @@ func NewVideoList(data []Video) VideoList {
 	return VideoList{Data: data}
 }
 
+// NewVoice returns a Voice with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewVoice(voiceID string, language string, name string) Voice {
+	return Voice{VoiceID: voiceID, Language: language, Name: name}
+}
+
+// NewVoiceList returns a VoiceList with its required members. Each required
+// member is a parameter, so code that does not set a new one does not compile.
+func NewVoiceList(data []Voice) VoiceList {
+	return VoiceList{Data: data}
+}
+
 // NewWebhookAttempt returns a WebhookAttempt with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewWebhookAttempt(delivered bool, durationMs int64, event Event) WebhookAttempt {

@@ -108,6 +108,11 @@ func (Unimplemented) UploadMedia(context.Context, gen.UploadMediaRequestObject) 
 	return nil, errUnimplemented
 }
 
+// ListVoices responds with 501 Not Implemented.
+func (Unimplemented) ListVoices(context.Context, gen.ListVoicesRequestObject) (gen.ListVoicesResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // ListEndpoints responds with 501 Not Implemented.
 func (Unimplemented) ListEndpoints(context.Context, gen.ListEndpointsRequestObject) (gen.ListEndpointsResponseObject, error) {
 	return nil, errUnimplemented

@@ -254,6 +254,9 @@ func (s *script) avatars(t *testing.T) {
 		consent("true")
 		s.notified(t, id, test.events)
 		if test.want == "published" {
+			for _, speech := range []string{`"text":"🙂"`, `"voice":"en"`, `"language":"xx"`, `"speed":3`, `"text":"Hallo.","language":"de","speed":2`} {
+				s.call(t, http.MethodPost, "/v1/avatars/create_video", `{"avatar_id":"`+id+`",`+speech+`}`)
+			}
 			for _, ending := range endings {
 				video := newVideo(ending.title)
 				s.settle(t, s, videoDetails, video, ending.status)
@@ -276,6 +279,8 @@ func (s *script) lipsyncs(t *testing.T) {
 		s.asBob(t, func() { s.call(t, http.MethodGet, lipsyncDetails+id, "") })
 		s.notified(t, id, 1)
 	}
+	s.call(t, http.MethodGet, "/v1/voices", "")
+	s.call(t, http.MethodGet, "/v1/voices?language=en-AU", "")
 	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: audio/wav")
 	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: text/plain")
 }

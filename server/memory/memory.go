@@ -22,6 +22,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
@@ -69,6 +70,7 @@ func New(cfg Config) (*Service, error) {
 	rules := wire.Config(finishingStore{s.store, s}, clearPasswords{})
 	rules.IssueAccessToken = s.tokens.Issue
 	rules.CheckWebhook, rules.SendWebhook = wire.CheckWebhook(guard), wire.SendWebhook(cfg.Send)
+	rules.Voices = simulate.Voices
 	rules.Media, rules.CursorKey = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
 	s.studio = studio.New(rules)
 	s.tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: time.Now}

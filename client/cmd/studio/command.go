@@ -31,6 +31,7 @@ Examples:
 			p.avatarCommand(),
 			p.videoCommand(),
 			p.lipsyncCommand(),
+			p.voiceCommand(),
 			p.eventsCommand(),
 			p.eventCommand(),
 			p.endpointCommand(),

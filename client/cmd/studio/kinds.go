@@ -64,11 +64,15 @@ func (p *program) videoCommand() *cli.Command {
 		Description: "Examples:\n" + example("video", "create --avatar ID --text Hello. --watch"),
 		Commands: []*cli.Command{
 			p.createCommand("video", example("video", `create --avatar ID --text "Good morning."
+  studio video create --avatar ID --text "Bom dia." --language pt-BR --speed 0.8
   studio video create --avatar ID --audio-url https://media.example.com/hello.mp3 --watch`),
 				[]cli.Flag{
 					&cli.StringFlag{Name: "avatar", Usage: "id of a published avatar", Required: true},
 					&cli.StringFlag{Name: "text", Usage: "text that the avatar speaks"},
 					&cli.StringFlag{Name: "audio-url", Usage: "URL of a recording of the speech of the avatar"},
+					&cli.StringFlag{Name: "voice", Usage: `voice that speaks the text: an id of "studio voice list"`},
+					&cli.StringFlag{Name: "language", Usage: "language of the text, such as pt-BR; its first voice speaks unless --voice names another"},
+					&cli.FloatFlag{Name: "speed", Usage: "speed of the speech, from 0.5 to 2", DefaultText: "1"},
 				},
 				[]fileFlag{{"audio", "audio-url"}}, createVideo, getVideo),
 			p.showCommand("video", getVideo),
@@ -84,6 +88,10 @@ func createVideo(command *cli.Command) request {
 	body := gen.CreateVideoRequest{
 		AvatarID: command.String("avatar"), Title: optionalFlag(command, "title"),
 		Text: optionalFlag(command, "text"), AudioURL: optionalFlag(command, "audio-url"),
+	}
+	body.Voice, body.Language = optionalFlag(command, "voice"), optionalFlag(command, "language")
+	if command.IsSet("speed") {
+		body.Speed = gen.Value(command.Float("speed"))
 	}
 	return requestOf((*client.Client).CreateVideo, body)
 }

@@ -49,6 +49,26 @@ func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	}
 }
 
+// The voices of a language are listed, and a video can be spoken by one of them.
+func TestVoice_listsVoicesForVideos(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	avatar := p.published(t)
+	rows := strings.Split(p.must(t, "", "voice", "list", "--language=pt"), "\n")
+	if len(rows) != 2 || !strings.HasPrefix(rows[1], "pt-br  pt-BR     male    Portuguese") {
+		t.Errorf("voices are %q", rows)
+	}
+	if voices := p.must(t, "", "voice", "list", "--json"); !strings.Contains(voices, `"voice_id":"pt-br"`) {
+		t.Errorf("voices are %s", voices)
+	}
+	video := p.must(t, "", "video", "create", "--json", "--avatar", avatar, "--text=Olá.", "--voice=pt-br", "--language=pt-PT", "--speed=0.5")
+	if !strings.Contains(video, `"language":"pt-PT"`) || !strings.Contains(video, `"speed":0.5`) || !strings.Contains(video, `"voice":"pt-br"`) {
+		t.Errorf("the video is %s", video)
+	}
+	p.mustFail(t, exitFailure, "the nearest is pt-br", "video", "create", "--avatar", avatar, "--text=Olá.", "--voice=pt")
+}
+
 func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

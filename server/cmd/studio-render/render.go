@@ -90,6 +90,9 @@ type parameters struct {
 // render returns the last message of the output: a result, or a failure that is the input's fault. Any
 // other failure is returned as an error, and may be transient.
 func (r *renderer) render(ctx context.Context, request protocol.Request) (protocol.Message, error) {
+	if request.Kind == protocol.Voices {
+		return r.voices(ctx)
+	}
 	if missing := talkinghead.Missing(); len(missing) > 0 {
 		return protocol.Message{}, fmt.Errorf("not installed: %s", strings.Join(missing, ", "))
 	}
@@ -102,7 +105,7 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 		video  talkinghead.Video
 		err    error
 	)
-	switch request.Kind {
+	switch request.Kind { //nolint:exhaustive // Voices is no rendering
 	case protocol.Avatar:
 		var avatar talkinghead.Avatar
 		avatar, err = r.MakeAvatar(ctx, request.Inputs["base_video_url"], request.OutputDir)
@@ -131,6 +134,15 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 	result.Subtitles, result.Captions, result.Language = name(video.Subtitles), name(video.Captions), video.Language
 	result.DurationSeconds = video.Seconds
 	return protocol.Message{Result: &result}, nil
+}
+
+func (r *renderer) voices(ctx context.Context) (protocol.Message, error) {
+	found, err := r.Voices(ctx)
+	var result protocol.Result
+	for _, v := range found {
+		result.Voices = append(result.Voices, protocol.Voice(v))
+	}
+	return protocol.Message{Result: &result}, err
 }
 
 func name(path string) string {

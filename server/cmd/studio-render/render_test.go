@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,26 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(videoDir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The program lists the voices of espeak-ng, and none if another program speaks.
+func TestRun_listsVoices(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "espeak-ng")
+	request := protocol.Request{Kind: protocol.Voices, Request: []byte(`{}`), OutputDir: t.TempDir()}
+	known, err := exchange(t, request)
+	harness.Check(t, err)
+	for _, want := range []protocol.Voice{
+		{ID: "en-gb", Language: "en-GB", Name: "English (Great Britain)", Gender: "male"},
+		{ID: "fr-fr+Annie", Language: "fr-FR", Name: "French (France), Annie", Gender: "female"},
+	} {
+		if !slices.Contains(known.Voices, want) {
+			t.Errorf("%+v is not among %d voices", want, len(known.Voices))
+		}
+	}
+	if known, err = exchange(t, request, "-speech", "exec:true"); err != nil || len(known.Voices) > 0 {
+		t.Errorf("voices of another program: %v, %v", known.Voices, err)
 	}
 }
 

@@ -141,11 +141,15 @@ func findRenderer() (program []string, missing string) {
 // openRenderer creates the renderer. All other parts of the daemon must be open.
 func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	cfg := d.cfg.Render
-	if cfg.Workers == noWorkers {
+	working := cfg.Workers != noWorkers
+	if !working {
 		d.cfg.Logger.InfoContext(ctx, "studiod work renders; this daemon does not")
-		return nil, nil
 	}
 	if len(cfg.Program) == 0 {
+		if !working {
+			return nil, nil
+		}
+		d.studio.Voices = simulate.Voices
 		if cfg.Missing != "" {
 			d.cfg.Logger.WarnContext(ctx, "rendering is simulated", "missing", cfg.Missing)
 		}
@@ -155,10 +159,17 @@ func (d *daemon) openRenderer(ctx context.Context) (studio.Renderer, error) {
 	program, err := render.NewExec(ctx, render.ExecConfig{
 		Program: cfg.Program, Paths: cfg.Paths, Studio: d.studio, Fetch: inputs.Fetch, Logger: d.cfg.Logger,
 	})
-	if err != nil {
+	switch {
+	case err != nil && !working:
+		d.cfg.Logger.InfoContext(ctx, "the voices of the renderer are not known here", "cause", err)
+		return nil, nil
+	case err != nil:
 		return nil, commandline.Usage(fmt.Errorf("--renderer: %w", err))
 	}
-	d.renderer = program
+	d.renderer, d.studio.Voices = program, program.Voices // a daemon without workers lists voices, too
+	if !working {
+		return nil, nil
+	}
 	d.cfg.Logger.InfoContext(ctx, "rendering", "program", cfg.Program[0], "workers", cfg.Workers)
 	return program, nil
 }

@@ -165,7 +165,7 @@ var types = map[string]string{
 	".mp4": "video/mp4", ".webm": "video/webm", ".mov": "video/quicktime", ".mkv": "video/x-matroska",
 	".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp", ".gif": "image/gif",
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aac": "audio/aac",
-	".vtt": "text/vtt",
+	".srt": "application/x-subrip", ".vtt": "text/vtt",
 }
 
 func contentType(key string) string {

@@ -46,6 +46,7 @@ type Exec struct {
 	ExecConfig
 	program   *program
 	directory *directory
+	voices    chan knownVoices // holds one value
 }
 
 var _ studio.Renderer = (*Exec)(nil)
@@ -70,7 +71,9 @@ func NewExec(ctx context.Context, cfg ExecConfig) (*Exec, error) {
 	if err := program.openSandbox(ctx, dir, cfg.Paths); err != nil {
 		cfg.Logger.WarnContext(ctx, "the renderer has no sandbox: a fault in it exposes the database, its keys and the network of this machine", "cause", err)
 	}
-	return &Exec{ExecConfig: cfg, program: program, directory: directory}, nil
+	voices := make(chan knownVoices, 1)
+	voices <- knownVoices{}
+	return &Exec{ExecConfig: cfg, program: program, directory: directory, voices: voices}, nil
 }
 
 // Close removes the working directories of e. No rendering may be running.
@@ -120,6 +123,11 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 	e.recordProgress(ctx, subject.ID, studio.Progress{Stage: string(protocol.Fetching)})
 	if request.Inputs, err = e.inputs(ctx, subject, dir); err != nil {
 		return result, err
+	}
+	if subject.Kind == studio.Video && request.Inputs["audio_url"] == "" {
+		if request.Voice, err = e.chooseVoice(ctx, subject); err != nil {
+			return result, err
+		}
 	}
 	if request.AvatarFiles, err = e.avatarFiles(ctx, subject, dir); err != nil {
 		return result, err

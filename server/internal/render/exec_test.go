@@ -65,6 +65,13 @@ func program(behaviour string) {
 		}
 		fmt.Println(`{"result":{"video":"out.mp4","previews":{"still":"a.png","still_play":"b.png","animation":"a.gif","animation_play":"b.gif"},` +
 			`"voice":"a.m4a","subtitles":"a.srt","captions":"a.vtt","language":"en-GB","duration_seconds":1.5,"files":["face.bin"],"checks":[{"name":"one_face","status":"SUCCESS","message":"One."}]}}`)
+	case "speaks":
+		if request.Kind == protocol.Voices {
+			fmt.Println(`{"result":{"voices":[{"id":"en-gb","language":"en-GB","name":"English"},{"id":"de+f","language":"de","name":"German, \u001bAnna","gender":"female"}]}}`)
+			return
+		}
+		out("out.mp4", "video by "+request.Voice)
+		fmt.Println(`{"result":{"video":"out.mp4"}}`)
 	case "environment":
 		fmt.Fprintln(os.Stderr, strings.Join(os.Environ(), " "))
 		dir, _ := os.Getwd()

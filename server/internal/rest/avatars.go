@@ -42,7 +42,7 @@ func (a *API) avatar(s studio.Subject) gen.Avatar {
 	return avatar
 }
 
-// checks returns the results of the checks of an avatar, or nil if there are none.
+// checks returns the results of the checks of the inputs, or nil if there are none.
 func checks(found []studio.Check) *[]gen.AvatarProcessingResult {
 	if len(found) == 0 {
 		return nil

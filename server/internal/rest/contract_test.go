@@ -72,14 +72,22 @@ func (s *setup) operations() map[string]operation {
 			bad:   append(wrongRegistrations, `{"title":7}`, `{"base_video_url":"no url"}`),
 		},
 		"POST /v1/avatars/create_video": {
-			body:  fmt.Sprintf(`{"avatar_id":%q,"title":"Hello","text":"Hello."}`, avatar),
-			shows: `"status":"processing","title":"Hello"`,
-			bad:   []string{`{}`, `{"avatar_id":7}`, `{"avatar_id":"a","text":7}`, `{"avatar_id":"a","audio_url":"no url"}`},
+			body:  fmt.Sprintf(`{"avatar_id":%q,"title":"Hello","text":"Hello.","voice":"de","language":"DE-at","speed":0.5}`, avatar),
+			shows: `"speed":0.5,"status":"processing","title":"Hello"`,
+			bad: []string{
+				`{}`, `{"avatar_id":7}`, `{"avatar_id":"a","text":7}`, `{"avatar_id":"a","audio_url":"no url"}`, `{"avatar_id":"a","voice":""}`,
+				`{"avatar_id":"a","language":7}`, `{"avatar_id":"a","speed":0.4}`, `{"avatar_id":"a","speed":2.1}`, `{"avatar_id":"a","speed":"1"}`,
+			},
 		},
 		"POST /v1/avatars/submit_consent": {
 			body:  fmt.Sprintf(`{"avatar_id":%q,"granted":true}`, waiting),
 			shows: fmt.Sprintf(`"avatar_id":%q`, waiting),
 			bad:   []string{`{}`, `{"avatar_id":"a"}`, `{"granted":true}`, `{"avatar_id":"a","granted":"yes"}`},
+		},
+		"GET /v1/voices": {
+			target: "/v1/voices?language=en-AU",
+			shows:  `{"data":[{"gender":"male","language":"en-GB","name":"English (Great Britain)","voice_id":"en-gb"},`,
+			bad:    []string{"/v1/voices?language="},
 		},
 		"GET /v1/avatars/avatar_details": {
 			target: "/v1/avatars/avatar_details?avatar_id=" + avatar,

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -28,11 +29,30 @@ func (a *API) CreateVideo(
 	if err != nil {
 		return nil, err
 	}
+	body := request.Body
+	c.Speech = studio.Speech{
+		Text: body.Text.Value, Recorded: value(body.AudioURL.Value) != "",
+		Voice: value(body.Voice.Value), Language: value(body.Language.Value),
+	}
 	subject, err := a.studio.CreateVideo(ctx, request.Body.AvatarID, c)
 	if err != nil {
 		return nil, err
 	}
 	return gen.CreateVideo200JSONResponse(a.video(subject)), nil
+}
+
+// ListVoices serves GET /v1/voices.
+func (a *API) ListVoices(ctx context.Context, request gen.ListVoicesRequestObject) (gen.ListVoicesResponseObject, error) {
+	voices, err := a.studio.ListVoices(ctx, value(request.Params.Language))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]gen.Voice, len(voices))
+	for i, v := range voices {
+		list[i] = gen.NewVoice(v.ID, v.Language, v.Name)
+		list[i].Gender = optional(v.Gender)
+	}
+	return gen.ListVoices200JSONResponse{Data: list}, nil
 }
 
 // SubmitConsent serves POST /v1/avatars/submit_consent.
@@ -82,6 +102,12 @@ func (a *API) video(s studio.Subject) gen.Video {
 	v.Title = s.Title
 	v.AvatarTitle = s.AvatarTitle
 	v.InputText = input.Text.Value
+	v.Voice = input.Voice.Value
+	v.Language = cmp.Or(optional(s.Rendering.Language), input.Language.Value)
+	v.Speed = input.Speed.Value
+	v.Subtitles = optional(a.studio.ResultURL(s.ID, s.Rendering.Subtitles))
+	v.Captions = optional(a.studio.ResultURL(s.ID, s.Rendering.Captions))
+	v.Checks = checks(s.Rendering.Checks)
 	v.Video = optional(a.studio.ResultURL(s.ID, s.Rendering.Video))
 	v.Thumbnail = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
 	v.Progress, v.ProgressStage, v.SecondsLeft = a.progress(s)

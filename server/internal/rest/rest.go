@@ -58,6 +58,10 @@ var errorResponses = []struct {
 		Status: http.StatusUnprocessableEntity, Code: "title_invalid", Detail: "The title cannot be stored.",
 		Violations: []gen.Violation{{Pointer: "/title", Keyword: "text", Detail: "must not contain U+0000"}},
 	}},
+	{studio.ErrText, server.Error{
+		Status: http.StatusUnprocessableEntity, Code: "text_not_speakable", Detail: "The text cannot be spoken.",
+		Violations: []gen.Violation{{Pointer: "/text", Keyword: "text", Detail: "must contain a letter or a digit"}},
+	}},
 	{studio.ErrKeySpent, server.Error{
 		Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "The record of this Idempotency-Key has been deleted.",
 	}},
@@ -114,9 +118,16 @@ func MapError(_ context.Context, err error) *server.Error {
 		}
 	}
 	if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
+		keyword, detail := "webhook", "The webhook cannot be registered."
+		switch invalid.Code {
+		case "unknown_voice":
+			keyword, detail = "voice", "The service has no such voice."
+		case "unknown_language":
+			keyword, detail = "voice", "The service has no voice for this language."
+		}
 		return &server.Error{
-			Status: http.StatusUnprocessableEntity, Code: invalid.Code, Detail: "The webhook cannot be registered.",
-			Violations: []gen.Violation{{Pointer: invalid.Pointer, Keyword: "webhook", Detail: invalid.Detail}},
+			Status: http.StatusUnprocessableEntity, Code: invalid.Code, Detail: detail,
+			Violations: []gen.Violation{{Pointer: invalid.Pointer, Keyword: keyword, Detail: invalid.Detail}},
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ type Creation struct {
 	Webhook        Registration
 	IdempotencyKey string // "" if there is none
 	RequestID      string // for the log
+	Speech         Speech // of a video
 }
 
 // Registration is the webhook registration in a request (section 6.1 of the interface).
@@ -60,8 +61,8 @@ func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error
 }
 
 // CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
-// [ErrNotFound] if the user has no such avatar, and [ErrNotPublished] if the avatar is not published. The
-// other errors and the idempotency key are those of [Service.CreateAvatar].
+// [ErrNotFound] if the user has no such avatar, [ErrNotPublished] if the avatar is not published, [ErrText] if the text
+// has nothing to speak, and an [*InvalidError] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateAvatar].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	avatar, err := s.Find(ctx, c.UserID, Avatar, avatarID)
 	if err != nil {
@@ -69,6 +70,9 @@ func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) 
 	}
 	if avatar.Status != Published {
 		return Subject{}, ErrNotPublished
+	}
+	if err := s.checkSpeech(ctx, c.Speech); err != nil {
+		return Subject{}, err
 	}
 	return s.create(ctx, Subject{
 		Kind: Video, AvatarID: avatarID, AvatarTitle: avatar.Title, WebhookURL: avatar.WebhookURL,

@@ -35,6 +35,8 @@ var (
 	ErrReplayEmpty = errors.New("studio: the replay selects no events")
 	// ErrTitle is returned for a title with U+0000, which not all databases can store.
 	ErrTitle = errors.New("studio: the title contains U+0000")
+	// ErrText is returned for a text to be spoken that has neither a letter nor a digit.
+	ErrText = errors.New("studio: the text cannot be spoken")
 	// ErrUnavailable is returned by a renderer if a resource that it needs, such as a disk, is full or
 	// unavailable. It is not an error of the user or the renderer.
 	ErrUnavailable = errors.New("studio: a resource for rendering is not available")

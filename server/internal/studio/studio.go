@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Config configures a [Service]. The fields up to Now are required, except Media and AutoConsent.
+// Config configures a [Service]. The fields up to Now are required, except Media, Voices and AutoConsent.
 type Config struct {
 	// Store stores all records.
 	Store Store
@@ -28,6 +28,9 @@ type Config struct {
 	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
 	// Media stores files. If nil, renderings have no files, and Upload must not be called.
 	Media Media
+	// Voices returns the voices of the renderer, the preferred ones of each language first. If nil, or if it returns none,
+	// the service knows no voices, and accepts any.
+	Voices func(context.Context) ([]Voice, error)
 	// CursorKey authenticates the cursors of lists. All processes with the same database must have the same
 	// key.
 	CursorKey []byte

@@ -16,6 +16,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
@@ -181,6 +182,7 @@ func Config(db studio.Store, now func() time.Time) studio.Config {
 		}
 		return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
 	}
+	cfg.Voices = simulate.Voices
 	cfg.Media, cfg.CursorKey, cfg.Now = memstore.NewMedia("https://media.example.com/"), []byte("cursors"), now
 	return cfg
 }

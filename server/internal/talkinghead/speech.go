@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// speechProgram speaks unless [Config] names another program.
+const speechProgram = "espeak-ng"
+
 // maxSpeech is the maximum output of a speech program in bytes, enough for ten minutes of 48 kHz stereo.
 const maxSpeech = 128 << 20
 
@@ -21,11 +24,11 @@ func (c Config) speak(ctx context.Context, text, dir string) (path string, phone
 	}
 	program, told := c.Speech, ""
 	if len(program) == 0 {
-		if _, err := exec.LookPath("espeak-ng"); err != nil {
+		if _, err := exec.LookPath(speechProgram); err != nil {
 			return "", nil, unusable("This service cannot speak text: no program for speech is installed. Send audio_url instead.")
 		}
 		told = filepath.Join(dir, "phonemes")
-		program = []string{"espeak-ng", "--stdin", "--stdout", "-b", "1", "-s", "160", "--ipa", "--sep=_", "--phonout=" + told}
+		program = []string{speechProgram, "--stdin", "--stdout", "-b", "1", "-s", "160", "--ipa", "--sep=_", "--phonout=" + told}
 	}
 	path = filepath.Join(dir, "speech.wav")
 	file, err := os.Create(path)

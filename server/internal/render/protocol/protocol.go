@@ -24,10 +24,10 @@ import "github.com/go-json-experiment/json/jsontext"
 // Version is the version of the protocol.
 const Version = 1
 
-// Kind is the kind of record that is rendered.
+// Kind is the kind of record that is rendered, or [Voices].
 type Kind string
 
-// The kinds of renderings.
+// The kinds of requests.
 const (
 	// Avatar is a request to check the face in base_video_url and to prepare it for videos. Without
 	// base_video_url, the program provides a face. The program returns what the videos need in
@@ -37,6 +37,10 @@ const (
 	Video Kind = "video"
 	// Lipsync is a request for a video in which the face in video_url speaks audio_url.
 	Lipsync Kind = "lipsync"
+	// Voices is a request for the voices that speak text, which the program returns in [Result].Voices, the preferred
+	// ones of each language first. It has no inputs. A program that does not know this kind may fail: then it has no
+	// voices.
+	Voices Kind = "voices"
 )
 
 // Request is a request for one rendering. All paths in it are absolute.
@@ -44,6 +48,9 @@ type Request struct {
 	// Version must equal the constant [Version].
 	Version int  `json:"version"`
 	Kind    Kind `json:"kind"`
+	// Voice is the ID of the voice that speaks the text of a video: one of [Result].Voices, or what the client has sent
+	// if the program lists no voices. If empty, the program chooses.
+	Voice string `json:"voice,omitempty"`
 	// ID is the id of the avatar, video or lip-sync.
 	ID string `json:"id"`
 	// Attempt is the number of this attempt, from 1.
@@ -67,7 +74,7 @@ type Message struct {
 	Progress *float64 `json:"progress,omitempty"`
 	// Stage is what the program does from now on. It may be set with Progress only, and stays until another is.
 	Stage  Stage   `json:"stage,omitempty"`
-	Result *Result `json:"result,omitempty"`
+	Result *Result `json:"result,omitzero"` // an empty one is an answer
 	Error  *Error  `json:"error,omitempty"`
 }
 
@@ -104,8 +111,22 @@ type Result struct {
 	Files []string `json:"files,omitempty"`
 	// DurationSeconds is the length of the video, at most 24 hours.
 	DurationSeconds float64 `json:"duration_seconds,omitzero"`
-	// Checks are the findings about the input of an avatar. At most 32.
+	// Checks are the findings about the input. At most 32.
 	Checks []Check `json:"checks,omitempty"`
+	// Voices are the answer to a request of the kind [Voices]. At most 1000; a message is at most 64 KiB long.
+	Voices []Voice `json:"voices,omitempty"`
+}
+
+// Voice is a voice that speaks text.
+type Voice struct {
+	// ID identifies the voice, of at most 128 characters. It must not change.
+	ID string `json:"id"`
+	// Language is the language that the voice speaks, a BCP 47 tag such as "pt-BR".
+	Language string `json:"language"`
+	// Name is for people. It is cut to [MaxText] characters.
+	Name string `json:"name"`
+	// Gender is how the voice sounds, such as "female". Optional.
+	Gender string `json:"gender,omitempty"`
 }
 
 // Previews are files with small pictures of a video or avatar. Each is optional.
@@ -124,13 +145,13 @@ type Error struct {
 	Reason string `json:"reason"`
 	// Permanent means that the daemon must not retry the rendering.
 	Permanent bool `json:"permanent,omitzero"`
-	// Checks are the findings about the input of an avatar, with the one that failed. At most 32.
+	// Checks are the findings about the input, with the one that failed. At most 32.
 	Checks []Check `json:"checks,omitempty"`
 }
 
 func (e *Error) Error() string { return e.Reason }
 
-// Check is one finding about the input of an avatar.
+// Check is one finding about the input.
 type Check struct {
 	// Name is in snake case, such as "one_face".
 	Name   string      `json:"name"`

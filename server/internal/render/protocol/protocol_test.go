@@ -19,7 +19,7 @@ import (
 
 func request() protocol.Request {
 	return protocol.Request{
-		Version: protocol.Version, Kind: protocol.Video, ID: "0199", Attempt: 2, OutputDir: "/work/out",
+		Version: protocol.Version, Kind: protocol.Video, Voice: "en-gb", ID: "0199", Attempt: 2, OutputDir: "/work/out",
 		Request:     []byte(`{"text":"Hello","unknown":[1.50]}`),
 		Inputs:      map[string]string{"audio_url": "/work/in/1"},
 		AvatarFiles: map[string]string{"face.json": "/work/in/2"},
@@ -71,6 +71,7 @@ func TestRead_returnsResultAndRisingProgress(t *testing.T) {
 	want := protocol.Result{
 		Video: "out.mp4", Thumbnail: "out.jpg", Files: []string{"face.json"}, DurationSeconds: 5.6,
 		Previews: protocol.Previews{Still: "a.png", StillPlay: "b.png", Animation: "a.gif", AnimationPlay: "b.gif"},
+		Voices:   []protocol.Voice{{ID: "chr+f", Language: "chr-US-Qaaa-x-west", Name: "Cherokee", Gender: "female"}},
 		Voice:    "out.m4a", Subtitles: "out.srt", Captions: "out.vtt", Language: "zh-Hans-CN",
 		Checks: []protocol.Check{{Name: "one_face", Status: protocol.Succeeded, Message: "There is one face."}},
 	}
@@ -141,6 +142,9 @@ func TestRead_rejectsInvalidOutput(t *testing.T) {
 		"a page":            `{"result":{"captions":"out.html"}}`,
 		"a preview's path":  `{"result":{"previews":{"still":"../a.png"}}}`,
 		"a preview's type":  `{"result":{"previews":{"animation":"a.png"}}}`,
+		"a voice":           `{"result":{"voices":[{"id":"a b","language":"en","name":"A"}]}}`,
+		"a voice's tag":     `{"result":{"voices":[{"id":"a","language":"","name":"A"}]}}`,
+		"many voices":       `{"result":{"voices":[{}` + strings.Repeat(",{}", 1000) + `]}}`,
 		"a language":        `{"result":{"language":"English (US)"}}`,
 		"a status":          `{"result":{"checks":[{"name":"a","status":"MAYBE"}]}}`,
 		"a duration":        `{"result":{"duration_seconds":-1}}`,

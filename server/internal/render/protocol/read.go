@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -21,6 +22,7 @@ const (
 	maxMessages = 100_000
 	maxFiles    = 32
 	maxChecks   = 32
+	maxVoices   = 1000
 	maxDuration = 24 * 60 * 60 // seconds
 )
 
@@ -52,7 +54,7 @@ func (r *Request) check() error {
 	switch {
 	case r.Version != Version:
 		return protocolError("version %d, want %d", r.Version, Version)
-	case r.Kind != Avatar && r.Kind != Video && r.Kind != Lipsync:
+	case !slices.Contains([]Kind{Avatar, Video, Lipsync, Voices}, r.Kind):
 		return protocolError("unknown kind %q", r.Kind)
 	case r.ID == "":
 		return protocolError("no id")
@@ -179,7 +181,21 @@ func (r *Result) clean() error {
 			}
 		}
 	}
-	return cleanChecks(r.Checks)
+	return errors.Join(cleanChecks(r.Checks), cleanVoices(r.Voices))
+}
+
+func cleanVoices(voices []Voice) error {
+	if len(voices) > maxVoices {
+		return errors.New("too many voices")
+	}
+	for i := range voices {
+		v := &voices[i]
+		if !voiceID.MatchString(v.ID) || !languageTag.MatchString(v.Language) {
+			return errors.New("a voice needs an id and a language")
+		}
+		v.Name, v.Gender = cmp.Or(Clean(v.Name), v.ID), Clean(v.Gender)
+	}
+	return nil
 }
 
 func cleanChecks(checks []Check) error {
@@ -198,7 +214,8 @@ func cleanChecks(checks []Check) error {
 
 var (
 	checkName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$`)
+	languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,7}$`)
+	voiceID     = regexp.MustCompile(`^[!-~]{1,128}$`)
 	fileName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 )
 

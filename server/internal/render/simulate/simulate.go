@@ -56,6 +56,17 @@ func (r Renderer) Render(ctx context.Context, subject studio.Subject) (studio.Re
 	}}, nil
 }
 
+// Voices returns the voices of a simulated renderer.
+func Voices(context.Context) ([]studio.Voice, error) {
+	return []studio.Voice{
+		{ID: "en-gb", Language: "en-GB", Name: "English (Great Britain)", Gender: "male"},
+		{ID: "en-gb+Annie", Language: "en-GB", Name: "English (Great Britain), Annie", Gender: "female"},
+		{ID: "de", Language: "de", Name: "German", Gender: "male"},
+		{ID: "pt-br", Language: "pt-BR", Name: "Portuguese (Brazil)", Gender: "male"},
+		{ID: "ja", Language: "ja", Name: "Japanese", Gender: "male"},
+	}, nil
+}
+
 // Consent decides in place of a person. It grants consent unless the title contains "[no-consent]".
 func Consent(subject studio.Subject) (granted bool) { return !titleContains(subject, noConsentMark) }
 

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	voicesLifetime = time.Minute      // how long the voices of the program are reused
+	voicesTimeout  = 10 * time.Second // for the program to list them
+)
+
+// knownVoices are the voices that the program has listed.
+type knownVoices struct {
+	list []studio.Voice
+	read time.Time
+}
+
+// Voices returns the voices of the program, which it asks at most once a minute. It returns none if the program does
+// not list any. If the program fails, Voices returns those that it listed before. The error is that of ctx.
+func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case known := <-e.voices:
+		defer func() { e.voices <- known }()
+		if time.Since(known.read) < voicesLifetime {
+			return known.list, nil
+		}
+		list, err := e.listVoices(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		known.read = time.Now()
+		if _, refused := errors.AsType[*protocol.Error](err); err == nil || refused {
+			known.list = list
+		} else {
+			e.Logger.WarnContext(ctx, "the renderer does not list its voices", "err", err)
+		}
+		return known.list, nil
+	}
+}
+
+func (e *Exec) listVoices(ctx context.Context) (list []studio.Voice, err error) {
+	ctx, cancel := context.WithTimeout(ctx, voicesTimeout)
+	defer cancel()
+	dir, remove, err := e.directory.makeWork()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	request := protocol.Request{
+		Version: protocol.Version, Kind: protocol.Voices, ID: string(protocol.Voices), Attempt: 1,
+		Request: []byte(`{}`), Inputs: map[string]string{}, OutputDir: filepath.Join(dir, "output"),
+	}
+	if err := errors.Join(os.Mkdir(request.OutputDir, 0o700), e.program.sandbox.give(dir)); err != nil {
+		return nil, err
+	}
+	made, err := e.program.run(ctx, dir, request, func(float64, protocol.Stage) {})
+	for _, v := range made.Voices {
+		list = append(list, studio.Voice(v))
+	}
+	return list, err
+}
+
+// chooseVoice returns the id of the voice that speaks the text of a video, or "" if the program chooses it.
+func (e *Exec) chooseVoice(ctx context.Context, subject studio.Subject) (id string, err error) {
+	var wanted struct {
+		Voice    string `json:"voice"`
+		Language string `json:"language"`
+	}
+	if err := json.Unmarshal(subject.Request, &wanted); err != nil || wanted.Voice == "" && wanted.Language == "" {
+		return "", err
+	}
+	voices, err := e.Voices(ctx)
+	if err != nil {
+		return "", err
+	}
+	chosen, err := studio.ChooseVoice(voices, wanted.Voice, wanted.Language)
+	if err != nil {
+		return "", &studio.RenderError{Reason: "The voice does not exist any more. Choose another one and create the video again."}
+	}
+	return chosen.ID, nil
+}
