@@ -6,11 +6,29 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// expiredID is the ID in the position of the item which says that events are missing.
-const expiredID = "expired"
+// readPrefix begins the ID in the position of an item that is not an event. The time at which all events up to the position
+// were read follows. The position itself is that of an event, because the clock of this process may be wrong.
+const readPrefix = "read "
+
+// readPosition returns a position up to which all events were read at a time.
+func readPosition(position, at time.Time) Position {
+	return Position{position, readPrefix + strconv.FormatInt(at.UnixMicro(), 10)}
+}
+
+// readTime returns when all events up to a position were read, or the time of the event at the position.
+func readTime(p Position) time.Time {
+	if text, ok := strings.CutPrefix(p.ID, readPrefix); ok {
+		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return time.UnixMicro(at)
+		}
+	}
+	return p.CreatedAt
+}
 
 // StreamedEvent is an item of a stream: an event, or the time since which events are retained, or only a position.
 type StreamedEvent struct {
@@ -45,7 +63,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 	if err != nil {
 		return nil, err
 	}
-	stream.position, stream.told = from.CreatedAt, from.CreatedAt
+	stream.position, stream.told, stream.read = from.CreatedAt, from.CreatedAt, readTime(from)
 	end := func(reason error) {
 		s.removeStream(stream)
 		if s.OnStreamEnd != nil {
@@ -60,10 +78,13 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 			s.removeStream(stream)
 			return nil, err
 		}
-		stream.position = s.fresh(last[userID])
+		if stream.position = last[userID]; stream.position.IsZero() {
+			stream.position = time.UnixMicro(0) // before the first event
+		}
 	}
 	neverRead := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-	since := s.now().Add(-Retention)
+	now := s.now()
+	since := now.Add(-Retention)
 	return func(yield func(StreamedEvent, error) bool) {
 		if !neverRead() {
 			yield(StreamedEvent{}, context.Cause(ctx))
@@ -71,8 +92,9 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		}
 		var reason error
 		defer func() { end(cmp.Or(reason, context.Cause(ctx))) }()
-		if after != "" && from.ID != expiredID && from.CreatedAt.Before(since) {
-			position := s.cursor(streamList(userID), Position{from.CreatedAt, expiredID})
+		if after != "" && stream.read.Before(since) {
+			stream.read = now
+			position := s.cursor(streamList(userID), readPosition(from.CreatedAt, now))
 			if !yield(StreamedEvent{Position: position, RetainedSince: since}, nil) {
 				return
 			}
@@ -100,15 +122,6 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 // streamList identifies the stream of a user in positions.
 func streamList(userID string) string { return "event stream\x00" + userID }
 
-// fresh returns a position, which has no events after it, or a later one that also has none. So the position of a user without
-// events for a long time does not expire.
-func (s *Service) fresh(position time.Time) time.Time {
-	if recent := s.now().Add(-Retention / 2); recent.After(position) {
-		return recent
-	}
-	return position
-}
-
 // eventStream is an open stream of a user. It reads past events from the store. When it has read all, it follows the feed of
 // the user, which passes new events to it.
 type eventStream struct {
@@ -116,6 +129,7 @@ type eventStream struct {
 	wake     chan struct{} // receives a value when the queue or following changes
 	position time.Time     // up to which the stream has read
 	told     time.Time     // the position that the client knows
+	read     time.Time     // when all events up to told were read
 	readAll  bool          // whether there were no more past events
 
 	following bool // guarded by feeds.mu, like queue
@@ -150,9 +164,9 @@ func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*St
 	user := stream.feed.userID
 	last, following := s.feeds.follow(stream)
 	if following {
-		if !stream.position.Equal(stream.told) {
-			stream.told = stream.position
-			items = []*StreamedEvent{{Position: s.cursor(streamList(user), Position{CreatedAt: stream.position})}}
+		if now := s.now(); !stream.position.Equal(stream.told) || now.Sub(stream.read) > Retention/2 {
+			stream.told, stream.read = stream.position, now
+			items = []*StreamedEvent{{Position: s.cursor(streamList(user), readPosition(stream.position, now))}}
 		}
 		return items, nil
 	}
@@ -179,7 +193,6 @@ func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*St
 		if last.After(stream.position) {
 			stream.position = last
 		}
-		stream.position = s.fresh(stream.position)
 	}
 	return items, nil
 }
@@ -189,7 +202,7 @@ func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 	events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return !item.Event.CreatedAt.After(e.position) })
 	if len(events) > 0 {
 		e.position = events[len(events)-1].Event.CreatedAt
-		e.told = e.position
+		e.told, e.read = e.position, e.position
 	}
 	return events
 }

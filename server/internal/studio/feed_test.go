@@ -162,6 +162,20 @@ func TestStreamEvents_keepsThePositionOfAUserWithoutEvents(t *testing.T) {
 	})
 }
 
+// Positions are those of events: a clock that is set back hides none.
+func TestStreamEvents_missesNothingAfterAWrongClock(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		clock.Add(studio.Retention)
+		stream := openStream(t, service, user.ID, "").begun()
+		clock.Add(-studio.Retention)
+		announce(t, service, user, 1)
+		wantIDs(t, openStream(t, service, user.ID, stream.last).events(1), history(t, service, user))
+		stream.events(1)
+	})
+}
+
 func TestStreamEvents_saysThatAPositionHasExpired(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
