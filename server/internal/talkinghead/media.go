@@ -96,6 +96,7 @@ type media struct {
 	video, sound  bool
 	tags          colorTags
 	limit         float64 // seconds of the file that are used; 0 for all
+	spool         *spool  // decoded frames, or nil
 }
 
 // rate is a number of frames per second.

@@ -139,11 +139,9 @@ func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
 		s.mouths[0].paint(f, face.at(place.Mouth), shape, 1)
 	} else {
 		index := s.mode.source(i, len(s.track.Places), total)
-		shown, err := s.player.frame(ctx, index)
-		if err != nil {
+		if err := s.player.read(ctx, index, f); err != nil {
 			return err
 		}
-		copy(f.pix, shown.pix)
 		place := s.track.Places[index]
 		if place.Scene >= 0 {
 			mouth := s.mouths[place.Scene]

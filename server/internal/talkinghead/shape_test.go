@@ -132,18 +132,39 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	m, err := open(t.Context(), path, "The video")
-	harness.Check(t, err)
-	p := m.play(dir)
-	defer p.close()
-	last := -1
-	for i := range 420 {
-		want := Bounce.source(i, 150, 420)
-		f, err := p.frame(t.Context(), want)
-		harness.Check(t, err)
-		if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
-			t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
-		}
-		last = want
+	for name, keep := range map[string]int{"decoding": 0, "from a spool": 150, "after a full disk": 100} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			m, err := open(t.Context(), path, "The video")
+			harness.Check(t, err)
+			m.spool = m.newSpool(dir)
+			defer m.spool.close()
+			d, err := m.decode(t.Context())
+			harness.Check(t, err)
+			defer d.stop()
+			for i := range 150 {
+				f, err := d.next()
+				harness.Check(t, err)
+				if i == keep {
+					harness.Check(t, m.spool.file.Close())
+				}
+				m.spool.add(f)
+			}
+			if kept := m.spool.has(149); kept != (keep == 150) {
+				t.Fatalf("the spool has the last frame: %v", kept)
+			}
+			p := m.play(dir)
+			defer p.close()
+			f, last := newFrame(m.width, m.height), -1
+			for i := range 420 {
+				want := Bounce.source(i, 150, 420)
+				harness.Check(t, p.read(t.Context(), want, f))
+				if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
+					t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
+				}
+				last = want
+			}
+		})
 	}
 }

@@ -131,6 +131,8 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		return Video{}, err
 	}
 	if p.track == nil {
+		p.source.spool = p.source.newSpool(work)
+		defer p.source.spool.close()
 		found, err := c.analyse(ctx, p.source, "The video", 0, 0.3)
 		if err != nil {
 			return Video{}, err
