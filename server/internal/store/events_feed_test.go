@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,15 +25,15 @@ func TestStore_NewEvents_missesNoEvent(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		db := memstore.New()
-		wantSeen(t, db, followEvents(t, db))
+		wantSeen(t, db, followEvents(t, func() {}, db))
 	})
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		processes, stop := []studio.Store{studiotest.Open(t, dsn)}, func() {}
+		processes, cut, stop := []studio.Store{studiotest.Open(t, dsn)}, func() {}, func() {}
 		if strings.HasPrefix(dsn, "postgres") {
 			processes = append(processes, studiotest.Open(t, dsn), studiotest.Open(t, dsn))
-			stop = cutConnections(t, dsn)
+			cut = func() { stop = cutConnections(t, dsn) }
 		}
-		seen := followEvents(t, processes...)
+		seen := followEvents(t, cut, processes...)
 		stop()
 		db := studiotest.Open(t, dsn)
 		wantSeen(t, db, seen)
@@ -43,16 +44,16 @@ func TestStore_NewEvents_missesNoEvent(t *testing.T) {
 // cutConnections ends connections to a database at random, until stop is called. It then reports deadlocks.
 func cutConnections(t *testing.T, dsn string) (stop func()) {
 	db := studiotest.OpenSQL(t, dsn)
-	ctx, cancel := context.WithCancel(t.Context())
+	var stopped atomic.Bool
 	var cutting sync.WaitGroup
 	cutting.Go(func() {
-		for ctx.Err() == nil {
-			_, _ = db.ExecContext(ctx, `SELECT pg_terminate_backend(pid), pg_sleep(0.05) FROM (SELECT pid FROM pg_stat_activity
+		for !stopped.Load() {
+			_, _ = db.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid), pg_sleep(0.05) FROM (SELECT pid FROM pg_stat_activity
 				WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1) one`)
 		}
 	})
 	return func() {
-		cancel()
+		stopped.Store(true)
 		cutting.Wait()
 		var deadlocks int
 		check(t, db.QueryRowContext(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks))
@@ -62,14 +63,15 @@ func cutConnections(t *testing.T, dsn string) (stop func()) {
 	}
 }
 
-// followEvents reads the events of two users while callers of several processes create, change and delete subjects. It
-// returns the IDs of the events of each user, as they were read.
-func followEvents(t *testing.T, processes ...studio.Store) map[string][]string {
+// followEvents creates two users and calls begin. Then it reads their events while callers of several processes create,
+// change and delete subjects. It returns the IDs of the events of each user, as they were read.
+func followEvents(t *testing.T, begin func(), processes ...studio.Store) map[string][]string {
 	t.Helper()
 	users, seen := []string{"ada", "bob"}, make([][]string, 2)
 	for _, id := range users {
 		check(t, processes[0].CreateUser(t.Context(), user(id)))
 	}
+	begin()
 	var writing, reading sync.WaitGroup
 	written := make(chan struct{})
 	for caller := range 16 {
