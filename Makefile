@@ -155,6 +155,11 @@ bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md
 phones: ## Learn server/internal/talkinghead/phones.bin from voices of espeak-ng (3 minutes; needs gcc and espeak-ng)
 	go test -count=1 -v -run TestPhones_learn ./server/internal/talkinghead -phones '$(CURDIR)/server/internal/talkinghead/phones.bin'
 
+.PHONY: faces
+faces: ## Write .bin/faces.png, a contact sheet of the mouth on all faces of the tests (1 minute; needs ffmpeg)
+	mkdir -p .bin
+	go test -count=1 -v -run TestFaces_sheet ./server/internal/talkinghead -sheet '$(CURDIR)/.bin/faces.png'
+
 .PHONY: check-bench
 check-bench: ## Test the benchmarks, which are a separate module, with short runs
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 ./...

@@ -70,19 +70,23 @@ type interior struct {
 	gap                        float64
 	dark, teeth, tongue        [3]float64
 	upper, lower, tongueHeight float64 // as fractions of the gap
+	tip                        float64 // how much of the tongue is its tip, which is narrow
 }
 
 // interior derives the colours of the inside of a mouth from those of the face.
-func (t tones) interior(gap, half float64) interior {
-	in := interior{gap: gap}
+func (t tones) interior(s shape, gap, half float64) interior {
+	in := interior{gap: gap, tip: s.tongue}
 	lit := t.Skin[0]
 	in.dark = [3]float64{min(max(0.10*lit+14, 20), 36), 128 + 0.3*(t.Lips[1]-128), 128 + 0.45*(t.Lips[2]-128)}
-	in.teeth = [3]float64{min(0.52*lit+74, 200), 128 + 0.45*(t.Skin[1]-128), 128 + 0.30*(t.Skin[2]-128)}
-	in.tongue = [3]float64{0.42*lit + 8, t.Lips[1], 128 + 1.1*(t.Lips[2]-128)}
+	in.teeth = [3]float64{min(0.80*lit+45, 205), 128 + 0.45*(t.Skin[1]-128), 128 + 0.30*(t.Skin[2]-128)}
+	in.tongue = [3]float64{(0.42+0.18*s.tongue)*lit + 8, t.Lips[1], 128 + 1.1*(t.Lips[2]-128)}
 	if gap > 0 {
-		in.upper = min(0.05*half/0.4, 0.36*gap) / gap
-		in.lower = min(0.02*half/0.4, max(gap-0.10, 0)*0.3) / gap
-		in.tongueHeight = smoothstep(0.08, 0.2, gap) * 0.34
+		scale := half / 0.4
+		in.upper = s.teeth * min(0.075*scale/gap, 0.5+0.5*s.tuck)
+		// The lower teeth meet the upper ones while the mouth is narrow, as for "ss".
+		clenched := s.teeth * (1 - smoothstep(0.04, 0.12, gap)) * (1 - s.tongue) * (1 - s.tuck)
+		in.lower = max(0.4*clenched, s.teeth*min(0.02*scale, max(gap-0.10, 0)*0.3)/gap)
+		in.tongueHeight = max(smoothstep(0.08, 0.2, gap)*0.34, 0.7*s.tongue)
 	}
 	return in
 }
@@ -95,13 +99,14 @@ func (in *interior) tone(i int, m motion) float64 {
 	blur := 0.010 / max(in.gap, 0.02)
 	mix := func(tone, part float64) { value += (tone - value) * part }
 
+	side := math.Abs(m.across)
 	tongue := in.tongueHeight * (1 - 1.4*bow)
-	mix(in.tongue[i], 0.75*smoothstep(0, 0.25, m.depth-(1-tongue))*(1-smoothstep(0.4, 0.9, math.Abs(m.across))))
-	fading := 1 - smoothstep(0.45, 0.92, math.Abs(m.across))
+	mix(in.tongue[i], (0.75+0.2*in.tip)*smoothstep(0, 0.25, m.depth-(1-tongue))*(1-smoothstep(0.4-0.2*in.tip, 0.9-0.3*in.tip, side)))
+	fading := 1 - smoothstep(0.45, 0.92, side)
 	lower := in.lower * (1 - 0.6*bow)
-	mix(in.teeth[i], 0.55*fading*smoothstep(-blur, blur, m.depth-(1-lower)))
+	mix(in.teeth[i], 0.55*fading*smoothstep(-blur, blur, m.depth-(1-lower))*smoothstep(0, 0.05, in.lower))
 	upper := in.upper * (1 - 0.45*bow)
-	mix(in.teeth[i], 0.92*fading*smoothstep(-blur, blur, upper-m.depth))
+	mix(in.teeth[i], 0.92*fading*smoothstep(-blur, blur, upper-m.depth)*smoothstep(0, 0.05, in.upper))
 	if i == 0 {
 		// The lips cast shadows.
 		value *= 0.62 + 0.38*smoothstep(0, 0.030, m.depth*in.gap)

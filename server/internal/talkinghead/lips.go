@@ -55,20 +55,27 @@ func measureLips(f *frame, mouth pose, marks landmarks) lips {
 	}
 
 	line := darkestLine(luma, l.Top-first, l.Bottom-first)
-	skin := (at(planes[0], -l.Half*1.4, 0.1) + at(planes[0], l.Half*1.4, 0.1)) / 2
-	skinRed := (at(planes[2], -l.Half*1.4, 0.1) + at(planes[2], l.Half*1.4, 0.1)) / 2
 	darkest := math.Inf(1)
 	for column := lipColumns / 4; column < lipColumns*3/4; column++ {
 		darkest = min(darkest, luma[column][line[column]])
 	}
-	dark := darkest + 0.25*max(skin-darkest, 0)
+	// The skin is compared in each column, because one side of a face may be in the shade.
+	cheeks := func(p plane) (skin [lipColumns]float64) {
+		left, right := at(p, -l.Half*1.4, 0.1), at(p, l.Half*1.4, 0.1)
+		for column := range skin {
+			skin[column] = left + (right-left)*(0.5+(float64(column)/(lipColumns-1)-0.5)/1.4)
+		}
+		return skin
+	}
+	skin, skinRed := cheeks(planes[0]), cheeks(planes[2])
 	// The inside of a mouth is dark. Teeth are bright, but less red than skin.
 	inside := func(column, row int) bool {
 		y := first + lipStep*float64(row)
 		return y > l.Top+0.03 && y < l.Bottom-0.03 &&
-			(luma[column][row] < dark || red[column][row] < skinRed-3)
+			(luma[column][row] < darkest+0.25*max(skin[column]-darkest, 0) || red[column][row] < skinRed[column]-3)
 	}
-	var gap float64
+	var uppers, lowers [lipColumns]int
+	var widest int
 	for column := range lipColumns {
 		upper, lower := line[column], line[column]
 		for upper > 0 && inside(column, upper-1) {
@@ -77,10 +84,17 @@ func measureLips(f *frame, mouth pose, marks landmarks) lips {
 		for lower < lipRows-1 && inside(column, lower+1) {
 			lower++
 		}
-		if float64(lower-upper)*lipStep < closedLine {
-			upper, lower = line[column], line[column]
-		}
-		l.Upper[column], l.Lower[column] = first+lipStep*float64(upper), first+lipStep*float64(lower)
+		uppers[column], lowers[column] = upper, lower
+		widest = max(widest, lower-upper)
+	}
+	if float64(widest)*lipStep < closedLine {
+		uppers, lowers = line, line
+	} else { // the edges are blurred
+		uppers, lowers = widen(uppers, lowers)
+	}
+	var gap float64
+	for column := range lipColumns {
+		l.Upper[column], l.Lower[column] = first+lipStep*float64(uppers[column]), first+lipStep*float64(lowers[column])
 		gap += l.Lower[column] - l.Upper[column]
 	}
 	l.Gap = gap / lipColumns
@@ -92,6 +106,18 @@ func measureLips(f *frame, mouth pose, marks landmarks) lips {
 		}
 	}
 	return l
+}
+
+// widen returns the edges of an opening that is larger by a row and a column.
+func widen(upper, lower [lipColumns]int) (uppers, lowers [lipColumns]int) {
+	for i := range upper {
+		before, after := max(i-1, 0), min(i+1, lipColumns-1)
+		uppers[i], lowers[i] = min(upper[before], upper[i], upper[after]), max(lower[before], lower[i], lower[after])
+		if lowers[i] > uppers[i] {
+			uppers[i], lowers[i] = max(uppers[i]-1, 0), min(lowers[i]+1, lipRows-1)
+		}
+	}
+	return uppers, lowers
 }
 
 // closedLine is the maximum thickness of the dark line between closed lips.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
@@ -16,21 +15,7 @@ import (
 // sample returns the path of a picture of a face from the module pigo.
 func sample(t testing.TB) string {
 	t.Helper()
-	return filepath.Join(pigoModule(t), "testdata", "sample.jpg")
-}
-
-// module caches the directory of the module pigo, because go list is slow.
-var module struct {
-	sync.Once
-	dir string
-}
-
-func pigoModule(t testing.TB) string {
-	t.Helper()
-	module.Do(func() {
-		module.dir = strings.TrimSpace(string(command(t, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/esimov/pigo")))
-	})
-	return module.dir
+	return filepath.Join(talkinghead.PigoModule(t), "testdata", "sample.jpg")
 }
 
 func TestCascades_equalThoseOfPigo(t *testing.T) {
@@ -40,12 +25,12 @@ func TestCascades_equalThoseOfPigo(t *testing.T) {
 	for _, file := range files {
 		ours, err := os.ReadFile(filepath.Join("cascade", file.Name()))
 		harness.Check(t, err)
-		theirs, err := os.ReadFile(filepath.Join(pigoModule(t), "cascade", file.Name()))
+		theirs, err := os.ReadFile(filepath.Join(talkinghead.PigoModule(t), "cascade", file.Name()))
 		if err != nil {
-			theirs, err = os.ReadFile(filepath.Join(pigoModule(t), "cascade", "lps", file.Name()))
+			theirs, err = os.ReadFile(filepath.Join(talkinghead.PigoModule(t), "cascade", "lps", file.Name()))
 		}
 		if err != nil {
-			theirs, err = os.ReadFile(filepath.Join(pigoModule(t), file.Name()))
+			theirs, err = os.ReadFile(filepath.Join(talkinghead.PigoModule(t), file.Name()))
 		}
 		if err != nil || string(ours) != string(theirs) {
 			t.Errorf("%s is not the module's: %v", file.Name(), err)

@@ -16,6 +16,9 @@ const (
 	upward   = 0.14 // fraction by which the upper lip moves
 	jawDrop  = 0.60 // fraction of the lower lip's movement that the chin makes
 	lipReach = 0.42 // distance below the lips from which the skin moves with the jaw
+
+	narrowest = 0.3  // fraction of the width of the mouth that stays closed for "oo"
+	pout      = 0.25 // fraction by which the lips are fuller for "oo"
 )
 
 // A mouth paints the mouth of a face into frames. The skin comes from one frame of the source, and is
@@ -47,16 +50,17 @@ type opening struct {
 	stretch      float64 // factor of the width
 	up, down     float64 // movement of the lips in the middle
 	press, round float64
+	tuck         float64 // how much of the lower lip is behind the teeth
 	soft         float64 // half the blur of an edge: half a pixel
 }
 
 func (m *mouth) opening(s shape, scale float64) opening {
 	gap := maxGap * s.open
 	return opening{
-		lips: &m.Lips, stretch: 1 + 0.10*max(s.width, 0) + 0.22*min(s.width, 0) - 0.05*s.open,
+		lips: &m.Lips, stretch: 1 + 0.10*max(s.width, 0) + 0.28*min(s.width, 0) - 0.05*s.open,
 		up: gap * upward, down: gap * (1 - upward),
 		press: 0.022 * s.press * (1 - min(s.open*4, 1)), round: max(-s.width, 0),
-		soft: 0.6 / scale,
+		tuck: 0.035 * s.tuck, soft: 0.6 / scale,
 	}
 }
 
@@ -69,32 +73,39 @@ func (o *opening) at(u, v float64) motion {
 	corner := half * (1 + (o.stretch-1)*near)
 	from := side / (corner / half)
 	if side > corner {
-		from = half + (side-corner)*(mouthSide-half)/(mouthSide-corner)
+		fading := max(mouthSide-side, 0) / (mouthSide - corner)
+		from = side + (half-corner)*fading*fading
 	}
 	across := math.Copysign(from/half, u)
 
 	// Vertically, the lips and the jaw move.
-	arch := math.Sqrt(max(1-across*across, 0))
+	narrow := across / (1 - narrowest*o.round)
+	arch := math.Sqrt(max(1-narrow*narrow, 0))
 	arch *= o.round + (1-o.round)*math.Sqrt(arch) // the opening of "oo" is rounder
 	upper, lower := o.lips.edges(across)
 	line := upper + (lower-upper)*0.35
+	beyond := smoothstep(1, 1.4, math.Abs(across))
+	upper, lower = upper+(line-upper)*beyond, lower+(line-lower)*beyond
 	lipsUp, lipsDown := line-o.up*arch, line+o.down*arch
 	// The dark line between closed lips does not belong to either lip.
 	apart := smoothstep(0, 0.05, lipsDown-lipsUp)
-	upper, lower = upper-o.press*arch-0.006*apart, lower+o.press*arch+0.022*apart
+	upper, lower = upper-o.press*arch-0.006*apart, lower+(o.press+o.tuck)*arch+0.022*apart
 	m := motion{across: across}
 	sides := 1 - smoothstep(0.25, mouthSide, side)
 	chinDown := o.down * jawDrop * sides
+	fuller := func(away float64) float64 {
+		return pout * o.round * max(1-across*across, 0) * away * (1 - smoothstep(0.05, 0.22, away))
+	}
 	switch middle := (lipsUp + lipsDown) / 2; {
 	case v < middle:
 		t := smoothstep(0, 0.24, lipsUp-v)
 		m.from.Y = v - (lipsUp-upper)*(1-t)
-		m.from.Y = min(m.from.Y, max(upper, v))
+		m.from.Y = min(m.from.Y, max(upper, v)) + fuller(max(lipsUp-v, 0))
 	default:
 		away := v - lipsDown
 		t := smoothstep(0, lipReach, away)
 		down := (lipsDown-lower)*(1-t) + chinDown*t
-		m.from.Y = v - down*(1-smoothstep(chin, mouthBottom, v))
+		m.from.Y = v - down*(1-smoothstep(chin, mouthBottom, v)) - fuller(max(away, 0))
 	}
 	m.from.X = math.Copysign(from, u)
 	if gap := lipsDown - lipsUp; gap > 0 && math.Abs(across) < 1 {

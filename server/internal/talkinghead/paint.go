@@ -50,7 +50,7 @@ func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
 		return
 	}
 	to, from := f.planes(), m.frame.planes()
-	inner := m.Tones.interior(o.up+o.down, m.Lips.Half)
+	inner := m.Tones.interior(s, o.up+o.down, m.Lips.Half)
 	for _, group := range [][2]int{{0, 1}, {1, 3}} { // luma, and both planes of chroma
 		c := canvas{
 			mouth: m, opening: o, interior: inner, face: face, strength: strength,

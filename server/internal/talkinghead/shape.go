@@ -10,6 +10,20 @@ type shape struct {
 	open  float64 // from 0, closed, to about 1
 	width float64 // from -1, "oo", to 1, "ee"
 	press float64 // from 0 to 1, lips pressed together for "mm"
+
+	teeth  float64 // from 0, hidden, to 1, as much as the opening shows
+	tongue float64 // from 0, low, to 1, its tip at the upper teeth
+	tuck   float64 // from 0 to 1, the lower lip at the upper teeth for "ff"
+}
+
+// each calls change with each component of s and the same one of other.
+func (s *shape) each(other shape, change func(own *float64, other float64)) {
+	change(&s.open, other.open)
+	change(&s.width, other.width)
+	change(&s.press, other.press)
+	change(&s.teeth, other.teeth)
+	change(&s.tongue, other.tongue)
+	change(&s.tuck, other.tuck)
 }
 
 // shapes are the shapes of a speaking mouth, one per hop.
@@ -27,11 +41,14 @@ func mouthShapes(sounds []sound, phonemes []rune) shapes {
 	for i, v := range visemesOf(sounds, phonemes, loud) {
 		targets[i] = visemeTable[v].shape
 		voiced := smoothstep(silence, silence+8, levels[i])
-		targets[i].open *= voiced * math.Pow(10, min(levels[i]-loud, 1)/20*0.6)
+		targets[i].open = voiced * max(targets[i].open*math.Pow(10, min(levels[i]-loud, 1)/20*0.6), min(targets[i].open, leastOpen))
 		targets[i].width *= voiced
 	}
 	return targets.smooth()
 }
+
+// leastOpen is the opening for quiet sounds, such as "s" and "f", which need a gap however quiet they are.
+const leastOpen = 0.12
 
 // levelsOf returns the level of each sound.
 func levelsOf(sounds []sound) []float64 {
@@ -58,10 +75,13 @@ func loudness(levels []float64) (loud, silence float64, speech bool) {
 	return loud, silence, peak > -60
 }
 
-// How long a movement of the mouth takes, in hops before and after a sound. It starts before the sound.
+// How long a movement of the mouth takes, in hops. It starts before the sound, because the jaw and the lips need time
+// to arrive, and ends sooner.
 const (
-	jawReach  = 6
-	lipsReach = 9
+	jawBefore  = 10
+	jawAfter   = 5
+	lipsBefore = 12
+	lipsAfter  = 8
 	// pressReach is how long the lips take to close for "p", "b" and "m", whatever the jaw does.
 	pressReach = 4
 )
@@ -69,23 +89,30 @@ const (
 // smooth adds the inertia of the mouth.
 func (s shapes) smooth() shapes {
 	moved := make(shapes, len(s))
+	weight := func(away int, before, after float64) float64 {
+		reach := after
+		if away > 0 {
+			reach = before
+		}
+		return 1 + math.Cos(math.Pi*min(math.Abs(float64(away))/reach, 1))
+	}
 	for i := range s {
-		var open, width, press, jaw, lips float64
-		for away := -lipsReach; away <= lipsReach; away++ {
-			if i+away < 0 || i+away >= len(s) {
-				continue
-			}
+		var now shape
+		var open, press, jaw, lips float64
+		for away := max(-lipsAfter, -i); away <= min(lipsBefore, len(s)-1-i); away++ {
 			near := s[i+away]
-			weight := func(reach float64) float64 { return max(0, 1+math.Cos(math.Pi*min(math.Abs(float64(away))/reach, 1))) }
-			jaw, lips = jaw+weight(jawReach), lips+weight(lipsReach)
-			open += near.open * weight(jawReach)
-			width += near.width * weight(lipsReach)
+			ofJaw, ofLips := weight(away, jawBefore, jawAfter), weight(away, lipsBefore, lipsAfter)
+			jaw, lips = jaw+ofJaw, lips+ofLips
+			open += near.open * ofJaw
+			now.each(near, func(own *float64, near float64) { *own += near * ofLips })
 			press = max(press, near.press*(1-smoothstep(1, pressReach, math.Abs(float64(away)))))
 		}
-		moved[i] = shape{open: open / jaw * (1 - press), width: width / lips, press: press}
-		if moved[i].open < 0.03 {
-			moved[i].open = 0
+		now.each(shape{}, func(own *float64, _ float64) { *own /= lips })
+		now.open, now.press = open/jaw*(1-press), press
+		if now.open < 0.03 {
+			now.open = 0
 		}
+		moved[i] = now
 	}
 	return moved
 }
@@ -96,9 +123,9 @@ func (s shapes) at(seconds float64) shape {
 	position := seconds*hopsPerSecond + float64(soundWindow/2-soundHop)/soundHop
 	i := int(math.Floor(position))
 	part := position - float64(i)
-	a, b := s.hop(i), s.hop(i+1)
-	mix := func(a, b float64) float64 { return a + (b-a)*part }
-	return shape{mix(a.open, b.open), mix(a.width, b.width), mix(a.press, b.press)}
+	now := s.hop(i)
+	now.each(s.hop(i+1), func(own *float64, next float64) { *own += (next - *own) * part })
+	return now
 }
 
 func (s shapes) hop(i int) shape {

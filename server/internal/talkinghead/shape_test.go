@@ -4,6 +4,7 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
@@ -92,6 +93,60 @@ func TestMouthShapes_smoothAndInTime(t *testing.T) {
 	}
 	if middle := center / sum; math.Abs(middle-0.65) > 0.02 {
 		t.Errorf("the middle of the vowel is seen at %v s and heard at 0.65 s", middle)
+	}
+}
+
+// The mouth is on its way before a sound, and the lips are closed in time for "m".
+func TestMouthShapes_moveBeforeSounds(t *testing.T) {
+	t.Parallel()
+	const onset, most = 0.5, 0.8
+	silence, vowel := make([]int16, onset*soundRate), formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
+	said := mouthShapes(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)), nil)
+	start := 0.0
+	for start < onset && said.at(start).open == 0 {
+		start += 0.005
+	}
+	if ahead := onset - start; ahead < 0.06 || ahead > 0.12 {
+		t.Errorf("the mouth starts to open %.0f ms before the vowel", 1000*ahead)
+	}
+	if open := said.at(onset).open; open < 0.2 || open > most*said.at(onset+0.15).open {
+		t.Errorf("when the vowel starts, the mouth is open by %.2f", open)
+	}
+	targets := slices.Repeat(shapes{visemeTable[visemeOf('a')].shape}, 30)
+	for i := 12; i < 18; i++ {
+		targets[i] = visemeTable[lipsClosed].shape
+	}
+	for i, s := range targets.smooth()[11:19] {
+		if s.open > 0 {
+			t.Errorf("%d ms from the start of a short \"m\", the mouth is open by %.2f", 10*(i-1), s.open)
+		}
+	}
+}
+
+// The interior of a mouth shows what each viseme does.
+func TestInterior_showsTeethAndTongue(t *testing.T) {
+	t.Parallel()
+	lit := tones{Skin: [3]float64{120, 115, 150}, Lips: [3]float64{90, 115, 165}}
+	of := func(ipa rune, depth float64) float64 {
+		m := mouth{scene: &scene{Lips: lips{Half: 0.4}}}
+		s := visemeTable[visemeOf(ipa)].shape
+		o := m.opening(s, 100)
+		in := lit.interior(s, o.up+o.down, m.Lips.Half)
+		// The shadow of the lips covers all of a narrow opening.
+		return (in.tone(0, motion{depth: depth}) - in.dark[0]*0.7) / (in.teeth[0] * 0.7)
+	}
+	for _, ipa := range "sfiɛʃt" {
+		if seen := of(ipa, 0.25); seen < 0.6 {
+			t.Errorf("%c shows teeth by %.2f", ipa, seen)
+		}
+	}
+	for _, ipa := range "uo" {
+		if seen := of(ipa, 0.25); seen > 0.3 {
+			t.Errorf("%c shows teeth by %.2f", ipa, seen)
+		}
+	}
+	if tongue, none := of('θ', 0.7), of('k', 0.7); tongue < none+0.2 {
+		t.Errorf("th shows a tongue by %.2f, k by %.2f", tongue, none)
 	}
 }
 
