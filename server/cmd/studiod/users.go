@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
@@ -24,11 +23,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
-)
-
-const (
-	minPasswordLength = 8
-	maxPasswordLength = 1024
 )
 
 func userCommand() *cli.Command {
@@ -210,10 +204,8 @@ func readPassword(command *cli.Command) (string, error) {
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("reading the password: %w", err)
-	case !utf8.ValidString(password):
-		return "", usagef("the password must be UTF-8")
-	case len(password) < minPasswordLength || len(password) > maxPasswordLength:
-		return "", usagef("the password must have %d to %d bytes", minPasswordLength, maxPasswordLength)
+	case !studio.ValidPassword(password):
+		return "", usagef("the password must have %d to %d bytes of UTF-8", studio.MinPasswordLength, studio.MaxPasswordLength)
 	}
 	return password, nil
 }
@@ -222,7 +214,7 @@ func readSecretLine(in io.Reader, prompt io.Writer) (string, error) {
 	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return promptPassword(int(file.Fd()), prompt)
 	}
-	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordLength+2)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(in, studio.MaxPasswordLength+2)).ReadString('\n')
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}

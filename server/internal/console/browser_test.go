@@ -208,6 +208,22 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 
+// A user makes an API key, revokes it, and changes the password.
+func TestBrowser_managesAccount(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	tab := s.openTab(t, "/console/account")
+	tab.Do(chromedp.SendKeys("#name", "Nightly batch "+hostile), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/keys"] button`))
+	tab.Await("#secret", "avs_")
+	tab.Await("td", "Nightly batch "+hostile)
+	tab.Inspect("account-key")
+	tab.Do(chromedp.Click(`button[aria-label^="Revoke"]`))
+	tab.Await(".notice", "The API key is revoked.")
+	tab.Do(chromedp.SendKeys("#current", password), chromedp.SendKeys("#password", "another password\r"))
+	tab.Await(".notice", "The password is changed.")
+	tab.Inspect("account")
+}
+
 // A user finds out why notifications failed, enables the endpoint, sees new events and replays an old one.
 func TestBrowser_replaysFailedEvents(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package console serves the web pages at /console. Users view, create and delete their avatars, videos and lip-syncs,
-// and manage their webhooks. Operators also view the users and the state of the service.
+// and manage their webhooks, API keys, sessions and password. Operators also view the users and the state of the service.
 //
 // Pages are rendered on the server and work without JavaScript. With it, htmx updates them from server-sent
 // events, and console.js uploads files. All resources come from this origin. The Content-Security-Policy
@@ -176,6 +176,12 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + eventsPath + "/live":      c.eventsLive,
 		"GET " + eventsPath + "/{id}":      c.event,
 		"POST " + eventsPath + "/replay":   c.replay,
+
+		"GET " + accountPath:                c.account,
+		"POST " + accountPath + "/password": c.changePassword,
+		"POST " + accountPath + "/keys":     c.addAPIKey,
+		"POST " + accountPath + "/revoke":   c.revokeAPIKey,
+		"POST " + accountPath + "/sessions": c.endSession,
 
 		"GET " + usersPath:   c.requireOperator(c.users),
 		"GET " + servicePath: c.requireOperator(c.service),

@@ -150,9 +150,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 		return
 	}
-	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
-	cookie.Value, cookie.MaxAge = pair.Refresh, int(studio.RefreshTokenLifetime.Seconds())
-	http.SetCookie(w, cookie)
+	c.startSession(w, r, pair)
 	if !hasDraft {
 		http.Redirect(w, r, form.Next, http.StatusSeeOther)
 		return
@@ -164,6 +162,13 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		c.fail(w, r, err)
 	}
+}
+
+// startSession sets the cookie of a session.
+func (c *Console) startSession(w http.ResponseWriter, r *http.Request, pair studio.TokenPair) {
+	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
+	cookie.Value, cookie.MaxAge = pair.Refresh, int(studio.RefreshTokenLifetime.Seconds())
+	http.SetCookie(w, cookie)
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {

@@ -32,7 +32,7 @@ func sections(user studio.User) []section {
 	for _, kind := range kinds() {
 		all = append(all, section{kind.Title, kind.Path})
 	}
-	all = append(all, section{"Projects", projectsPath}, section{"Webhooks", webhooksPath}, section{"Events", eventsPath})
+	all = append(all, section{"Projects", projectsPath}, section{"Webhooks", webhooksPath}, section{"Events", eventsPath}, section{"Account", accountPath})
 	if user.Role == studio.Operator {
 		all = append(all, section{"Users", usersPath}, section{"Service", servicePath})
 	}
@@ -43,6 +43,9 @@ func sections(user studio.User) []section {
 //
 //nolint:gochecknoglobals // a table
 var notices = map[string]string{
+	"key-revoked":     "The API key is revoked.",
+	"password":        "The password is changed. All other sessions have ended.",
+	"session-ended":   "The session has ended.",
 	"rotated":         "The secret was rotated. The previous secret also signs for another 24 hours.",
 	"enabled":         "The endpoint is enabled.",
 	"paused":          "The endpoint is paused. Its events wait until you enable it.",

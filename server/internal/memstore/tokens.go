@@ -76,6 +76,29 @@ func (s *Store) DeleteFamily(_ context.Context, hash []byte) error {
 	return nil
 }
 
+func (s *Store) UnusedRefreshTokens(_ context.Context, userID string, now time.Time) (unused []studio.RefreshToken, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, token := range s.tokens {
+		if token.UserID == userID && !token.used && token.ExpiresAt.After(now) {
+			unused = append(unused, token.RefreshToken)
+		}
+	}
+	slices.SortFunc(unused, func(a, b studio.RefreshToken) int { return b.ExpiresAt.Compare(a.ExpiresAt) })
+	return unused, nil
+}
+
+func (s *Store) DeleteFamilyOf(_ context.Context, userID, family string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.tokens)
+	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.Family == family && token.UserID == userID })
+	if len(s.tokens) == before {
+		return studio.ErrNotFound
+	}
+	return nil
+}
+
 func (s *Store) deleteFamily(family string) {
 	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.Family == family })
 }

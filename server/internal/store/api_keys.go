@@ -37,16 +37,16 @@ func (s *Store) AddAPIKey(ctx context.Context, key studio.APIKey, limit int) err
 }
 
 func (s *Store) APIKeys(ctx context.Context, userID string) ([]studio.APIKey, error) {
-	return queryRows(ctx, s.engine, apiKeyDest, `SELECT `+apiKeyColumns+` FROM api_keys k WHERE k.user_id = $1 ORDER BY k.id DESC`, userID)
+	return queryRows(ctx, s.engine, apiKeyDest, `SELECT `+keyColumns+` FROM api_keys k WHERE k.user_id = $1 ORDER BY k.id DESC`, userID)
 }
 
 func (s *Store) APIKey(ctx context.Context, hash []byte) (key studio.APIKey, err error) {
-	err = queryRow(ctx, s.engine, apiKeyDest(&key), `SELECT `+apiKeyColumns+` FROM api_keys k WHERE k.hash = $1`, hash)
+	err = queryRow(ctx, s.engine, apiKeyDest(&key), `SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1`, hash)
 	return key, err
 }
 
-// apiKeyColumns are the columns of api_keys k that apiKeyDest stores.
-const apiKeyColumns = `k.id, k.user_id, k.name, k.hash, k.read_only <> 0, k.workspace_id, k.created_at, k.expires_at, k.used_at`
+// keyColumns are the columns of api_keys k that apiKeyDest stores.
+const keyColumns = `k.id, k.user_id, k.name, k.hash, k.read_only <> 0, k.workspace_id, k.created_at, k.expires_at, k.used_at`
 
 func apiKeyDest(k *studio.APIKey) []any {
 	return []any{

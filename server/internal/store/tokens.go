@@ -79,6 +79,17 @@ func (s *Store) DeleteFamily(ctx context.Context, hash []byte) error {
 	return s.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
 }
 
+func (s *Store) UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]studio.RefreshToken, error) {
+	return queryRows(ctx, s.engine, func(t *studio.RefreshToken) []any {
+		return []any{&t.Hash, &t.Family, &t.UserID, instant{&t.ExpiresAt}}
+	}, `SELECT hash, family, user_id, expires_at FROM refresh_tokens WHERE user_id = $1 AND used = 0 AND expires_at > $2
+		ORDER BY expires_at DESC, hash`, userID, micros(now))
+}
+
+func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string) error {
+	return s.execFound(ctx, `DELETE FROM refresh_tokens WHERE family = $1 AND user_id = $2`, family, userID)
+}
+
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {

@@ -35,6 +35,11 @@ type TokenStore interface {
 	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (User, error)
 	// DeleteFamily deletes the family of a token. It does nothing if the token does not exist.
 	DeleteFamily(ctx context.Context, hash []byte) error
+	// UnusedRefreshTokens returns the tokens of a user that are valid at now and not used, one of each family, the newest
+	// first.
+	UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]RefreshToken, error)
+	// DeleteFamilyOf deletes a family of a user.
+	DeleteFamilyOf(ctx context.Context, userID, family string) error
 	// RevokeTokens deletes all refresh tokens and known addresses of a user, and revokes all access tokens
 	// issued until now.
 	RevokeTokens(ctx context.Context, userID string, now time.Time) error

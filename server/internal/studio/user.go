@@ -2,9 +2,26 @@ package studio
 
 import (
 	"context"
+	"errors"
+	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
+
+// The limits of passwords, in bytes.
+const (
+	MinPasswordLength = 8
+	MaxPasswordLength = 1024
+)
+
+// ErrPasswordLength is returned for a new password that is too short or too long, or is not UTF-8.
+var ErrPasswordLength = errors.New("studio: a password has 8 to 1024 bytes of UTF-8")
+
+// ValidPassword reports whether a user may choose a password.
+func ValidPassword(password string) bool {
+	return utf8.ValidString(password) && len(password) >= MinPasswordLength && len(password) <= MaxPasswordLength
+}
 
 // UserStore stores users; see [Store].
 type UserStore interface {
@@ -72,6 +89,22 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 		return err
 	}
 	return s.Store.SetPassword(ctx, user.ID, hash, s.now())
+}
+
+// ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the tokens of a
+// new session. A wrong current password counts as a failed login; see [Service.Login] for its errors. The error is
+// [ErrPasswordLength] if the new password is too short or too long.
+func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, current, password string) (TokenPair, error) {
+	if !ValidPassword(password) {
+		return TokenPair{}, ErrPasswordLength
+	}
+	if _, err := s.Login(ctx, client, email, current); err != nil {
+		return TokenPair{}, err
+	}
+	if err := s.SetPassword(ctx, email, password); err != nil {
+		return TokenPair{}, err
+	}
+	return s.Login(ctx, client, email, password)
 }
 
 // SetRole replaces the role of a user. It takes effect with the next request.

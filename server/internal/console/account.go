@@ -1,0 +1,135 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const accountPath = Path + "/account"
+
+// keyLifetimes are the lifetimes of new API keys that the form offers, in days; 0 is no limit.
+//
+//nolint:gochecknoglobals // a table
+var keyLifetimes = []struct {
+	Days  int
+	Label string
+}{{90, "90 days"}, {30, "30 days"}, {365, "One year"}, {0, "No limit"}}
+
+// accountView is the page about the password, the sessions and the API keys of a user.
+type accountView struct {
+	Keys       []apiKey
+	Workspaces []studio.Workspace
+	Sessions   []studio.OpenSession
+	Lifetimes  any
+
+	Secret                      string // a new API key
+	KeyName                     string // of the form, after an error
+	KeyProblem, PasswordProblem string
+}
+
+// apiKey is an API key with the name of its workspace.
+type apiKey struct {
+	studio.APIKey
+
+	Workspace string
+}
+
+// Ended reports whether the key has expired.
+func (k apiKey) Ended() bool { return k.Expired(time.Now()) }
+
+func (c *Console) account(w http.ResponseWriter, r *http.Request, s session) error {
+	return c.showAccount(w, r, s, http.StatusOK, accountView{})
+}
+
+func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, s session, status int, v accountView) error {
+	keys, err := c.cfg.Studio.APIKeys(r.Context(), s.ID)
+	if err != nil {
+		return err
+	}
+	if v.Workspaces, err = c.cfg.Studio.Workspaces(r.Context(), s.ID); err != nil {
+		return err
+	}
+	if v.Sessions, err = c.cfg.Studio.OpenSessions(r.Context(), s.ID, s.token); err != nil {
+		return err
+	}
+	names := make(map[string]string)
+	for _, workspace := range v.Workspaces {
+		names[workspace.ID] = workspace.Name
+	}
+	for _, key := range keys {
+		v.Keys = append(v.Keys, apiKey{key, names[key.WorkspaceID]})
+	}
+	v.Lifetimes = keyLifetimes
+	c.render(w, r, status, "account", view{Title: "Account", Section: accountPath, Data: v})
+	return nil
+}
+
+// addAPIKey adds a key and shows it once. The page must not be stored.
+func (c *Console) addAPIKey(w http.ResponseWriter, r *http.Request, s session) error {
+	key := studio.APIKey{
+		UserID: s.ID, Name: r.PostFormValue("name"), ReadOnly: r.PostFormValue("scope") != "write", WorkspaceID: r.PostFormValue("workspace"),
+	}
+	for _, lifetime := range keyLifetimes {
+		if lifetime.Days > 0 && fmt.Sprint(lifetime.Days) == r.PostFormValue("days") {
+			key.ExpiresAt = time.Now().AddDate(0, 0, lifetime.Days)
+		}
+	}
+	_, secret, err := c.cfg.Studio.AddAPIKey(r.Context(), key)
+	switch {
+	case errors.Is(err, studio.ErrAPIKeyName):
+		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{
+			KeyName: key.Name, KeyProblem: fmt.Sprintf("Enter a name of at most %d characters.", studio.MaxAPIKeyName),
+		})
+	case errors.Is(err, studio.ErrTooManyAPIKeys):
+		return c.showAccount(w, r, s, http.StatusConflict, accountView{
+			KeyName: key.Name, KeyProblem: fmt.Sprintf("You have %d keys. Revoke one first.", studio.MaxAPIKeys),
+		})
+	case err != nil:
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return c.showAccount(w, r, s, http.StatusOK, accountView{Secret: secret})
+}
+
+func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session) error {
+	if err := c.cfg.Studio.RevokeAPIKey(r.Context(), s.ID, r.PostFormValue("key")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, accountPath+"?done=key-revoked", http.StatusSeeOther)
+	return nil
+}
+
+// changePassword changes the password and continues in a new session.
+func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s session) error {
+	pair, err := c.cfg.Studio.ChangePassword(r.Context(), server.ClientAddr(r.Context()), s.Email, r.PostFormValue("current"), r.PostFormValue("password"))
+	problem := ""
+	switch {
+	case errors.Is(err, studio.ErrUnauthorized):
+		problem = "The current password is wrong."
+	case errors.Is(err, studio.ErrTooManyTries):
+		problem = "Too many wrong passwords. Try again later."
+	case errors.Is(err, studio.ErrPasswordLength):
+		problem = fmt.Sprintf("The new password must have %d to %d bytes.", studio.MinPasswordLength, studio.MaxPasswordLength)
+	case err != nil:
+		return err
+	}
+	if problem != "" {
+		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{PasswordProblem: problem})
+	}
+	c.startSession(w, r, pair)
+	http.Redirect(w, r, accountPath+"?done=password", http.StatusSeeOther)
+	return nil
+}
+
+func (c *Console) endSession(w http.ResponseWriter, r *http.Request, s session) error {
+	if err := c.cfg.Studio.EndSessionOf(r.Context(), s.ID, r.PostFormValue("session")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, accountPath+"?done=session-ended", http.StatusSeeOther)
+	return nil
+}
