@@ -120,7 +120,7 @@ func demoUser(ctx context.Context, d *daemon, password string) (studio.User, err
 // seedDemo adds the projects, unless the workspace has some. An earlier start may have been interrupted
 // before it added them.
 func seedDemo(ctx context.Context, service *studio.Service, user studio.User) error {
-	page, err := service.ProjectPage(ctx, user.ID, demoWorkspace, "", 1)
+	page, err := service.ProjectPage(ctx, user.ID, studio.ProjectFilter{WorkspaceID: demoWorkspace}, "", 1)
 	if err != nil || len(page.Projects) > 0 {
 		return err
 	}

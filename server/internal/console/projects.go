@@ -58,7 +58,7 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 		v.Workspace = workspaces[0].ID
 	}
 	if v.Workspace != "" {
-		page, err := c.cfg.Studio.ProjectPage(r.Context(), s.ID, v.Workspace, query.Get("cursor"), pageSize)
+		page, err := c.cfg.Studio.ProjectPage(r.Context(), s.ID, studio.ProjectFilter{WorkspaceID: v.Workspace}, query.Get("cursor"), pageSize)
 		if err != nil {
 			return err
 		}

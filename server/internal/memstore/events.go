@@ -24,6 +24,7 @@ func (s *Store) addEvents(subject studio.Subject) {
 		s.changed[subject.UserID] = struct{}{}
 	}
 	if len(subject.Events) > 0 {
+		s.seconds[subject.UserID] += subject.VideoSeconds() // its last event is that it succeeded
 		select {
 		case s.signal <- struct{}{}:
 		default:

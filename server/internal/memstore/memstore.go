@@ -29,6 +29,7 @@ type Store struct {
 	keys       map[pair]creation
 	events     []*studio.EventRecord // in the order of their occurrence
 	lastEvent  map[string]time.Time  // by user
+	seconds    map[string]int64      // of video, by user
 	changed    map[string]struct{}   // users with new events
 	signal     chan struct{}
 	replays    map[pair]replay
@@ -56,6 +57,7 @@ func New() *Store {
 		subjects:   map[string]subject{},
 		keys:       map[pair]creation{},
 		lastEvent:  map[string]time.Time{},
+		seconds:    map[string]int64{},
 		changed:    map[string]struct{}{},
 		signal:     make(chan struct{}, 1),
 		replays:    map[pair]replay{},

@@ -50,6 +50,9 @@ func (s *Store) CreateSubject(
 		_, err = s.live(created.AvatarID)
 	}
 	if err == nil {
+		created.WorkspaceID, err = s.projectWorkspace(created)
+	}
+	if err == nil {
 		err = insert(s.subjects, created.ID, subject{})
 	}
 	if err != nil {
@@ -60,6 +63,21 @@ func (s *Store) CreateSubject(
 		s.keys[name] = creation{key.Fingerprint, created.ID, created.CreatedAt}
 	}
 	return created, nil
+}
+
+// projectWorkspace returns the workspace of a new subject, or that of its user if the user is a member of exactly one. s.mu
+// must be held.
+func (s *Store) projectWorkspace(created studio.Subject) (id string, err error) {
+	if created.WorkspaceID != "" {
+		if _, ok := s.members[pair{created.WorkspaceID, created.UserID}]; !ok {
+			err = studio.ErrForbidden
+		}
+		return created.WorkspaceID, err
+	}
+	if all := s.workspacesOf(created.UserID); len(all) == 1 {
+		id = all[0].ID
+	}
+	return id, nil
 }
 
 // createdBefore returns the subject that was created with an idempotency key.

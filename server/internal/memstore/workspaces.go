@@ -18,13 +18,19 @@ func (s *Store) CreateWorkspace(_ context.Context, workspace studio.Workspace) e
 func (s *Store) Workspaces(_ context.Context, userID, after string, limit int) (all []studio.Workspace, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	all = slices.DeleteFunc(s.workspacesOf(userID), func(w studio.Workspace) bool { return w.ID <= after })
+	slices.SortFunc(all, func(a, b studio.Workspace) int { return cmp.Compare(a.ID, b.ID) })
+	return all[:min(len(all), limit)], nil
+}
+
+// workspacesOf returns the workspaces of a user. s.mu must be held.
+func (s *Store) workspacesOf(userID string) (all []studio.Workspace) {
 	for member := range s.members {
-		if member.b == userID && member.a > after {
+		if member.b == userID {
 			all = append(all, s.workspaces[member.a])
 		}
 	}
-	slices.SortFunc(all, func(a, b studio.Workspace) int { return cmp.Compare(a.ID, b.ID) })
-	return all[:min(len(all), limit)], nil
+	return all
 }
 
 func (s *Store) AddMember(_ context.Context, workspaceID, userID string) error {
@@ -81,7 +87,25 @@ func (s *Store) Projects(
 			projects = append(projects, project)
 		}
 	}
+	for _, row := range s.subjects {
+		if row.WorkspaceID == workspaceID {
+			projects = append(projects, studio.NewProject(&row.Subject, s.seconds[row.UserID]))
+		}
+	}
 	position := func(p studio.Project) studio.Position { return studio.Position{CreatedAt: p.CreatedAt, ID: p.ID} }
 	projects, more = page(projects, position, newest, after, limit)
 	return projects, more, nil
+}
+
+func (s *Store) IsImported(_ context.Context, userID, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, member := s.members[pair{s.projects[id].WorkspaceID, userID}]
+	return member, nil
+}
+
+func (s *Store) VideoSeconds(_ context.Context, userID string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seconds[userID], nil
 }

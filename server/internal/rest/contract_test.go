@@ -63,7 +63,7 @@ func (s *setup) operations() map[string]operation {
 		},
 		"GET /projects/v2": {
 			header: map[string]string{"x-workspace-id": s.workspace.ID},
-			shows:  `{"data":[],"size":0,"unpublished_projects":0}`,
+			shows:  fmt.Sprintf(`"project_id":%q,"project_type":"PERSONALIZED","status":"processing"`, video),
 			bad:    []string{"/projects/v2"}, // without the header
 		},
 		"POST /v1/avatars/create_avatar": {

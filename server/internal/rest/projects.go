@@ -3,10 +3,12 @@ package rest
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
 
+	"github.com/avatarstudio/avatarstudio/api/encode"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -19,12 +21,15 @@ func (a *API) ListProjects(
 	if err != nil {
 		return nil, err
 	}
-	return projectList(list), nil
+	return projectList{a, list}, nil
 }
 
 // projectList writes the projects while they are read, so that memory does not grow with the length of the
 // list.
-type projectList studio.ProjectList
+type projectList struct {
+	api *API
+	studio.ProjectList
+}
 
 // maxUnsent is how many bytes of a list are written before they are sent, unless they are the last.
 const maxUnsent = 8 << 10
@@ -46,20 +51,29 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 		bodies.Put(body)
 	}()
 	control, unsent := http.NewResponseController(w), 0
+	var text []byte
 	separator := `{"data":[`
 	for page, err := range list.Pages {
 		if err != nil {
 			return err
 		}
 		for _, project := range page {
+			document := []byte(project.Document)
+			if project.Subject != nil {
+				converted := list.api.project(&project)
+				if text, err = encode.Append(text[:0], &converted); err != nil {
+					return err
+				}
+				document = text
+			}
 			_, _ = body.WriteString(separator)
-			n, err := body.Write(project.Document)
+			n, err := body.Write(document)
 			if err != nil {
 				return nil // the caller has disconnected
 			}
 			separator, unsent = ",", unsent+n
 		}
-		if unsent > maxUnsent && studio.ProjectList(list).More() {
+		if unsent > maxUnsent && list.More() {
 			_ = body.Flush()
 			_ = control.Flush() // the next page is read after the client has read this one
 			unsent = 0
@@ -68,8 +82,55 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 	if separator != "," {
 		_, _ = body.WriteString(separator)
 	}
-	counts := studio.ProjectList(list).Counts()
+	counts := list.Counts()
 	_, _ = fmt.Fprintf(body, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
 	_ = body.Flush() // the caller may have disconnected
 	return nil
 }
+
+// project converts a project that is a subject.
+func (a *API) project(p *studio.Project) gen.Project {
+	s := p.Subject
+	made, file := &s.Rendering, func(name string) string { return a.studio.ResultURL(s.ID, name) }
+	used := int(p.VideoSeconds)
+	project := gen.Project{
+		UserID: &s.UserID, ProjectID: &s.ID, Title: s.Title, ProjectType: new(projectTypes[s.Kind]),
+		CreatedAt: &s.CreatedAt, UpdatedAt: &s.UpdatedAt, Status: new(p.Status()),
+		Thumbnail: optional(file(made.Thumbnail)),
+		Thumbnails: &gen.Thumbnails{
+			ThumbnailPNG: new(file(made.Previews.Still)), ThumbnailPlayPNG: new(file(made.Previews.StillPlay)),
+			ThumbnailGIF: new(file(made.Previews.Animation)), ThumbnailPlayGIF: new(file(made.Previews.AnimationPlay)),
+			CustomThumbnail: new(file(s.Project.CustomThumbnail)),
+		},
+		Video: optional(file(made.Video)), VoicePath: optional(file(made.Voice)), SRT: optional(file(made.Subtitles)),
+		Language: optional(made.Language), UtilisedCredits: &used,
+		SmartURL: optional(a.studio.ShareURL(s)), DataPlaneID: optional(a.studio.DataPlaneID),
+	}
+	if made.Subtitles != "" {
+		project.SRTTargetLanguage = project.Language
+	}
+	if left, ok := a.studio.CreditsLeft(p.VideoSeconds); ok {
+		project.AvailableCredits = new(int(left))
+	}
+	if tags := s.Project.Tags; tags.Colors != nil || tags.Names != nil {
+		project.Tags = &gen.Tags{Colors: &tags.Colors, Names: &tags.Names}
+	}
+	switch s.Kind {
+	case studio.Avatar:
+		project.TrainingJobID = &s.ID
+	case studio.Video:
+		project.TrainingJobID = &s.AvatarID
+		var input struct{ Text, Language *string }
+		_ = json.Unmarshal(s.Request, &input) // a member of another type is no text
+		project.RecordingScript = input.Text
+		if project.Language == nil {
+			project.Language = input.Language
+		}
+	}
+	return project
+}
+
+// projectTypes are the types of the projects that are subjects. The interface shows only PERSONALIZED.
+//
+//nolint:gochecknoglobals // a table
+var projectTypes = map[studio.Kind]string{studio.Avatar: "AVATAR", studio.Video: "PERSONALIZED", studio.Lipsync: "LIPSYNC"}

@@ -44,8 +44,8 @@ func (s *Store) CreateSubject(
 	return subject, err
 }
 
-// createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, or if
-// its avatar is locked or deleted.
+// createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, if its avatar
+// is locked or deleted, or if its user is not a member of its workspace.
 func createSubjects(ctx context.Context, tx transaction, group []*creation, wait bool) error {
 	keys := make([]*keyed, len(group))
 	for i, c := range group {
@@ -59,6 +59,9 @@ func createSubjects(ctx context.Context, tx transaction, group []*creation, wait
 	}
 	if wait && group[0].keyUse.id != "" && !group[0].keyUse.expired {
 		return group[0].repeat(ctx, tx)
+	}
+	if err := checkMembers(ctx, tx, group); err != nil {
+		return err
 	}
 	return writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
 }
@@ -104,6 +107,29 @@ func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bo
 	for _, c := range videos {
 		if !slices.Contains(locked, c.subject.AvatarID) {
 			c.alone, c.err = true, studio.ErrNotFound
+		}
+	}
+	return err
+}
+
+// findMembers finds the creations whose users are members of the workspaces.
+//
+//nolint:gochecknoglobals // a constant
+var findMembers = newRowStatement(`id text, workspace_id text, user_id text`,
+	func(c *creation) []any { return []any{c.subject.ID, c.subject.WorkspaceID, c.subject.UserID} }, func(dialect, []string) string {
+		return `SELECT r.id FROM r WHERE (SELECT COUNT(*) FROM members m WHERE m.workspace_id = r.workspace_id AND m.user_id = r.user_id) > 0`
+	})
+
+// checkMembers checks that the users of creations are members of the workspaces. Other creations must be made alone.
+func checkMembers(ctx context.Context, tx transaction, group []*creation) error {
+	inWorkspace := slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone || c.subject.WorkspaceID == "" })
+	if len(inWorkspace) == 0 {
+		return nil
+	}
+	members, err := queryEach(ctx, tx, oneColumn[string], findMembers.with(tx, inWorkspace...))
+	for _, c := range inWorkspace {
+		if !slices.Contains(members, c.subject.ID) {
+			c.alone, c.err = true, studio.ErrForbidden
 		}
 	}
 	return err

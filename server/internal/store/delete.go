@@ -53,7 +53,7 @@ func eraseSubjects(sql dialect, condition, value string, now time.Time, set stri
 	erased := `SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2`
 	return []statement{
 		{
-			`UPDATE subjects SET deleted_at = $2, title = NULL, request = '{}', request_id = '', trace_parent = '', failure_reason = '',
+			`UPDATE subjects SET deleted_at = $2, title = NULL, workspace_id = NULL, project = '{}', request = '{}', request_id = '', trace_parent = '', failure_reason = '',
 			rendering = '{}'` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
 			[]any{value, micros(now)},
 		},

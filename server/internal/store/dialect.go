@@ -17,6 +17,8 @@ type dialect interface {
 	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
 	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
 	in(column, query string) string
+	// bytewise returns the SQL expression for a text that is compared by its bytes, whatever the language of the database.
+	bytewise(text string) string
 	// elements returns the query for the elements of a parameter, which is a JSON array of texts.
 	elements(parameter string) string
 	// inRows returns the SQL condition that a column has a value of one of those rows of a rowStatement that have a
@@ -42,6 +44,8 @@ func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000
 func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
 
 func (sqliteDialect) in(column, query string) string { return column + ` IN (` + query + `)` }
+
+func (sqliteDialect) bytewise(text string) string { return text }
 
 func (sqliteDialect) elements(parameter string) string {
 	return `SELECT value FROM json_each(` + parameter + `)`
@@ -83,6 +87,8 @@ func (postgresDialect) recordable(subjectID string) string {
 func (postgresDialect) in(column, query string) string {
 	return column + ` = ANY(ARRAY(` + query + `))`
 }
+
+func (postgresDialect) bytewise(text string) string { return text + ` COLLATE "C"` }
 
 func (postgresDialect) elements(parameter string) string {
 	return `SELECT json_array_elements_text(` + parameter + `::text::json)`

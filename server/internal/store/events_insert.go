@@ -12,17 +12,20 @@ type newEvents struct {
 	userID string
 	count  int
 	at     int64 // the latest time of their creation, in microseconds
+	video  int64 // seconds of the videos that succeeded
 }
 
-// setClocks is the statement that sets the clocks of users, and so takes times for their new events. It locks the clocks in
-// the order of the users, after all other rows, so that no transactions wait for each other.
+// setClocks is the statement that sets the clocks of users, and so takes times for their new events. It also adds the videos
+// that succeeded. It locks the clocks in the order of the users, after all other rows, so that no transactions wait for each
+// other.
 //
 //nolint:gochecknoglobals // a constant
-var setClocks = newRowStatement(`user_id text, at bigint, events bigint`,
-	func(n *newEvents) []any { return []any{n.userID, n.at + int64(n.count) - 1, n.count} }, func(dialect, []string) string {
+var setClocks = newRowStatement(`user_id text, at bigint, events bigint, video_seconds bigint`,
+	func(n *newEvents) []any { return []any{n.userID, n.at + int64(n.count) - 1, n.count, n.video} }, func(dialect, []string) string {
 		const next = `event_clocks.last_at + (SELECT MAX(r.events) FROM r)` // DO UPDATE cannot refer to a row of r
-		return `INSERT INTO event_clocks (user_id, last_at) SELECT r.user_id, r.at FROM r WHERE TRUE ON CONFLICT (user_id) DO UPDATE
-			SET last_at = CASE WHEN excluded.last_at > ` + next + ` THEN excluded.last_at ELSE ` + next + ` END`
+		return `INSERT INTO event_clocks (user_id, last_at, video_seconds) SELECT r.user_id, r.at, r.video_seconds FROM r WHERE TRUE
+			ON CONFLICT (user_id) DO UPDATE SET last_at = CASE WHEN excluded.last_at > ` + next + ` THEN excluded.last_at ELSE ` + next + ` END,
+			video_seconds = event_clocks.video_seconds + excluded.video_seconds`
 	})
 
 // subjectEvent is a new event of a subject.
@@ -85,6 +88,7 @@ func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 			tx.markNewEvents(s.UserID)
 		}
 		user := users[i]
+		user.video += s.VideoSeconds() // its last event is that it succeeded
 		for i := range s.Events {
 			user.count++
 			user.at = max(user.at, s.Events[i].CreatedAt.UnixMicro())

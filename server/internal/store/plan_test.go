@@ -28,7 +28,7 @@ var fillTables = []string{
 	numbers + `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) SELECT CAST('t' || n AS BYTEA), 'f' || (n / 10), 'u' || n, 2592000000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document) SELECT 'p' || n, 'w' || (n % 4), 'u' || (n % 100), n, n % 2, '{}' FROM numbers`,
 	numbers + `INSERT INTO subjects (id, kind, user_id, request, webhook_url, origin, status, consent, failure_reason, created_at, updated_at,
-		sequence, render_tries, key_hash) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', n, n, 1, 0, CAST('k' || n AS BYTEA) FROM numbers`,
+		sequence, render_tries, key_hash, workspace_id) SELECT 's' || n, 'lipsync', 'u' || n, '{"audio_url":"/uploads/00000000-0000-0000-0000-000000000000/a"}', 'https://hooks.example.com/', 'https://' || (n % 100), 'succeeded', '', '', n, n, 1, 0, CAST('k' || n AS BYTEA), 'w' || (n % 4) FROM numbers`,
 	numbers + `INSERT INTO renderings (subject_id, user_id, due_at) SELECT 's' || n, 'u' || n, n FROM numbers WHERE n % 10 = 0`,
 	numbers + `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at)
 		SELECT 's' || n, 'u' || n, 'https://' || (n % 100), 'https://hooks.example.com/', 1, n FROM numbers WHERE n % 10 = 0`,
@@ -99,6 +99,39 @@ func TestPostgres_updateWithoutStatisticsFindsSubjectsByID(t *testing.T) {
 			return nil
 		})
 		check(t, err)
+	}
+}
+
+// The statistics of a new installation are those of empty tables until it is analyzed again.
+func TestPostgres_Projects_withStaleStatisticsReadsBothIndexes(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"ANALYZE", "SELECT 1"} {
+		t.Run(before, func(t *testing.T) {
+			t.Parallel()
+			db := studiotest.Open(t, studiotest.NewPostgres(t))
+			db.Exec(t, before)
+			fill(t, db)
+			seen := 0
+			db.Explain(func(query string, plan []string) {
+				text := query + "\n" + strings.Join(plan, "\n")
+				for _, index := range []string{"projects_newest", "subjects_projects"} {
+					i := slices.IndexFunc(plan, func(line string) bool { return strings.Contains(line, "Index Scan using "+index+" ") })
+					if i < 0 || !strings.Contains(plan[i+1], "Index Cond: ((workspace_id = ") || slices.ContainsFunc(plan, scan.MatchString) {
+						t.Errorf("%s is not used: %s", index, text)
+					}
+				}
+				seen++
+			})
+			for range 7 {
+				page, more, err := db.Projects(t.Context(), "w0", "u4", studio.Position{CreatedAt: time.UnixMicro(2500), ID: "p2500"}, 4)
+				if len(page) != 4 || page[0].ID != "s2496" || page[1].ID != "p2496" || !more || err != nil {
+					t.Errorf("%+v, %t, %v", page, more, err)
+				}
+			}
+			if seen == 0 {
+				t.Error("no query was seen")
+			}
+		})
 	}
 }
 

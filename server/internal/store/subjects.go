@@ -20,7 +20,7 @@ func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, 
 const subjectColumns = `s.id, s.kind, s.user_id, COALESCE(s.avatar_id, ''), (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.stage, s.ready_at, s.rendering,
 	s.created_at, s.updated_at, s.sequence, (SELECT due_at FROM renderings WHERE subject_id = s.id), s.render_tries, s.request_id, s.trace_parent,
-	(SELECT process_id FROM renderings WHERE subject_id = s.id) IS NOT NULL`
+	(SELECT process_id FROM renderings WHERE subject_id = s.id) IS NOT NULL, COALESCE(s.workspace_id, ''), s.project`
 
 func subjectDest(s *studio.Subject) []any {
 	created, updated, renderAt, readyAt := instant{&s.CreatedAt}, instant{&s.UpdatedAt}, instant{&s.RenderAt}, instant{&s.ReadyAt}
@@ -28,7 +28,7 @@ func subjectDest(s *studio.Subject) []any {
 	return []any{
 		&s.ID, &s.Kind, &s.UserID, &s.AvatarID, &s.AvatarTitle, &s.Title, &s.Request, &s.WebhookURL, &s.Status, &s.Consent,
 		&s.FailureReason, &s.Progress, &s.Stage, readyAt, rendering, created, updated, &s.Sequence, renderAt,
-		&s.RenderTries, &s.RequestID, &s.TraceParent, &s.Started,
+		&s.RenderTries, &s.RequestID, &s.TraceParent, &s.Started, &s.WorkspaceID, jsonText{&s.Project},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -14,26 +15,31 @@ import (
 var (
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
-		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea`,
+		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea,
+		workspace_id text`,
 		func(c *creation) []any {
 			s := &c.subject
 			return []any{
 				s.ID, string(s.Kind), s.UserID, nullable(s.AvatarID), s.Title, string(s.Request), s.WebhookURL,
 				studio.Origin(s.WebhookURL), string(s.Status), string(s.Consent), s.FailureReason, micros(s.CreatedAt), micros(s.UpdatedAt),
 				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent, c.keyHash, c.key.Fingerprint,
+				nullable(s.WorkspaceID),
 			}
-		}, insertInto("subjects"))
+		}, func(sql dialect, columns []string) string {
+			return strings.Replace(insertInto("subjects")(sql, columns), "r.workspace_id", `COALESCE(r.workspace_id, `+onlyWorkspace+`)`, 1)
+		})
 
-	updateSubjects = newRowStatement(`id text, status text, consent text, failure_reason text, progress int, rendering text,
+	updateSubjects = newRowStatement(`id text, title text, project text, status text, consent text, failure_reason text, progress int, rendering text,
 		updated_at bigint, sequence bigint, render_tries int`,
 		func(s *studio.Subject) []any {
-			rendering, _ := json.Marshal(s.Rendering) // it contains only texts
+			rendering, _ := json.Marshal(s.Rendering) // it contains only texts and finite numbers
+			project, _ := json.Marshal(s.Project)     // it contains only texts and a time
 			return []any{
-				s.ID, string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
+				s.ID, s.Title, string(project), string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
 				micros(s.UpdatedAt), s.Sequence, s.RenderTries,
 			}
 		}, func(dialect, []string) string {
-			return `UPDATE subjects SET status = r.status, consent = r.consent, failure_reason = r.failure_reason,
+			return `UPDATE subjects SET title = r.title, project = r.project, status = r.status, consent = r.consent, failure_reason = r.failure_reason,
 				progress = r.progress, rendering = r.rendering, updated_at = r.updated_at, sequence = r.sequence,
 				render_tries = r.render_tries FROM r WHERE subjects.id = r.id`
 		})
@@ -50,6 +56,9 @@ var (
 		return `DELETE FROM renderings WHERE ` + sql.inRows("subject_id", "r.subject_id", "TRUE")
 	})
 )
+
+// onlyWorkspace is the workspace of the user of a row, if the user is a member of exactly one.
+const onlyWorkspace = `(SELECT MIN(m.workspace_id) FROM (SELECT workspace_id FROM members WHERE user_id = r.user_id LIMIT 2) m HAVING COUNT(*) = 1)`
 
 const renderingColumns = `subject_id text, user_id text, due_at bigint`
 

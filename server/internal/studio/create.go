@@ -13,6 +13,7 @@ const IdempotencyLifetime = 24 * time.Hour
 // Creation is a request to create a subject.
 type Creation struct {
 	UserID         string
+	WorkspaceID    string // of the project that the subject becomes; by default the only workspace of the user, if there is one
 	Title          *string
 	Request        []byte // the request as a JSON object; equal requests must have equal bytes, for the idempotency key
 	Webhook        Registration
@@ -44,8 +45,8 @@ func newIdempotencyKey(key, operation string, request []byte, now time.Time) Ide
 }
 
 // CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event. The
-// avatar is due to be rendered at once. The error is an [*InvalidError] if the webhook is invalid, and
-// [ErrTooManyCreations] if the user has too many creations in progress.
+// avatar is due to be rendered at once. The error is an [*InvalidError] if the webhook is invalid, [ErrForbidden] if the
+// user is not a member of the workspace, and [ErrTooManyCreations] if the user has too many creations in progress.
 //
 // If the user has created an avatar with the same idempotency key within [IdempotencyLifetime], CreateAvatar
 // creates nothing. It returns that avatar as it was when it was created, or [ErrKeyReused] if the request was
@@ -54,15 +55,15 @@ func (s *Service) CreateAvatar(ctx context.Context, c Creation) (Subject, error)
 	return s.create(ctx, Subject{Kind: Avatar}, c)
 }
 
-// CreateLipsync creates a lip-sync in the state processing, which has no event. Its errors and its idempotency
-// key are those of [Service.CreateAvatar].
+// CreateLipsync creates a lip-sync in the state processing, which has no event. The error is [ErrCreditsExhausted] if the
+// user has no credits left. The other errors and the idempotency key are those of [Service.CreateAvatar].
 func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Lipsync}, c)
 }
 
 // CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
 // [ErrNotFound] if the user has no such avatar, [ErrNotPublished] if the avatar is not published, [ErrText] if the text
-// has nothing to speak, and an [*InvalidError] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateAvatar].
+// has nothing to speak, and an [*InvalidError] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateLipsync].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	avatar, err := s.Find(ctx, c.UserID, Avatar, avatarID)
 	if err != nil {
@@ -93,8 +94,8 @@ func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string)
 }
 
 func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subject, error) {
-	if c.Title != nil && strings.ContainsRune(*c.Title, 0) {
-		return Subject{}, ErrTitle
+	if err := checkTitle(c.Title); err != nil {
+		return Subject{}, err
 	}
 	if c.Webhook.Enabled {
 		canonical, err := s.checkWebhook("/webhook_data/webhook_url", c.Webhook.URL)
@@ -103,8 +104,14 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 		}
 		subject.WebhookURL = canonical
 	}
+	if subject.Kind != Avatar {
+		if err := s.checkCredits(ctx, c.UserID); err != nil {
+			return Subject{}, err
+		}
+	}
 	now := s.now()
 	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
+	subject.WorkspaceID = c.WorkspaceID
 	subject.CreatedAt, subject.RenderAt, subject.RequestID = now, now, c.RequestID
 	if s.TraceParent != nil {
 		subject.TraceParent = s.TraceParent(ctx)
@@ -112,7 +119,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	if err := subject.enter(Processing, now); err != nil {
 		return Subject{}, err
 	}
-	key := newIdempotencyKey(c.IdempotencyKey, string(subject.Kind), c.Request, now)
+	key := newIdempotencyKey(c.IdempotencyKey, string(subject.Kind)+" "+c.WorkspaceID, c.Request, now)
 	end, err := s.inProgress.begin(ctx, s, c.UserID)
 	if err != nil {
 		return Subject{}, err
@@ -120,6 +127,13 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	defer end()
 	created, err := s.Store.CreateSubject(ctx, subject, key)
 	return created.asCreated(), err
+}
+
+func checkTitle(title *string) error {
+	if title != nil && strings.ContainsRune(*title, 0) {
+		return ErrTitle
+	}
+	return nil
 }
 
 func (s *Service) checkWebhook(pointer, url string) (canonical string, err error) {

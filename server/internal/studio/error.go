@@ -37,6 +37,14 @@ var (
 	ErrTitle = errors.New("studio: the title contains U+0000")
 	// ErrText is returned for a text to be spoken that has neither a letter nor a digit.
 	ErrText = errors.New("studio: the text cannot be spoken")
+	// ErrImported is returned for a change of an imported project.
+	ErrImported = errors.New("studio: the project is imported")
+	// ErrThumbnail is returned if a custom thumbnail is no uploaded picture of the user, or is larger than 10 MiB.
+	ErrThumbnail = errors.New("studio: the thumbnail is no uploaded picture")
+	// ErrNoVideo is returned if an avatar is to be shared.
+	ErrNoVideo = errors.New("studio: the project has no video")
+	// ErrCreditsExhausted is returned if the videos of the user have used MaxVideoSeconds.
+	ErrCreditsExhausted = errors.New("studio: the credits of the user are exhausted")
 	// ErrUnavailable is returned by a renderer if a resource that it needs, such as a disk, is full or
 	// unavailable. It is not an error of the user or the renderer.
 	ErrUnavailable = errors.New("studio: a resource for rendering is not available")

@@ -61,7 +61,8 @@ func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err != nil || subject.Status == Processing || slices.Contains(subject.Rendering.FileNames(), name), err
+	return err != nil || subject.Status == Processing || name != "" && name == subject.Project.CustomThumbnail ||
+		slices.Contains(subject.Rendering.FileNames(), name), err
 }
 
 // OwnsMedia reports whether a file belongs to a user.

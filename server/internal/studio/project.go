@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,17 +26,66 @@ type ProjectStore interface {
 	// is before the newest. more reports whether others follow. If projects are large, a page has fewer than
 	// limit, but at least one. The error is [ErrForbidden] if the user is not a member of the workspace.
 	Projects(ctx context.Context, workspaceID, userID string, after Position, limit int) (page []Project, more bool, err error)
+	// IsImported reports whether a project is an imported one in a workspace of the user.
+	IsImported(ctx context.Context, userID, id string) (bool, error)
+	// VideoSeconds returns the sum of [Subject.VideoSeconds] of all subjects of a user, including deleted ones.
+	VideoSeconds(ctx context.Context, userID string) (int64, error)
 }
 
-// Project is a project in the project list (section 2.1 of the interface). Most of its fields have no meaning in the domain
-// and are only in Document. The other fields are keys, order and counts.
+// Project is a project in the project list (section 2.1 of the interface): an imported one, or a subject. Most fields of an
+// imported project have no meaning in the domain and are only in Document. The other fields are keys, order and counts.
 type Project struct {
-	ID          string
-	WorkspaceID string
-	UserID      string
-	CreatedAt   time.Time
-	Published   bool
-	Document    json.RawMessage
+	ID           string
+	WorkspaceID  string
+	UserID       string
+	CreatedAt    time.Time
+	Published    bool
+	Document     json.RawMessage // nil unless the project is imported
+	Subject      *Subject        // nil if it is imported
+	VideoSeconds int64           // the credits that the owner of the subject has used
+}
+
+// NewProject returns the project that a subject is. used is the credits that its owner has used.
+func NewProject(subject *Subject, used int64) Project {
+	return Project{
+		ID: subject.ID, WorkspaceID: subject.WorkspaceID, UserID: subject.UserID, CreatedAt: subject.CreatedAt,
+		Published: IsPublished(subject.projectStatus()), Subject: subject, VideoSeconds: used,
+	}
+}
+
+// projectStatus returns the status of the project that a subject is. A video or lip-sync that succeeded is published.
+func (s *Subject) projectStatus() string {
+	if s.Status == Succeeded {
+		return string(Published)
+	}
+	return string(s.Status)
+}
+
+// Status returns the status of a project. That of an imported one is any text.
+func (p *Project) Status() string {
+	if p.Subject != nil {
+		return p.Subject.projectStatus()
+	}
+	return p.imported().Status
+}
+
+// TagNames returns the names of the tags of a project.
+func (p *Project) TagNames() []string {
+	if p.Subject != nil {
+		return p.Subject.Project.Tags.Names
+	}
+	return p.imported().Tags.Names
+}
+
+// importedProject is what the domain reads of the document of an imported project.
+type importedProject struct {
+	Status string
+	Tags   Tags
+}
+
+func (p *Project) imported() (document importedProject) {
+	_ = json.Unmarshal(p.Document, &document) // the import has checked it
+	return document
 }
 
 func (p Project) position() Position { return Position{p.CreatedAt, p.ID} }
@@ -105,20 +155,58 @@ func (c *ProjectCounts) add(project Project, userID string) {
 	}
 }
 
+// ProjectFilter selects projects of a workspace. An empty Status or Tag selects all.
+type ProjectFilter struct {
+	WorkspaceID string
+	Status      string // in any case
+	Tag         string // the name of a tag
+}
+
+func (f ProjectFilter) selects(p *Project) bool {
+	return (f.Status == "" || strings.EqualFold(f.Status, p.Status())) && (f.Tag == "" || slices.Contains(p.TagNames(), f.Tag))
+}
+
 // ProjectPage is a page of a list of projects.
 type ProjectPage struct {
 	Projects []Project
 	Next     string // cursor of the next page; "" on the last page
 }
 
-// ProjectPage returns up to limit projects of a workspace to a member, with a cursor as in [Service.List].
-// The error is [ErrForbidden] if the user is not a member.
-func (s *Service) ProjectPage(ctx context.Context, userID, workspaceID, cursor string, limit int) (ProjectPage, error) {
-	list := strings.Join([]string{"", "projects", userID, workspaceID}, "\x00")
-	projects, next, err := readPage(s, list, cursor, func(after Position) ([]Project, bool, error) {
-		return s.Store.Projects(ctx, workspaceID, userID, after, limit)
-	}, Project.position)
-	return ProjectPage{projects, next}, err
+// maxProjectScan bounds the projects that are read for a page, because few of them may match its filter.
+const maxProjectScan = 10 * maxProjectPage
+
+// ProjectPage returns up to limit projects to a member of their workspace, newest first, with a cursor as in
+// [Service.List]. A page has fewer, or none, before the last page if few of the next 3200 projects match the filter. The
+// error is [ErrForbidden] if the user is not a member.
+func (s *Service) ProjectPage(ctx context.Context, userID string, filter ProjectFilter, cursor string, limit int) (ProjectPage, error) {
+	list := strings.Join([]string{"", "projects", userID, filter.WorkspaceID, filter.Status, filter.Tag}, "\x00")
+	size := limit
+	if filter.Status != "" || filter.Tag != "" {
+		size = maxProjectPage
+	}
+	found := ProjectPage{Next: cursor}
+	for scanned := 0; scanned < maxProjectScan; {
+		page, next, err := readPage(s, list, found.Next, func(after Position) ([]Project, bool, error) {
+			return s.Store.Projects(ctx, filter.WorkspaceID, userID, after, size)
+		}, Project.position)
+		if err != nil {
+			return ProjectPage{}, err
+		}
+		for i := range page {
+			if len(found.Projects) == limit {
+				found.Next = s.cursor(list, page[i-1].position())
+				return found, nil
+			}
+			if filter.selects(&page[i]) {
+				found.Projects = append(found.Projects, page[i])
+			}
+		}
+		found.Next = next
+		if scanned += len(page); next == "" || len(found.Projects) == limit || size == limit {
+			break
+		}
+	}
+	return found, nil
 }
 
 // ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that exists.

@@ -59,7 +59,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		}
 		next = total
 		for cursor, again := "", true; again; again = cursor != "" {
-			page, err := service.ProjectPage(t.Context(), ada.ID, workspace.ID, cursor, 401) // the page ends between two with the same time
+			page, err := service.ProjectPage(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}, cursor, 401) // the page ends between two with the same time
 			check(t, err)
 			for _, project := range page.Projects {
 				next--
@@ -75,7 +75,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		if next != 0 {
 			t.Errorf("%d projects are on no page", next)
 		}
-		_, err = service.ProjectPage(t.Context(), bob.ID, workspace.ID, "", 1)
+		_, err = service.ProjectPage(t.Context(), bob.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}, "", 1)
 		wantError(t, err, studio.ErrForbidden) // not a member
 		_, err = service.ListProjects(t.Context(), bob.ID, workspace.ID)
 		wantError(t, err, studio.ErrForbidden) // not a member

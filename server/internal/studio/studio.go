@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Config configures a [Service]. The fields up to Now are required, except Media, Voices and AutoConsent.
+// Config configures a [Service]. The fields up to Now are required, except Media, Voices, AutoConsent and those of projects.
 type Config struct {
 	// Store stores all records.
 	Store Store
@@ -34,6 +34,12 @@ type Config struct {
 	// CursorKey authenticates the cursors of lists. All processes with the same database must have the same
 	// key.
 	CursorKey []byte
+	// ShareKey authenticates the links to shared projects, and PublicURL is the URL of the service in them, without a slash
+	// at the end. All processes with the same database must have the same.
+	ShareKey  []byte
+	PublicURL string
+	// DataPlaneID is the id of the installation in its projects.
+	DataPlaneID string
 	// NFC returns a text in Unicode normalization form C, in which equal texts have equal bytes.
 	NFC func(text string) string
 	// NewID returns a unique id for a record. Ids are ordered by time.
@@ -51,6 +57,9 @@ type Config struct {
 	// MaxMediaBytes limits the total size of the unexpired uploads of a user, in bytes. If zero, it is not
 	// limited.
 	MaxMediaBytes int64
+	// MaxVideoSeconds limits the total length of the videos that a user can make, in seconds. A creation is refused when
+	// the limit is reached, so those in progress then exceed it. If zero, it is not limited.
+	MaxVideoSeconds int64
 	// TraceParent returns the span of a creation, which is stored as the parent of the work that follows, or
 	// "". If nil, creations are not traced.
 	TraceParent func(ctx context.Context) string

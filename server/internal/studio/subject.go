@@ -2,7 +2,9 @@ package studio
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -63,6 +65,8 @@ type Subject struct {
 	UserID        string
 	AvatarID      string // the avatar of a video
 	AvatarTitle   *string
+	WorkspaceID   string         // of the project that the subject is; "" if it is none
+	Project       ProjectDetails // of this project
 	Title         *string
 	Request       []byte // the request as a JSON object, including unknown members
 	RequestID     string // of the creation, for the log
@@ -88,10 +92,12 @@ type Subject struct {
 
 // SubjectStore stores subjects with their events; see [Store].
 type SubjectStore interface {
-	// CreateSubject writes a new subject and its events. If the user has used key before and it has not
+	// CreateSubject writes a new subject and its events. A subject without a workspace gets that of its user, if the user is
+	// a member of exactly one; the returned subject may lack it. If the user has used key before and it has not
 	// expired, it writes nothing. It then returns the subject created with the key, [ErrKeyReused] or
 	// [ErrKeySpent]. If another call with the key is in progress, it waits for that call or returns
-	// [ErrKeyInUse]. The error is [ErrNotFound] if the avatar of a video has been deleted.
+	// [ErrKeyInUse]. The error is [ErrNotFound] if the avatar of a video has been deleted, and [ErrForbidden] if the
+	// user is not a member of the workspace.
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
 	// Subjects returns up to limit subjects, newest first, that follow a position. The zero Position is
@@ -122,7 +128,20 @@ func (s *Subject) asCreated() Subject {
 	created := *s
 	created.Status, created.UpdatedAt = Processing, s.CreatedAt
 	created.FailureReason, created.Progress, created.Stage, created.Rendering = "", 0, "", Rendering{}
+	created.Project = ProjectDetails{}
+	var request struct{ Title *string }
+	if json.Unmarshal(s.Request, &request) == nil && request.Title != nil {
+		created.Title = request.Title // a project can have another one since
+	}
 	return created
+}
+
+// VideoSeconds returns how many credits of its user the subject has used: the seconds of its video, rounded up.
+func (s *Subject) VideoSeconds() int64 {
+	if s.Status != Succeeded {
+		return 0
+	}
+	return int64(math.Ceil(s.Rendering.Seconds))
 }
 
 // enter moves the subject to a state and appends the event for it, if there is one. It returns an error if

@@ -8,6 +8,13 @@ CREATE TABLE compatibility (
 ) STRICT;
 INSERT INTO compatibility (version, oldest) VALUES (1, 1);
 
+-- installation has one row.
+CREATE TABLE installation (
+    id TEXT NOT NULL -- a random UUID, by which projects name this installation
+) STRICT;
+INSERT INTO installation (id) SELECT substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 13, 3) || '-8' || substr(h, 16, 3) || '-' || substr(h, 19, 12)
+    FROM (SELECT lower(hex(randomblob(15))) AS h);
+
 CREATE TABLE users (
     id            TEXT PRIMARY KEY,
     email         TEXT NOT NULL UNIQUE,      -- normalized; of a deleted user, 'deleted ' and the id
@@ -111,6 +118,8 @@ CREATE TABLE subjects (
     user_id        TEXT NOT NULL REFERENCES users,
     avatar_id      TEXT REFERENCES subjects,   -- of a video
     title          TEXT,
+    workspace_id   TEXT,                       -- of the project that it is; without a reference, because its check is slow
+    project        TEXT NOT NULL DEFAULT '{}', -- what its owner has added to this project: JSON
     request        TEXT NOT NULL,              -- the JSON that created it
     request_id     TEXT NOT NULL DEFAULT '',   -- of the request that created it, for the log
     trace_parent   TEXT NOT NULL DEFAULT '',   -- the span of that request; '' if it is not traced
@@ -133,6 +142,7 @@ CREATE TABLE subjects (
 ) STRICT;
 CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
 CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
+CREATE INDEX subjects_projects ON subjects (workspace_id, created_at DESC, id DESC) WHERE workspace_id IS NOT NULL;
 CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
 CREATE UNIQUE INDEX subjects_key ON subjects (key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
@@ -180,8 +190,9 @@ CREATE INDEX events_user_exhausted ON events (user_id, created_at, kind) WHERE r
 -- takes their times from the row, and keeps it locked until its commit. So a reader that continues after an event misses
 -- none.
 CREATE TABLE event_clocks (
-    user_id TEXT PRIMARY KEY,
-    last_at INTEGER NOT NULL -- created_at of the last event
+    user_id       TEXT PRIMARY KEY,
+    last_at       INTEGER NOT NULL,          -- created_at of the last event
+    video_seconds INTEGER NOT NULL DEFAULT 0 -- of the videos of the user that succeeded, each rounded up
 ) STRICT, WITHOUT ROWID;
 
 -- deliveries is the queue of deliveries: the subjects that have pending events, each with its first one.

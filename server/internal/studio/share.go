@@ -1,0 +1,48 @@
+package studio
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+)
+
+// SharePath is the prefix of the path of the pages that play the videos of shared projects. The rest of the path is what
+// [Service.SharedProject] expects.
+const SharePath = "/share/"
+
+const shareMACSize = 16
+
+// ShareURL returns the URL of the page that plays the video of a project to everyone, or "" if the project is not shared.
+// A project that is shared again has another URL.
+func (s *Service) ShareURL(project *Subject) string {
+	if project.Project.SharedAt.IsZero() {
+		return ""
+	}
+	return s.PublicURL + SharePath + project.ID + "." + s.shareMAC(project)
+}
+
+// SharedProject returns the project of a link: what follows [SharePath] in its URL. The error is [ErrNotFound] if there is
+// no such project, it is not shared any more, or it has no video yet. SharedProject reads the project each time, so a link
+// ends at once everywhere.
+func (s *Service) SharedProject(ctx context.Context, link string) (Subject, error) {
+	id, mac, _ := strings.Cut(link, ".")
+	project, err := s.Store.Subject(ctx, id)
+	if err != nil {
+		return Subject{}, err
+	}
+	if project.Project.SharedAt.IsZero() || project.Status != Succeeded || !hmac.Equal([]byte(mac), []byte(s.shareMAC(&project))) {
+		return Subject{}, ErrNotFound
+	}
+	return project, nil
+}
+
+// shareMAC authenticates the link to a project for as long as it is shared.
+func (s *Service) shareMAC(project *Subject) string {
+	mac := hmac.New(sha256.New, s.ShareKey)
+	at := binary.BigEndian.AppendUint64(nil, uint64(project.Project.SharedAt.UnixMicro())) //nolint:gosec // any bits
+	_, _ = mac.Write(append(at, project.ID...))                                            // never fails
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:shareMACSize])
+}
