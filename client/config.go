@@ -47,8 +47,8 @@ type Config struct {
 	// TokenSource provides the access tokens instead of Token, Email and Password.
 	TokenSource TokenSource
 
-	// Workspace is the id of the workspace whose projects are listed. See also [WithWorkspace]. Without
-	// either, [Client.ListProjects] fails without a request.
+	// Workspace is the id of the workspace whose projects are listed, and of which avatars, videos and lip-syncs become
+	// projects. See also [WithWorkspace]. Without either, [Client.ListProjects] fails without a request.
 	Workspace string
 
 	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport

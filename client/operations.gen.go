@@ -34,6 +34,7 @@ var operations = struct {
 	GetLipsync          operation
 	ListLipsyncs        operation
 	UploadMedia         operation
+	UpdateProject       operation
 	ListVoices          operation
 	ListEndpoints       operation
 	RotateWebhookSecret operation
@@ -142,6 +143,11 @@ var operations = struct {
 		idempotent: false, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
 	},
+	UpdateProject: operation{
+		id: "UpdateProject", method: "POST", path: "/v1/projects/update",
+		idempotent: true, keyed: false, body: bodyJSON, empty: false,
+		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
 	ListVoices: operation{
 		id: "ListVoices", method: "GET", path: "/v1/voices",
 		idempotent: true, keyed: false, body: bodyJSON, empty: false,
@@ -179,6 +185,9 @@ var operations = struct {
 // Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
 // workspace. A project is unpublished unless its status is `published`, ignoring case. The response is
 // the same 403 if the workspace does not exist and if the caller is not a member of it.
+//
+// Projects are imported by an operator of the service, or are avatars, videos and lip-syncs: see
+// `x-workspace-id` of the creations.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
@@ -244,6 +253,9 @@ func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options .
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.CreateAvatar, options)
+	if c.workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	}
 	call.JSON("application/json", body)
 	return decode[gen.Avatar](call.send(ctx))
 }
@@ -263,6 +275,9 @@ func (c *Client) CreateAvatar(ctx context.Context, body gen.CreateAvatarRequest,
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.CreateVideo, options)
+	if c.workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	}
 	call.JSON("application/json", body)
 	return decode[gen.Video](call.send(ctx))
 }
@@ -515,6 +530,9 @@ func (c *Client) StreamEvents(ctx context.Context, options ...CallOption) iter.S
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) CreateLipsync(ctx context.Context, body gen.CreateLipsyncRequest, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.CreateLipsync, options)
+	if c.workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	}
 	call.JSON("application/json", body)
 	return decode[gen.Lipsync](call.send(ctx))
 }
@@ -591,6 +609,24 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 	call := c.call(&operations.UploadMedia, options)
 	call.Reader(contentType, body)
 	return decode[gen.Media](call.send(ctx))
+}
+
+// UpdateProject sends POST /v1/projects/update: change a project.
+//
+// Changes the title, the tags or the thumbnail of a project of the caller, or whether it is shared.
+// Members that are missing stay as they are. The avatar, video or lip-sync gets the title as well.
+//
+// A shared project has a `smart_url`, at which everyone can watch the video when it has succeeded. The
+// URL stops working when the project is no longer shared or is deleted. A project that is shared again
+// gets a new URL. The response is 409 for an avatar that is to be shared, because it has no video, and
+// for imported projects, which do not change.
+//
+// The operation is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
+func (c *Client) UpdateProject(ctx context.Context, body gen.UpdateProjectRequest, options ...CallOption) (*gen.Project, error) {
+	call := c.call(&operations.UpdateProject, options)
+	call.JSON("application/json", body)
+	return decode[gen.Project](call.send(ctx))
 }
 
 // ListVoicesParams are the optional parameters of [Client.ListVoices].

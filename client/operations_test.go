@@ -51,8 +51,18 @@ func TestOperations_sendDocumentedRequests(t *testing.T) {
 				}, key)
 			},
 			want:      avatar(gen.AvatarStatusProcessing),
-			operation: "POST /v1/avatars/create_avatar", header: map[string]string{"Idempotency-Key": "key-1", "X-Workspace-Id": ""},
+			operation: "POST /v1/avatars/create_avatar", header: map[string]string{"Idempotency-Key": "key-1", "X-Workspace-Id": workspace},
 			body: `{"voice":"calm","webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://hooks.example.com"}}`,
+		},
+		"UpdateProject": {
+			call: func(ctx context.Context, c *client.Client) (any, error) {
+				return c.UpdateProject(ctx, gen.UpdateProjectRequest{
+					ProjectID: "1", Title: new("Hello"), Tags: &gen.ProjectTags{Names: &[]string{"new"}}, CustomThumbnail: new(""), Shared: new(false),
+				})
+			},
+			want:      &gen.Project{Title: new("Hello")},
+			operation: "POST /v1/projects/update", header: map[string]string{"X-Workspace-Id": ""},
+			body: `{"custom_thumbnail":"","project_id":"1","shared":false,"tags":{"names":["new"]},"title":"Hello"}`,
 		},
 		"GetAvatar": {
 			call:      func(ctx context.Context, c *client.Client) (any, error) { return c.GetAvatar(ctx, avatarID) },

@@ -233,6 +233,10 @@ func (o operations) ListProjects(_ context.Context, r gen.ListProjectsRequestObj
 	}, nil
 }
 
+func (o operations) UpdateProject(_ context.Context, r gen.UpdateProjectRequestObject) (gen.UpdateProjectResponseObject, error) {
+	return gen.UpdateProject200JSONResponse{Title: r.Body.Title}, nil
+}
+
 func (o operations) CreateAvatar(_ context.Context, r gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
 	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title.Value, CreatedAt: &moment, UpdatedAt: &moment}, nil
 }

@@ -280,7 +280,7 @@ type Avatar struct {
 	// Title of the avatar.
 	Title *string `json:"title,omitempty"`
 
-	// Time of the last state change, in UTC.
+	// Time of the last change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
@@ -673,7 +673,7 @@ type Lipsync struct {
 	// Title of the lip-sync.
 	Title *string `json:"title,omitempty"`
 
-	// Time of the last state change, in UTC.
+	// Time of the last change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
 	// Whether the lips follow the audio of the video.
@@ -744,6 +744,7 @@ type Problem struct {
 	// | `wrong_credentials` | 401 | The email, the password or the refresh token is wrong. | Correct them, or log in again. |
 	// | `api_key_read_only` | 403 | The API key can only read. | Use a key that can write. |
 	// | `api_key_workspace` | 403 | The API key is for another workspace. | Use the id of its workspace, or none. |
+	// | `credits_exhausted` | 403 | The videos of the caller have reached the limit on their total length. | Ask the operator of the service for a higher limit. |
 	// | `not_a_member` | 403 | The workspace does not exist, or the caller is not a member of it. | Use the id of a workspace of the caller. |
 	// | `not_found` | 404 | The caller has no such record, or the path does not exist. | Check the id and the path. |
 	// | `method_not_allowed` | 405 | The path does not support this method. | Use a method that `Allow` lists. |
@@ -751,6 +752,8 @@ type Problem struct {
 	// | `avatar_not_published` | 409 | The avatar is not published, and only published avatars can make videos. | Wait until the avatar is published. |
 	// | `idempotency_key_in_use` | 409 | The first request with this key is in progress. | Retry later. |
 	// | `idempotency_key_spent` | 409 | The record that was created with this key has been deleted. | Use a new key. |
+	// | `project_imported` | 409 | The project is imported, and imported projects do not change. | Leave it as it is. |
+	// | `project_without_video` | 409 | The project is an avatar, which has no video to share. | Share a video of the avatar. |
 	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or larger than 16 KiB if the operation needs no token. For uploads, the limit of the file applies. | Send a smaller body. |
 	// | `too_much_media` | 413 | The total size of the caller's files would exceed the limit. | Delete records that were made from some of the files, or wait until files expire. |
 	// | `unsupported_media_type` | 415 | The operation does not accept the Content-Type, which must be JSON in UTF-8 except for uploads, or Content-Encoding is not `identity`. | Send `application/json` without an encoding. |
@@ -758,6 +761,7 @@ type Problem struct {
 	// | `range_invalid` | 422 | `since` is after `until`. | Correct the range. |
 	// | `replay_empty` | 422 | The replay has neither `event_ids` nor `since` nor `until`. | Set one of them. |
 	// | `text_not_speakable` | 422 | The text contains no letter and no digit. | Add words. |
+	// | `thumbnail_invalid` | 422 | `custom_thumbnail` is not the `media_id` of a picture of the caller that has not expired. | Upload a JPEG, PNG, WebP or GIF of at most 10 MiB. |
 	// | `title_invalid` | 422 | The title contains U+0000. | Remove it from the title. |
 	// | `unknown_language` | 422 | No voice speaks this language. `errors` names the nearest. | Use a language of `GET /v1/voices`. |
 	// | `unknown_voice` | 422 | There is no such voice. `errors` names the nearest. | Use a voice of `GET /v1/voices`. |
@@ -801,6 +805,22 @@ type Problem struct {
 }
 
 // Project is a project, in the partial form of the project list. Any field may be missing or null.
+//
+// The interface does not show where the values come from. An imported project is returned as it was imported. For a
+// project that is an avatar, a video or a lip-sync, this document decides the following:
+//
+//   - project_id: the id of the record. user_id, title, created_at and updated_at are those of the record, too.
+//   - project_type: AVATAR, LIPSYNC, or PERSONALIZED for a video of an avatar.
+//   - status: published if the avatar is published, or the video or lip-sync succeeded. Otherwise it is that of the record.
+//   - thumbnail, thumbnails, video, voice_path, srt: the files that the service made, and the picture that the owner chose.
+//   - recording_script: the text of a video.
+//   - language, srt_target_language: the languages of the speech and the subtitles (BCP 47).
+//   - training_job_id: the id of the avatar, for an avatar and its videos.
+//   - tags: those that the owner set.
+//   - utilised_credits: the seconds of video that the owner has made, each video rounded up. Deleted videos count as well.
+//   - available_credits: the seconds of video that the owner has left. It is missing if the service does not limit them.
+//   - smart_url: the address of a page that plays the video. It is missing unless the owner shares the project.
+//   - data_plane_id: the id of this installation of the service.
 type Project struct {
 	// Number of credits left.
 	AvailableCredits *int `json:"available_credits,omitempty"`
@@ -876,6 +896,15 @@ type ProjectList struct {
 
 	// Number of unpublished projects of the user.
 	UnpublishedProjects int `json:"unpublished_projects"`
+}
+
+// ProjectTags are the labels that a project gets.
+type ProjectTags struct {
+	// Colours of the labels, in the order of their names.
+	Colors *[]string `json:"colors,omitempty"`
+
+	// Names of the labels.
+	Names *[]string `json:"names,omitempty"`
 }
 
 // RefreshRequest is a request to exchange a refresh token.
@@ -974,6 +1003,24 @@ type TokenPair struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
+// UpdateProjectRequest is a request to change a project. Members that are missing stay as they are.
+type UpdateProjectRequest struct {
+	// The `media_id` of an uploaded JPEG, PNG, WebP or GIF of at most 10 MiB. The service copies it, so it is kept as long as the project. An empty string removes the picture.
+	CustomThumbnail *string `json:"custom_thumbnail,omitempty"`
+
+	// Id of a project of the caller.
+	ProjectID string `json:"project_id"`
+
+	// True if everyone who has the `smart_url` can watch the video.
+	Shared *bool `json:"shared,omitempty"`
+
+	// The labels that a project gets.
+	Tags *ProjectTags `json:"tags,omitempty"`
+
+	// Title of the project.
+	Title *string `json:"title,omitempty"`
+}
+
 // Video is a video made from a published avatar. Members without a value are omitted.
 type Video struct {
 	// Id of the avatar from which the video is made.
@@ -1034,7 +1081,7 @@ type Video struct {
 	// Title of the video.
 	Title *string `json:"title,omitempty"`
 
-	// Time of the last state change, in UTC.
+	// Time of the last change, in UTC.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 
 	// Address of the finished video. Missing until the video is rendered.
@@ -1072,6 +1119,7 @@ type Violation struct {
 	//   - `range`: the range is missing, or ends before it begins.
 	//   - `webhook`: the URL cannot be registered.
 	//   - `idempotency`: the key was used with another request.
+	//   - `media`: the uploaded file cannot be used for this.
 	//   - `text`: the text cannot be stored or spoken.
 	//   - `voice`: there is no such voice, or no voice for the language.
 	//
@@ -1240,6 +1288,9 @@ type PageCursor = string
 // PageLimit defines model for PageLimit.
 type PageLimit = int
 
+// ProjectWorkspaceID defines model for ProjectWorkspaceID.
+type ProjectWorkspaceID = string
+
 // Since defines model for Since.
 type Since = time.Time
 
@@ -1260,6 +1311,9 @@ type BadRequest = Problem
 
 // ContentTooLarge is an error (RFC 9457). It never contains a submitted value.
 type ContentTooLarge = Problem
+
+// CreationForbidden is an error (RFC 9457). It never contains a submitted value.
+type CreationForbidden = Problem
 
 // CreationRefused is an error (RFC 9457). It never contains a submitted value.
 type CreationRefused = Problem
@@ -1287,6 +1341,12 @@ type NotImplemented = Problem
 
 // NotPublished is an error (RFC 9457). It never contains a submitted value.
 type NotPublished = Problem
+
+// ProjectConflict is an error (RFC 9457). It never contains a submitted value.
+type ProjectConflict = Problem
+
+// ProjectRefused is an error (RFC 9457). It never contains a submitted value.
+type ProjectRefused = Problem
 
 // RangeRefused is an error (RFC 9457). It never contains a submitted value.
 type RangeRefused = Problem
@@ -1347,18 +1407,28 @@ type GetAvatarParams struct {
 
 // CreateAvatarParams defines parameters for CreateAvatar.
 type CreateAvatarParams struct {
-	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
-	// returns the response to the first request and creates nothing. The response to the same key
-	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// Id of a workspace of the caller. The record becomes a project of this workspace, and its id is the `project_id`.
+	// If the header is missing, the record becomes a project of the only workspace of the caller, or of none if the caller
+	// is a member of several.
+	ProjectWorkspaceID *ProjectWorkspaceID `json:"x-workspace-id,omitempty"`
+
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateVideoParams defines parameters for CreateVideo.
 type CreateVideoParams struct {
-	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
-	// returns the response to the first request and creates nothing. The response to the same key
-	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// Id of a workspace of the caller. The record becomes a project of this workspace, and its id is the `project_id`.
+	// If the header is missing, the record becomes a project of the only workspace of the caller, or of none if the caller
+	// is a member of several.
+	ProjectWorkspaceID *ProjectWorkspaceID `json:"x-workspace-id,omitempty"`
+
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1431,9 +1501,9 @@ type ListEventsParams struct {
 
 // ReplayEventsParams defines parameters for ReplayEvents.
 type ReplayEventsParams struct {
-	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
-	// returns the response to the first request and creates nothing. The response to the same key
-	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1446,9 +1516,14 @@ type StreamEventsParams struct {
 
 // CreateLipsyncParams defines parameters for CreateLipsync.
 type CreateLipsyncParams struct {
-	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation and body
-	// returns the response to the first request and creates nothing. The response to the same key
-	// with another operation or another body is 422. Only successes are kept: after an error, the same key can be
+	// Id of a workspace of the caller. The record becomes a project of this workspace, and its id is the `project_id`.
+	// If the header is missing, the record becomes a project of the only workspace of the caller, or of none if the caller
+	// is a member of several.
+	ProjectWorkspaceID *ProjectWorkspaceID `json:"x-workspace-id,omitempty"`
+
+	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1515,6 +1590,9 @@ type CreateLipsyncJSONRequestBody = CreateLipsyncRequest
 
 // DeleteLipsyncJSONRequestBody defines body for DeleteLipsync for application/json ContentType.
 type DeleteLipsyncJSONRequestBody = DeleteInferenceRequest
+
+// UpdateProjectJSONRequestBody defines body for UpdateProject for application/json ContentType.
+type UpdateProjectJSONRequestBody = UpdateProjectRequest
 
 // SetEndpointJSONRequestBody defines body for SetEndpoint for application/json ContentType.
 type SetEndpointJSONRequestBody = SetEndpointRequest
@@ -2031,6 +2109,9 @@ type ServerInterface interface {
 	// UploadMedia: upload a file
 	// (POST /v1/media)
 	UploadMedia(w http.ResponseWriter, r *http.Request)
+	// UpdateProject: change a project
+	// (POST /v1/projects/update)
+	UpdateProject(w http.ResponseWriter, r *http.Request)
 	// ListVoices: list voices
 	// (GET /v1/voices)
 	ListVoices(w http.ResponseWriter, r *http.Request, params ListVoicesParams)
@@ -2168,6 +2249,16 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 
 	var params CreateAvatarParams
 
+	if text, found := headerText(r, "x-workspace-id"); found {
+		var value ProjectWorkspaceID
+		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
+			return
+		}
+		params.ProjectWorkspaceID = &value
+	}
+
 	if text, found := headerText(r, "Idempotency-Key"); found {
 		var value IdempotencyKey
 		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
@@ -2196,6 +2287,16 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Request) {
 
 	var params CreateVideoParams
+
+	if text, found := headerText(r, "x-workspace-id"); found {
+		var value ProjectWorkspaceID
+		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
+			return
+		}
+		params.ProjectWorkspaceID = &value
+	}
 
 	if text, found := headerText(r, "Idempotency-Key"); found {
 		var value IdempotencyKey
@@ -2498,6 +2599,16 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 
 	var params CreateLipsyncParams
 
+	if text, found := headerText(r, "x-workspace-id"); found {
+		var value ProjectWorkspaceID
+		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
+			return
+		}
+		params.ProjectWorkspaceID = &value
+	}
+
 	if text, found := headerText(r, "Idempotency-Key"); found {
 		var value IdempotencyKey
 		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
@@ -2605,6 +2716,22 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UploadMedia(w, r)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// UpdateProject decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) UpdateProject(w http.ResponseWriter, r *http.Request) {
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.UpdateProject(w, r)
+		return
+	}
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpdateProject(w, r)
 	}))
 	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
 		handler = siw.HandlerMiddlewares[i](handler)
@@ -2859,6 +2986,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/login", wrapper.Login)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/refresh", wrapper.RefreshTokens)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/projects/v2", wrapper.ListProjects)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/projects/update", wrapper.UpdateProject)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_avatar", wrapper.CreateAvatar)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_video", wrapper.CreateVideo)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/submit_consent", wrapper.SubmitConsent)
@@ -2890,6 +3018,8 @@ type BadRequestApplicationProblemPlusJSONResponse Problem
 
 type ContentTooLargeApplicationProblemPlusJSONResponse Problem
 
+type CreationForbiddenApplicationProblemPlusJSONResponse Problem
+
 type CreationRefusedApplicationProblemPlusJSONResponse Problem
 
 type EventAcceptedResponse struct {
@@ -2919,6 +3049,10 @@ type NotFoundApplicationProblemPlusJSONResponse Problem
 type NotImplementedApplicationProblemPlusJSONResponse Problem
 
 type NotPublishedApplicationProblemPlusJSONResponse Problem
+
+type ProjectConflictApplicationProblemPlusJSONResponse Problem
+
+type ProjectRefusedApplicationProblemPlusJSONResponse Problem
 
 type RangeRefusedApplicationProblemPlusJSONResponse Problem
 
@@ -3629,12 +3763,12 @@ func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVide
 // CreateVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
 
 type CreateVideo403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
+	CreationForbiddenApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateVideoResponse writes the response.
 func (response CreateVideo403ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 403, "application/problem+json", Problem(response.CreationForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
@@ -4829,12 +4963,12 @@ func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLi
 // CreateLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
 
 type CreateLipsync403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
+	CreationForbiddenApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateLipsyncResponse writes the response.
 func (response CreateLipsync403ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
-	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+	return encode.Send(w, 403, "application/problem+json", Problem(response.CreationForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
 // CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
@@ -5376,6 +5510,157 @@ type UploadMedia503ApplicationProblemPlusJSONResponse struct {
 
 // VisitUploadMediaResponse writes the response.
 func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// UpdateProjectRequestObject is a decoded request.
+type UpdateProjectRequestObject struct {
+	Body *UpdateProjectJSONRequestBody
+}
+
+// UpdateProjectResponseObject is a response that can write itself.
+type UpdateProjectResponseObject interface {
+	VisitUpdateProjectResponse(w http.ResponseWriter) error
+}
+
+// UpdateProject200JSONResponse is a response with status 200.
+
+type UpdateProject200JSONResponse Project
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject200JSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 200, "application/json", Project(response), nil)
+}
+
+// UpdateProject400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type UpdateProject400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject400ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject401ApplicationProblemPlusJSONResponse is a response with status 401.
+
+type UpdateProject401ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject401ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// UpdateProject403ApplicationProblemPlusJSONResponse is a response with status 403.
+
+type UpdateProject403ApplicationProblemPlusJSONResponse struct {
+	ForbiddenApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject403ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject404ApplicationProblemPlusJSONResponse is a response with status 404.
+
+type UpdateProject404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject404ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject409ApplicationProblemPlusJSONResponse is a response with status 409.
+
+type UpdateProject409ApplicationProblemPlusJSONResponse struct {
+	ProjectConflictApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject409ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 409, "application/problem+json", Problem(response.ProjectConflictApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject413ApplicationProblemPlusJSONResponse is a response with status 413.
+
+type UpdateProject413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject413ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject415ApplicationProblemPlusJSONResponse is a response with status 415.
+
+type UpdateProject415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject415ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject422ApplicationProblemPlusJSONResponse is a response with status 422.
+
+type UpdateProject422ApplicationProblemPlusJSONResponse struct {
+	ProjectRefusedApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject422ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 422, "application/problem+json", Problem(response.ProjectRefusedApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject429ApplicationProblemPlusJSONResponse is a response with status 429.
+
+type UpdateProject429ApplicationProblemPlusJSONResponse struct {
+	TooManyRequestsApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject429ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// UpdateProject500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type UpdateProject500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject500ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type UpdateProject501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject501ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// UpdateProject503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type UpdateProject503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitUpdateProjectResponse writes the response.
+func (response UpdateProject503ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -6102,6 +6387,10 @@ type StrictServerInterface interface {
 	// (POST /v1/media)
 	UploadMedia(ctx context.Context, request UploadMediaRequestObject) (UploadMediaResponseObject, error)
 
+	// UpdateProject: change a project
+	// (POST /v1/projects/update)
+	UpdateProject(ctx context.Context, request UpdateProjectRequestObject) (UpdateProjectResponseObject, error)
+
 	// ListVoices: list voices
 	// (GET /v1/voices)
 	ListVoices(ctx context.Context, request ListVoicesRequestObject) (ListVoicesResponseObject, error)
@@ -6485,6 +6774,22 @@ func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 	request.Body = r.Body
 
 	serveStrict(h, w, r, "UploadMedia", request, StrictServerInterface.UploadMedia, UploadMediaResponseObject.VisitUploadMediaResponse)
+}
+
+// UpdateProject decodes the request, performs the operation and writes its response.
+func (h *strictHandler) UpdateProject(w http.ResponseWriter, r *http.Request) {
+	var request UpdateProjectRequestObject
+
+	var body UpdateProjectJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "UpdateProject", request, StrictServerInterface.UpdateProject, UpdateProjectResponseObject.VisitUpdateProjectResponse)
 }
 
 // ListVoices decodes the request, performs the operation and writes its response.

@@ -108,6 +108,11 @@ func (Unimplemented) UploadMedia(context.Context, gen.UploadMediaRequestObject) 
 	return nil, errUnimplemented
 }
 
+// UpdateProject responds with 501 Not Implemented.
+func (Unimplemented) UpdateProject(context.Context, gen.UpdateProjectRequestObject) (gen.UpdateProjectResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // ListVoices responds with 501 Not Implemented.
 func (Unimplemented) ListVoices(context.Context, gen.ListVoicesRequestObject) (gen.ListVoicesResponseObject, error) {
 	return nil, errUnimplemented

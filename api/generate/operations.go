@@ -39,6 +39,7 @@ type parameter struct {
 	In                    string // Path, Query, QueryString, Header or Cookie
 	Style                 string // Go expression of type style.Param, style.Header or style.QueryString
 	Field, Argument, Type string
+	Required              bool
 	Comment               []string
 }
 
@@ -131,7 +132,7 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 	}
 	described := parameter{
 		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
-		Type: t, Comment: comment(field.Description),
+		Type: t, Required: p.Required, Comment: comment(field.Description),
 	}
 	if whole := queryStringOf(p.Spec); whole != "" {
 		described.In, described.Style = "QueryString", whole

@@ -110,7 +110,9 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 		t.Errorf("sent after the deletion: %+v", deleted)
 	}
 	s.AddUser("bob@example.com", "another password")
-	r.newAvatar(t, newClient(t, s, func(c *client.Config) { c.Email, c.Password = "bob@example.com", "another password" }))
+	r.newAvatar(t, newClient(t, s, func(c *client.Config) {
+		c.Email, c.Password, c.Workspace = "bob@example.com", "another password", ""
+	}))
 	if other := s.Deliver(); len(other) != 1 || other[0].Status != http.StatusUnauthorized {
 		t.Errorf("sent to the receiver of another user: %+v", other)
 	}

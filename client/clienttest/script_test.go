@@ -147,6 +147,7 @@ var changing = regexp.MustCompile(strings.Join([]string{
 	`\b[0-9a-f]{32}\b`,                                             // request ids
 	`whsec_[0-9A-Za-z+/=]+`,
 	`cursor=[0-9A-Za-z_-]{24,}|"next_cursor": "[^"]+"`,
+	`\.[0-9A-Za-z_-]{22}"`, // signatures of links to shared projects
 	`http://127.0.0.1:\d+`,
 }, "|"))
 
@@ -278,9 +279,19 @@ func (s *script) lipsyncs(t *testing.T) {
 		s.call(t, http.MethodGet, lipsyncDetails+id, "")
 		s.asBob(t, func() { s.call(t, http.MethodGet, lipsyncDetails+id, "") })
 		s.notified(t, id, 1)
+		update := func(change string) {
+			s.call(t, http.MethodPost, "/v1/projects/update", `{"project_id":"`+id+`"`+change+`}`)
+		}
+		update(`,"title":"Renamed","tags":{"names":["new"]},"shared":true`)
+		update(`,"shared":false`)
+		update(`,"custom_thumbnail":"unknown"`)
+		s.asBob(t, func() { update(`,"title":"Mine"`) })
+		s.call(t, http.MethodGet, lipsyncDetails+id, "")
 	}
 	s.call(t, http.MethodGet, "/v1/voices", "")
 	s.call(t, http.MethodGet, "/v1/voices?language=en-AU", "")
+	s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", `{}`, "X-Workspace-Id: "+s.workspace)
+	s.call(t, http.MethodPost, "/v1/lipsync/create_lipsync", `{}`, "X-Workspace-Id: elsewhere")
 	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: audio/wav")
 	s.call(t, http.MethodPost, "/v1/media", "content", "Content-Type: text/plain")
 }

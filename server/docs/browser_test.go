@@ -114,7 +114,7 @@ func TestPage_marksExtensionsAndFoldsErrors(t *testing.T) {
 	if text := browsertest.Read(tab, chromedp.Text(create)); !strings.Contains(text, "The caller has no such record.") || strings.Contains(text, "There is no such record.") {
 		t.Errorf("the errors are not folded:\n%s", text)
 	}
-	tab.Do(chromedp.Focus(create+" .error:nth-of-type(4) .error-control"), chromedp.KeyEvent(kb.Enter))
+	tab.Do(chromedp.Focus(create+" .error:nth-of-type(5) .error-control"), chromedp.KeyEvent(kb.Enter))
 	tab.Await(create+" .error + .response[data-code='404']", "There is no such record.")
 }
 

@@ -72,6 +72,7 @@ func New(cfg Config) (*Service, error) {
 	rules.CheckWebhook, rules.SendWebhook = wire.CheckWebhook(guard), wire.SendWebhook(cfg.Send)
 	rules.Voices = simulate.Voices
 	rules.Media, rules.CursorKey = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
+	rules.ShareKey, rules.PublicURL, rules.DataPlaneID = []byte(rand.Text()), cfg.BaseURL, rules.NewID()
 	s.studio = studio.New(rules)
 	s.tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: time.Now}
 	s.api, err = server.New(rest.New(s.studio), server.Config{

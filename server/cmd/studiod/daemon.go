@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,8 +54,11 @@ const (
 // streamOperation is the operation that streams events.
 const streamOperation = "streamEvents"
 
-// cursorKeyName is the name of the key in the database that signs pagination cursors.
-const cursorKeyName = "cursor"
+// The names of the keys in the database that sign pagination cursors and links to shared projects.
+const (
+	cursorKeyName = "cursor"
+	shareKeyName  = "share"
+)
 
 type daemonConfig struct {
 	Addr              string
@@ -75,8 +79,9 @@ type daemonConfig struct {
 	TLSCert, TLSKey   string // paths; "" means plain HTTP
 	UserRate          int    // see ratelimit.Config
 	TrustedProxies    realip.Proxies
-	MaxInProgress     int // see studio.Config for MaxInProgress and MaxMediaBytes
+	MaxInProgress     int // see studio.Config for this and the next two
 	MaxMediaBytes     int64
+	MaxVideoSeconds   int64
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration
 	Collector         string // URL of the OpenTelemetry collector; "" disables traces
@@ -139,11 +144,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.tokens.Revocations = d.revocations
-	cursors, err := d.store.Key(ctx, cursorKeyName, newKey)
+	rules, err := d.studioConfig(ctx)
 	if err != nil {
 		return d, err
 	}
-	d.studio = studio.New(d.studioConfig(cursors))
+	d.studio = studio.New(rules)
 	d.tokens.APIKeys = &auth.APIKeys{Check: d.studio.CheckAPIKey, Now: time.Now}
 	if d.admin != nil {
 		d.admin.metrics.WatchStreams(d.studio.StreamCounts)
@@ -284,10 +289,19 @@ func (d *daemon) renderingConfig() studio.Config {
 	return cfg
 }
 
-func (d *daemon) studioConfig(cursors []byte) studio.Config {
-	cfg := d.renderingConfig()
-	cfg.CursorKey = cursors
-	cfg.MaxInProgress, cfg.MaxMediaBytes = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes
+func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error) {
+	cfg = d.renderingConfig()
+	if cfg.CursorKey, err = d.store.Key(ctx, cursorKeyName, newKey); err != nil {
+		return cfg, err
+	}
+	if cfg.ShareKey, err = d.store.Key(ctx, shareKeyName, newKey); err != nil {
+		return cfg, err
+	}
+	if cfg.DataPlaneID, err = d.store.InstallationID(ctx); err != nil {
+		return cfg, err
+	}
+	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
+	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
 	cfg.OnStreamEnd = d.recordStreamEnd
 	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)
 	if d.traces != nil {
@@ -295,7 +309,7 @@ func (d *daemon) studioConfig(cursors []byte) studio.Config {
 	}
 	cfg.IssueAccessToken = d.tokens.Issue
 	cfg.CheckWebhook = wire.CheckWebhook(d.sender)
-	return cfg
+	return cfg, nil
 }
 
 // sendWebhook makes one delivery attempt in the trace of the request.

@@ -220,7 +220,8 @@
 // Up to --user-in-progress (100,000) creations of a user can wait for rendering or be in rendering. Further creations
 // get 429, too. Each daemon beyond the first may exceed this limit by a twentieth, and at least by one. The total size
 // of the files that a user uploads within seven days is limited to --user-media (100,000 MB). An upload over that
-// limit, or of more than 300 MB, gets 413.
+// limit, or of more than 300 MB, gets 413. With --user-video-seconds, a user whose videos have reached this length in
+// total can create no more: the creations of videos and lip-syncs get 403. Those in progress may exceed the limit.
 //
 // # Metrics
 //

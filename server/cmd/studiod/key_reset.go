@@ -65,6 +65,9 @@ func lostWith(found store.Unreadable) (lines []string) {
 	if slices.Contains(found.Keys, mediaKeyName) {
 		lines = append(lines, "  URLs of files that the service itself serves are no longer valid. Records have new ones.")
 	}
+	if slices.Contains(found.Keys, shareKeyName) {
+		lines = append(lines, "  Links to shared projects are no longer valid. Their owners find new ones in their projects.")
+	}
 	if slices.Contains(found.Keys, cursorKeyName) {
 		lines = append(lines, "  Lists that are read page by page must be read again from the beginning.")
 	}

@@ -61,7 +61,7 @@ func defaultMedia(database string) (string, error) {
 
 // openMedia opens the bucket. The daemon's store and listener must be open.
 func (d *daemon) openMedia(ctx context.Context) (err error) {
-	cfg := media.Config{Bucket: d.cfg.Media, PublicURL: d.cfg.PublicURL}
+	cfg := media.Config{Bucket: d.cfg.Media}
 	if cfg.Bucket == "" {
 		if cfg.Bucket, err = defaultMedia(d.cfg.Database); err != nil {
 			return err
@@ -70,12 +70,13 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if cfg.PublicURL == "" && d.listener != nil {
-		cfg.PublicURL = d.url()
+	if d.cfg.PublicURL == "" && d.listener != nil {
+		d.cfg.PublicURL = d.url()
 		if address, ok := d.listener.Addr().(*net.TCPAddr); ok && address.IP.IsUnspecified() {
-			d.cfg.Logger.WarnContext(ctx, "only clients on this machine can open the URLs of files; set --public-url", "url", cfg.PublicURL)
+			d.cfg.Logger.WarnContext(ctx, "only clients on this machine can open the URLs of files; set --public-url", "url", d.cfg.PublicURL)
 		}
 	}
+	cfg.PublicURL = d.cfg.PublicURL
 	if cfg.Key, err = d.store.Key(ctx, mediaKeyName, newKey); err != nil {
 		return err
 	}

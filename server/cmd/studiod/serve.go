@@ -51,6 +51,10 @@ func serveCommand() *cli.Command {
 		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
 		limitFlag("user-in-progress", "maximum number of creations of a user that wait for rendering or are being rendered", 100_000, 10_000_000),
 		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
+		&cli.IntFlag{
+			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 for no limit",
+			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"), Validator: between(0, 1_000_000_000),
+		},
 	}, listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
@@ -169,6 +173,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.UserRate = command.Int("user-rate")
 	cfg.MaxInProgress = command.Int("user-in-progress")
 	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20
+	cfg.MaxVideoSeconds = int64(command.Int("user-video-seconds"))
 	database := defaultDatabase
 	if demo {
 		database = demoDatabase

@@ -13,7 +13,8 @@ func (a *API) CreateAvatar(
 	ctx context.Context, request gen.CreateAvatarRequestObject,
 ) (gen.CreateAvatarResponseObject, error) {
 	body := request.Body
-	c, err := creation(ctx, body, body.Title.Value, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+	c, err := creation(
+		ctx, body, body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,14 @@ func (s *setup) operations() map[string]operation {
 			shows:  fmt.Sprintf(`"project_id":%q,"project_type":"PERSONALIZED","status":"processing"`, video),
 			bad:    []string{"/projects/v2"}, // without the header
 		},
+		"POST /v1/projects/update": {
+			body:  fmt.Sprintf(`{"project_id":%q,"tags":{"colors":["#2D7FF9"],"names":["new"]},"shared":true}`, lipsync),
+			shows: `"tags":{"colors":["#2D7FF9"],"names":["new"]}`,
+			bad: []string{
+				`{}`, `{"project_id":""}`, `{"project_id":7}`, `{"project_id":"a","title":null}`, `{"project_id":"a","tags":[]}`,
+				`{"project_id":"a","tags":{"names":"new"}}`, `{"project_id":"a","custom_thumbnail":7}`, `{"project_id":"a","shared":"yes"}`,
+			},
+		},
 		"POST /v1/avatars/create_avatar": {
 			body:  `{"title":"Ada","base_video_url":"https://media.example.com/1","custom":{"kept":true},` + registration + `}`,
 			shows: `"status":"processing","title":"Ada"`,

@@ -58,6 +58,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		waiting := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil).AvatarID
 		const (
 			lipsync = "/v1/lipsync/create_lipsync"
+			update  = "/v1/projects/update"
 			noLogin = `{"email":"ada@example.com","password":"guess"}`
 			sample  = `{"webhook_url":"https://hooks.example.com/","event_type":"avatar_event"}`
 		)
@@ -77,6 +78,8 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		spent := header("Idempotency-Key", "spent")
 		deleted := s.record("POST", lipsync, `{}`, spent).InferenceID
 		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, deleted))
+		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: []byte(`{}`)}})
+		s.check(err)
 		for _, c := range []struct {
 			code, method, target, body string // code "" is a success
 			header                     map[string]string
@@ -91,6 +94,13 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
 			{"api_key_read_only", "POST", lipsync, `{}`, apiKey(studio.APIKey{ReadOnly: true}), ""},
 			{"api_key_workspace", "GET", "/projects/v2", "", elsewhere, ""},
+			{"not_a_member", "POST", lipsync, `{}`, header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
+			{"not_found", "POST", update, `{"project_id":"a"}`, nil, "There is no such record."},
+			{"project_imported", "POST", update, `{"project_id":"imported"}`, nil, "Imported projects"},
+			{"project_without_video", "POST", update, `{"project_id":"` + avatar + `","shared":true}`, nil, "no video to share"},
+			{"thumbnail_invalid", "POST", update, `{"project_id":"` + avatar + `","custom_thumbnail":"a"}`, nil, `"pointer":"/custom_thumbnail"`},
+			{"title_invalid", "POST", update, `{"project_id":"` + avatar + `","title":"a\u0000"}`, nil, `"pointer":"/title"`},
+			{"bad_request", "POST", update, `{"project_id":"a","tags":{"names":["` + strings.Repeat("x", 65) + `"]}}`, nil, `"pointer":"/tags/names/0"`},
 			{"not_found", "GET", "/nowhere", "", nil, ""},
 			{"not_found", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, "There is no such record."},
 			{"not_found", "GET", "/v1/avatars/inference_details?inference_id=" + avatar, "", nil, "There is no such record."},
@@ -142,6 +152,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{studio.ErrBusy, "service_busy", true},
 			{studio.ErrKeyInUse, "idempotency_key_in_use", false},
 			{studio.ErrTooMuchMedia, "too_much_media", false},
+			{studio.ErrCreditsExhausted, "credits_exhausted", false},
 			{&studio.LimitError{Limit: studio.ErrTooManyTries, RetryAfter: time.Minute}, "too_many_login_tries", true},
 			{&studio.LimitError{Limit: studio.ErrTooManyReplays, RetryAfter: time.Minute}, "too_many_replays", true},
 			{&studio.LimitError{Limit: studio.ErrTooManyCreations, RetryAfter: time.Second}, "too_many_creations", true},
@@ -207,7 +218,7 @@ func TestViolation_isDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	violation := document.Components.Schemas["Violation"].Value.Properties
-	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency text") {
+	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency media text") {
 		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
 			t.Errorf("the keyword %s is missing", keyword)
 		}

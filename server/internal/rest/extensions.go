@@ -24,7 +24,7 @@ func (a *API) RefreshTokens(
 func (a *API) CreateVideo(
 	ctx context.Context, request gen.CreateVideoRequestObject,
 ) (gen.CreateVideoResponseObject, error) {
-	c, err := creation(ctx, request.Body, request.Body.Title.Value, request.Params.IdempotencyKey,
+	c, err := creation(ctx, request.Body, request.Body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey,
 		gen.Nullable[gen.WebhookData]{}, gen.Nullable[gen.WebhookSwitch]{})
 	if err != nil {
 		return nil, err

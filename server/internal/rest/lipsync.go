@@ -12,7 +12,8 @@ func (a *API) CreateLipsync(
 	ctx context.Context, request gen.CreateLipsyncRequestObject,
 ) (gen.CreateLipsyncResponseObject, error) {
 	body := request.Body
-	c, err := creation(ctx, body, body.Title.Value, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+	c, err := creation(
+		ctx, body, body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package rest
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -88,6 +87,20 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return nil
 }
 
+// UpdateProject serves POST /v1/projects/update.
+func (a *API) UpdateProject(ctx context.Context, request gen.UpdateProjectRequestObject) (gen.UpdateProjectResponseObject, error) {
+	body := request.Body
+	change := studio.ProjectChange{Title: body.Title, CustomThumbnail: body.CustomThumbnail, Shared: body.Shared}
+	if body.Tags != nil {
+		change.Tags = &studio.Tags{Colors: value(body.Tags.Colors), Names: value(body.Tags.Names)}
+	}
+	project, err := a.studio.UpdateProject(ctx, caller(ctx), body.ProjectID, change)
+	if err != nil {
+		return nil, err
+	}
+	return gen.UpdateProject200JSONResponse(a.project(&project)), nil
+}
+
 // project converts a project that is a subject.
 func (a *API) project(p *studio.Project) gen.Project {
 	s := p.Subject
@@ -118,13 +131,14 @@ func (a *API) project(p *studio.Project) gen.Project {
 	switch s.Kind {
 	case studio.Avatar:
 		project.TrainingJobID = &s.ID
+	case studio.Lipsync:
 	case studio.Video:
 		project.TrainingJobID = &s.AvatarID
-		var input struct{ Text, Language *string }
-		_ = json.Unmarshal(s.Request, &input) // a member of another type is no text
-		project.RecordingScript = input.Text
+		var input gen.CreateVideoRequest
+		readInput(*s, &input)
+		project.RecordingScript = input.Text.Value
 		if project.Language == nil {
-			project.Language = input.Language
+			project.Language = input.Language.Value
 		}
 	}
 	return project

@@ -41,9 +41,14 @@ var errorResponses = []struct {
 }{
 	{studio.ErrUnauthorized, server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials", Detail: "The credentials are wrong."}},
 	{studio.ErrForbidden, server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}},
+	{studio.ErrCreditsExhausted, server.Error{Status: http.StatusForbidden, Code: "credits_exhausted", Detail: "You have used all your seconds of video."}},
 	{studio.ErrNotFound, server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}},
 	{studio.ErrFinal, server.Error{Status: http.StatusConflict, Code: "avatar_final", Detail: "The avatar is in a final state."}},
 	{studio.ErrNotPublished, server.Error{Status: http.StatusConflict, Code: "avatar_not_published", Detail: "The avatar is not published."}},
+	{studio.ErrImported, server.Error{Status: http.StatusConflict, Code: "project_imported", Detail: "Imported projects cannot be changed."}},
+	{studio.ErrNoVideo, server.Error{
+		Status: http.StatusConflict, Code: "project_without_video", Detail: "The project is an avatar and has no video to share.",
+	}},
 	{studio.ErrKeyInUse, server.Error{
 		Status: http.StatusConflict, Code: "idempotency_key_in_use", Detail: "A request with the same Idempotency-Key is still running.",
 	}},
@@ -61,6 +66,12 @@ var errorResponses = []struct {
 	{studio.ErrText, server.Error{
 		Status: http.StatusUnprocessableEntity, Code: "text_not_speakable", Detail: "The text cannot be spoken.",
 		Violations: []gen.Violation{{Pointer: "/text", Keyword: "text", Detail: "must contain a letter or a digit"}},
+	}},
+	{studio.ErrThumbnail, server.Error{
+		Status: http.StatusUnprocessableEntity, Code: "thumbnail_invalid", Detail: "The file cannot be the thumbnail of a project.",
+		Violations: []gen.Violation{
+			{Pointer: "/custom_thumbnail", Keyword: "media", Detail: "must be the media_id of a JPEG, PNG, WebP or GIF of at most 10 MiB"},
+		},
 	}},
 	{studio.ErrKeySpent, server.Error{
 		Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "The record of this Idempotency-Key has been deleted.",
@@ -142,15 +153,14 @@ func caller(ctx context.Context) string {
 // creation returns the part that all creations have in common. request is the decoded body. The generated
 // code encodes it with unknown members and in a fixed order.
 func creation(
-	ctx context.Context, request any, title, key *string, data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
+	ctx context.Context, request any, title, workspace, key *string, data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
 ) (studio.Creation, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return studio.Creation{}, err
 	}
-	c := studio.Creation{UserID: caller(ctx), Title: title, Request: body, RequestID: server.RequestID(ctx)}
-	if key != nil {
-		c.IdempotencyKey = *key
+	c := studio.Creation{
+		UserID: caller(ctx), WorkspaceID: value(workspace), Title: title, Request: body, RequestID: server.RequestID(ctx), IdempotencyKey: value(key),
 	}
 	receiver, _ := data.Get()
 	c.Webhook.URL, _ = receiver.WebhookURL.Get()

@@ -46,8 +46,14 @@ const (
 
 func projectDest(p *studio.Project, s *studio.Subject) []any {
 	return []any{
-		&p.ID, &p.UserID, instant{&p.CreatedAt}, &p.Published, (*[]byte)(&p.Document), &s.Kind, &s.AvatarID, &s.Title, &s.Request,
-		&s.Status, &s.Progress, &s.FailureReason, jsonText{&s.Rendering}, jsonText{&s.Project}, instant{&s.UpdatedAt}, &p.VideoSeconds,
+		&p.ID, &p.UserID,
+		instant{&p.CreatedAt},
+		&p.Published, (*[]byte)(&p.Document), &s.Kind, &s.AvatarID, &s.Title, &s.Request,
+		&s.Status, &s.Progress, &s.FailureReason,
+		jsonText{&s.Rendering},
+		jsonText{&s.Project},
+		instant{&s.UpdatedAt},
+		&p.VideoSeconds,
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *Subject) projectStatus() string {
 }
 
 // Status returns the status of a project. That of an imported one is any text.
-func (p *Project) Status() string {
+func (p Project) Status() string {
 	if p.Subject != nil {
 		return p.Subject.projectStatus()
 	}
@@ -70,7 +70,7 @@ func (p *Project) Status() string {
 }
 
 // TagNames returns the names of the tags of a project.
-func (p *Project) TagNames() []string {
+func (p Project) TagNames() []string {
 	if p.Subject != nil {
 		return p.Subject.Project.Tags.Names
 	}
@@ -79,11 +79,11 @@ func (p *Project) TagNames() []string {
 
 // importedProject is what the domain reads of the document of an imported project.
 type importedProject struct {
-	Status string
-	Tags   Tags
+	Status string `json:"status"`
+	Tags   Tags   `json:"tags"`
 }
 
-func (p *Project) imported() (document importedProject) {
+func (p Project) imported() (document importedProject) {
 	_ = json.Unmarshal(p.Document, &document) // the import has checked it
 	return document
 }
@@ -162,7 +162,7 @@ type ProjectFilter struct {
 	Tag         string // the name of a tag
 }
 
-func (f ProjectFilter) selects(p *Project) bool {
+func (f ProjectFilter) selects(p Project) bool {
 	return (f.Status == "" || strings.EqualFold(f.Status, p.Status())) && (f.Tag == "" || slices.Contains(p.TagNames(), f.Tag))
 }
 
@@ -192,13 +192,13 @@ func (s *Service) ProjectPage(ctx context.Context, userID string, filter Project
 		if err != nil {
 			return ProjectPage{}, err
 		}
-		for i := range page {
+		for i, project := range page {
 			if len(found.Projects) == limit {
 				found.Next = s.cursor(list, page[i-1].position())
 				return found, nil
 			}
-			if filter.selects(&page[i]) {
-				found.Projects = append(found.Projects, page[i])
+			if filter.selects(project) {
+				found.Projects = append(found.Projects, project)
 			}
 		}
 		found.Next = next

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -31,6 +31,11 @@ type ProjectChange struct {
 
 // maxThumbnailBytes limits custom thumbnails, which count against no limit of the user.
 const maxThumbnailBytes = 10 << 20
+
+// thumbnailTypes are the media types that browsers show and pages allow.
+//
+//nolint:gochecknoglobals // a table
+var thumbnailTypes = []string{"image/jpeg", "image/png", "image/webp", "image/gif"}
 
 // UpdateProject changes a project of the user. The error is [ErrNotFound] if the user has no such project,
 // [ErrImported] if it is an imported one in a workspace of the user, [ErrTitle] or [ErrThumbnail] if the change is
@@ -119,7 +124,7 @@ func (s *Service) copyThumbnail(ctx context.Context, userID, subjectID, uploadID
 	case err != nil:
 	case upload.UserID != userID || !s.now().Before(upload.ExpiresAt):
 		err = ErrNotFound
-	case !strings.HasPrefix(upload.ContentType, "image/") || upload.Size > maxThumbnailBytes:
+	case !slices.Contains(thumbnailTypes, upload.ContentType) || upload.Size > maxThumbnailBytes:
 		err = ErrThumbnail
 	}
 	if err == nil {

@@ -129,7 +129,9 @@ func (s *Subject) asCreated() Subject {
 	created.Status, created.UpdatedAt = Processing, s.CreatedAt
 	created.FailureReason, created.Progress, created.Stage, created.Rendering = "", 0, "", Rendering{}
 	created.Project = ProjectDetails{}
-	var request struct{ Title *string }
+	var request struct {
+		Title *string `json:"title"`
+	}
 	if json.Unmarshal(s.Request, &request) == nil && request.Title != nil {
 		created.Title = request.Title // a project can have another one since
 	}

@@ -183,6 +183,7 @@ func Config(db studio.Store, now func() time.Time) studio.Config {
 		return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
 	}
 	cfg.Voices = simulate.Voices
+	cfg.ShareKey, cfg.PublicURL, cfg.DataPlaneID = []byte("links"), "https://studio.example.com", "01936f3e-5b00-7a1b-8c22-0d4d9f8e7b60"
 	cfg.Media, cfg.CursorKey, cfg.Now = memstore.NewMedia("https://media.example.com/"), []byte("cursors"), now
 	return cfg
 }
