@@ -20,7 +20,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	avatarDir, videoDir := t.TempDir(), t.TempDir()
 	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{"title":"Ada"}`), OutputDir: avatarDir})
 	harness.Check(t, err)
-	if len(avatar.Files) == 0 || avatar.Thumbnail == "" || len(avatar.Checks) == 0 || avatar.Checks[0].Status != protocol.Succeeded {
+	if len(avatar.Files) == 0 || avatar.Thumbnail == "" || avatar.Previews.AnimationPlay == "" || len(avatar.Checks) == 0 || avatar.Checks[0].Status != protocol.Succeeded {
 		t.Errorf("the avatar is %+v", avatar)
 	}
 	files := map[string]string{}
@@ -38,7 +38,9 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)
 	}
-	for _, name := range []string{video.Video, video.Thumbnail} {
+	for _, name := range []string{
+		video.Video, video.Thumbnail, video.Voice, video.Previews.Still, video.Previews.StillPlay, video.Previews.Animation, video.Previews.AnimationPlay,
+	} {
 		if info, err := os.Stat(filepath.Join(videoDir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

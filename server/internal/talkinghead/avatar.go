@@ -77,13 +77,11 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 		return avatar, err
 	}
 	c.progress(Finishing, 0.6, 1, 0.9)
-	first, err := source.firstFrame(ctx)
-	if err != nil {
-		return avatar, err
-	}
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
 	defer c.progress(Finishing, 0, 1, 1)
-	return avatar, source.thumbnail(ctx, first, avatar.Thumbnail)
+	var err error
+	avatar.Previews, err = source.previewStart(ctx, len(t.Places), dir)
+	return avatar, err
 }
 
 // copy encodes the frames of a media file to another file, without sound.

@@ -61,9 +61,9 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		"SVG":                       {video(file("drawing.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"><image href="file://`+secret+`"/></svg>`))), "not accepted"},
 		"gzip":                      {video(file("bomb.gz", []byte("\x1f\x8b\x08\x00aaaaaaaaaaaaaaaaaaaaaaaa"))), "not accepted"},
 		"zip":                       {video(file("bomb.zip", []byte("PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaa"))), "not accepted"},
-		"PNG of 20,000 × 20,000":    {video(file("large.png", png(20_000, 20_000))), "20000 × 20000"},
+		"PNG of 20,000 × 20,000":    {video(file("large.png", pngHeader(20_000, 20_000))), "20000 × 20000"},
 		"a flat PNG of 25 million":  {video(lavfi("flat.png", "color=s=5000x5000", "-frames:v", "1", "-pix_fmt", "gray")), "No face"},
-		"PNG without content":       {video(file("hollow.png", png(200, 200))), "damaged"},
+		"PNG without content":       {video(file("hollow.png", pngHeader(200, 200))), "damaged"},
 		"JPEG cut off":              {video(file("cut.jpg", []byte("\xff\xd8\xff\xe0\x00\x10JFIF"))), "damaged"},
 		"8K":                        {video(lavfi("8k.mp4", "color=s=7680x4320:r=1", "-frames:v", "1", "-c:v", "mpeg4", "-threads", "1")), "too large"},
 		"tiny":                      {video(lavfi("tiny.mp4", "color=s=32x32:r=25", "-t", "1", "-pix_fmt", "yuv420p")), "too small"},
@@ -109,8 +109,8 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	}
 }
 
-// png returns a PNG file that ends after its header.
-func png(width, height uint32) []byte {
+// pngHeader returns a PNG file that ends after its header.
+func pngHeader(width, height uint32) []byte {
 	header := append([]byte("IHDR"), binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)...)
 	header = append(header, 8, 2, 0, 0, 0)
 	picture := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), header...)

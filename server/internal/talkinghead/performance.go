@@ -77,25 +77,32 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 		return Video{}, err
 	}
 	defer output.process.stop()
+	previews, err := p.source.preview(ctx, total/3, total, p.work, p.dir)
+	if err != nil {
+		return Video{}, err
+	}
+	defer previews.process.stop()
 	f := newFrame(p.source.width, p.source.height)
 	for i := range total {
 		if err := stage.draw(ctx, f, i, total); err != nil {
 			return Video{}, err
 		}
-		if i == total/3 {
-			if err := p.source.thumbnail(ctx, f, made.Thumbnail); err != nil {
-				return Video{}, err
-			}
-		}
-		if err := output.write(f); err != nil {
+		if err := cmp.Or(previews.show(i, f), output.write(f)); err != nil {
 			return Video{}, cmp.Or(ctx.Err(), err)
 		}
 		if i%max(int(rate/2), 1) == 0 {
 			p.progress(Drawing, 0.3, 0.98, float64(i)/float64(total))
 		}
 	}
-	if err := output.close(); err != nil {
+	if err := cmp.Or(previews.close(), output.close()); err != nil {
 		return Video{}, cmp.Or(ctx.Err(), err)
+	}
+	made.Previews = previews.made
+	if made.Voice, err = writeVoice(ctx, made.Path, p.dir); err != nil {
+		return Video{}, err
+	}
+	if err := errors.Join(markVideo(made.Path), markPicture(made.Previews.Still), markPicture(made.Previews.StillPlay)); err != nil {
+		return Video{}, err
 	}
 	p.progress(Finishing, 0, 1, 1)
 	return made, nil
