@@ -102,8 +102,8 @@ type landmarks struct {
 }
 
 // landmarks finds the landmarks of a sighting. It returns false if they are not those of a face seen from
-// the front.
-func (d *detector) landmarks(gray plane, s sighting) (landmarks, bool) {
+// the front. The lips take as long as all others, so they are found only if needed.
+func (d *detector) landmarks(gray plane, s sighting, lips bool) (landmarks, bool) {
 	image := pigo.ImageParams{Pixels: gray.pix, Rows: gray.height, Cols: gray.width, Dim: gray.width}
 	eye := func(side float64) *pigo.Puploc {
 		return d.pupil.RunDetector(pigo.Puploc{
@@ -128,9 +128,14 @@ func (d *detector) landmarks(gray plane, s sighting) (landmarks, bool) {
 		LeftEye: point{float64(left.Col), float64(left.Row)}, RightEye: point{float64(right.Col), float64(right.Row)},
 		Nose:       central(d.nose),
 		LeftCorner: mark(d.corner, false), RightCorner: mark(d.corner, true),
-		LipTop: central(d.lipTop), LipBottom: central(d.lipBottom),
 	}
-	return found, found.plausible()
+	if !found.plausible() {
+		return landmarks{}, false
+	}
+	if lips {
+		found.LipTop, found.LipBottom = central(d.lipTop), central(d.lipBottom)
+	}
+	return found, true
 }
 
 // plausible reports whether the landmarks are arranged like those of a face that looks into the camera.

@@ -102,9 +102,7 @@ func (p plane) run(to []byte, x, y int) {
 		both := fx * fy >> 8
 		above, below := p.pix[i:], p.pix[i+p.width:]
 		sum := lanes(above)*(256-fx-fy+both) + lanes(above[1:])*(fx-both) + lanes(below)*(fy-both) + lanes(below[1:])*both
-		sum = (sum + 0x0080_0080_0080_0080) >> 8 & 0x00ff_00ff_00ff_00ff
-		sum = (sum | sum>>8) & 0x0000_ffff_0000_ffff
-		binary.LittleEndian.PutUint32(to, uint32(sum|sum>>16))
+		binary.LittleEndian.PutUint32(to, packed((sum+0x0080_0080_0080_0080)>>8))
 		return
 	}
 	for n := range to {
@@ -112,11 +110,27 @@ func (p plane) run(to []byte, x, y int) {
 	}
 }
 
-// lanes returns four values, each in 16 bits.
+// The lanes of a word are four values, each in 16 bits. A sum or product of words is that of their lanes.
+const lowBytes = 0x00ff_00ff_00ff_00ff
+
+// lanes returns four values in lanes.
 func lanes(pix []byte) uint64 {
 	v := uint64(binary.LittleEndian.Uint32(pix))
 	v = (v | v<<16) & 0x0000_ffff_0000_ffff
-	return (v | v<<8) & 0x00ff_00ff_00ff_00ff
+	return (v | v<<8) & lowBytes
+}
+
+// pairs returns the sums of four pairs of values in lanes.
+func pairs(pix []byte) uint64 {
+	v := binary.LittleEndian.Uint64(pix)
+	return v&lowBytes + v>>8&lowBytes
+}
+
+// packed returns the low bytes of the lanes.
+func packed(v uint64) uint32 {
+	v &= lowBytes
+	v = (v | v>>8) & 0x0000_ffff_0000_ffff
+	return uint32(v | v>>16)
 }
 
 // A transform maps face coordinates to a plane.
@@ -156,29 +170,37 @@ func (f *frame) reduce(factor int, gray []byte) plane {
 		copy(gray, f.pix)
 		return p
 	}
-	sums := make([]int, p.width)
 	for row := range p.height {
-		clear(sums)
-		for y := row * factor; y < (row+1)*factor; y++ {
-			line := f.pix[y*f.width:][:f.width]
-			for column := range sums {
-				for _, v := range line[:factor] {
-					sums[column] += int(v)
-				}
-				line = line[factor:]
+		column := 0
+		if factor == 2 { // as with 720p
+			above, below := f.pix[2*row*f.width:][:f.width], f.pix[(2*row+1)*f.width:][:f.width]
+			for ; column+4 <= p.width; column += 4 {
+				binary.LittleEndian.PutUint32(p.pix[row*p.width+column:], packed((pairs(above[2*column:])+pairs(below[2*column:]))>>2))
 			}
 		}
-		for column, sum := range sums {
+		for ; column < p.width; column++ {
+			sum := 0
+			for y := row * factor; y < (row+1)*factor; y++ {
+				for _, v := range f.pix[y*f.width+column*factor:][:factor] {
+					sum += int(v)
+				}
+			}
 			p.pix[row*p.width+column] = byte(sum / (factor * factor))
 		}
 	}
 	return p
 }
 
-func toByte(v float64) byte { return byte(min(max(v+0.5, 0), 255)) }
+func toByte(v float64) byte { return byte(min(max(int(v+0.5), 0), 255)) }
 
 // smoothstep rises smoothly from 0 at a to 1 at b.
 func smoothstep(a, b, v float64) float64 {
-	t := min(max((v-a)/(b-a), 0), 1)
+	t := (v - a) / (b - a)
+	switch {
+	case t <= 0:
+		return 0
+	case t >= 1:
+		return 1
+	}
 	return t * t * (3 - 2*t)
 }

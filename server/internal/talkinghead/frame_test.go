@@ -25,3 +25,26 @@ func TestPlane_runCopiesWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+func TestFrame_reduceAverages(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(2, 2))
+	f := newFrame(38, 26)
+	for i := range f.pix {
+		f.pix[i] = byte(chance.IntN(256))
+	}
+	for factor := 1; factor <= 4; factor++ {
+		p := f.reduce(factor, make([]byte, len(f.pix)))
+		for row := range p.height {
+			for column := range p.width {
+				sum := 0
+				for i := range factor * factor {
+					sum += int(f.pix[(row*factor+i/factor)*f.width+column*factor+i%factor])
+				}
+				if got, want := int(p.pix[row*p.width+column]), sum/(factor*factor); got != want {
+					t.Fatalf("by %d, (%d, %d) is %d, want %d", factor, column, row, got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,8 +1,12 @@
 package talkinghead
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// cellSide is the side of the cells of a mesh, in eye distances. The warp of the skin is nearly linear across a cell.
+// cellSide is the side of the cells of a mesh, in eye distances, for luma. Cells of chroma are twice as large. The warp
+// of the skin is nearly linear across a cell.
 const cellSide = 1.0 / 32
 
 // A node is a corner of the cells of a mesh, in which the skin around the lips is warped.
@@ -17,7 +21,7 @@ type nodeKind int
 const (
 	untouched nodeKind = iota
 	skinNode
-	lipNode // on or near the lips, where the warp is not smooth
+	lipNode // at the inner edges of the lips, where the warp is not smooth
 )
 
 // A canvas is what paint knows about planes of the same size.
@@ -34,11 +38,18 @@ type canvas struct {
 	seen     transform // from the face to base
 	own      transform // from the face to from
 
-	left, top, right, bottom int
+	left, top, right, bottom int // the part of the planes that is painted
+	// The nodes between these bounds are lip nodes.
+	lipsSide, lipsTop, lipsBottom float64
+	cos, sin                      float64 // from pixels to the face
 }
 
 // paint draws the mouth on a face in f. strength is the opacity, from 0 to 1.
 func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
+	m.paintWith((*canvas).cells, f, face, s, strength)
+}
+
+func (m *mouth) paintWith(draw func(*canvas), f *frame, face pose, s shape, strength float64) {
 	if strength <= 0 {
 		m.lit = false
 		return
@@ -56,22 +67,34 @@ func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
 			mouth: m, opening: o, interior: inner, face: face, strength: strength,
 			first: group[0], to: to[group[0]:group[1]], from: from[group[0]:group[1]],
 		}
-		c.paint()
+		if c.prepare() {
+			draw(&c)
+		}
 	}
 }
 
-func (c *canvas) paint() {
+// prepare sets the other fields. It returns false if the face is outside of the frame.
+func (c *canvas) prepare() bool {
 	p := c.to[0]
 	if c.left, c.top, c.right, c.bottom = p.around(c.face); c.left >= c.right || c.top >= c.bottom {
-		return
+		return false
 	}
 	for i, p := range c.to {
 		c.base[i] = p.copyRows(&c.scratch[i], c.top, c.bottom)
 	}
 	c.seen, c.own = p.transform(c.face), c.from[0].transform(c.Pose)
 	c.seen.y -= float64(c.top)
+	c.sin, c.cos = math.Sincos(c.face.Angle)
+	c.sin, c.cos = c.sin/c.face.Scale, c.cos/c.face.Scale
+	margin := 1.5*cellSide*p.step() + c.soft
+	c.lipsSide = c.Lips.Half*max(c.stretch, 1) + margin
+	c.lipsTop, c.lipsBottom = slices.Min(c.Lips.Upper[:])-c.up-margin, slices.Max(c.Lips.Lower[:])+c.down+margin
+	return true
+}
 
-	cell := max(int(c.face.Scale*cellSide/p.step()), 1) // in pixels of the plane
+// cells draws the mouth cell by cell.
+func (c *canvas) cells() {
+	cell := max(int(c.face.Scale*cellSide), 1) // in pixels of the plane
 	columns := (c.right-c.left+cell-1)/cell + 1
 	above, below := make([]node, columns), make([]node, columns)
 	c.nodes(below, c.top, cell)
@@ -106,9 +129,8 @@ func (c *canvas) nodes(nodes []node, row, cell int) {
 		}
 		n.from = c.at(q.X, q.Y).from
 		n.own = c.ownPart(n.from)
-		margin := 2*cellSide + c.soft
 		switch {
-		case math.Abs(q.X) < c.Lips.Half*max(c.stretch, 1)+margin && q.Y > c.Lips.Top-c.up-margin && q.Y < c.Lips.Bottom+c.down+margin:
+		case math.Abs(q.X) < c.lipsSide && q.Y > c.lipsTop && q.Y < c.lipsBottom:
 			n.kind = lipNode
 		case n.own > 0 && !c.picture || n.from.minus(q).length()*c.face.Scale > 0.01:
 			n.kind = skinNode
@@ -123,7 +145,8 @@ func (n *node) towards(other *node, part float64) node {
 
 // toFace returns the point of the face at a pixel.
 func (c *canvas) toFace(row, column int) point {
-	return c.face.inFace(point{c.to[0].toFrame(column), c.to[0].toFrame(row)})
+	dx, dy := c.to[0].toFrame(column)-c.face.X, c.to[0].toFrame(row)-c.face.Y
+	return point{c.cos*dx + c.sin*dy, c.cos*dy - c.sin*dx}
 }
 
 // skin draws part of a row of a cell, whose left and right end are given.
@@ -147,7 +170,10 @@ func (c *canvas) lips(row, left, right int) {
 		move := c.at(q.X, q.Y)
 		own := c.ownPart(move.from)
 		for i := range c.to {
-			skin := c.skinAt(i, move.from, own)
+			var skin float64
+			if move.inside < 1 {
+				skin = c.skinAt(i, move.from, own)
+			}
 			if move.inside > 0 {
 				skin += (c.interior.tone(c.first+i, move) - skin) * move.inside
 			}

@@ -139,13 +139,15 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 		count := 1
 		for _, other := range faces[1:] {
 			// Noise may look like a face, but hardly has landmarks.
-			if _, ok := t.detector.landmarks(gray, other); ok && other.size > s.size*0.5 {
+			if _, ok := t.detector.landmarks(gray, other, false); ok && other.size > s.size*0.5 {
 				count++
 			}
 		}
 		t.faces = max(t.faces, count)
 	}
-	marks, ok := t.detector.landmarks(gray, s)
+	// A more closed mouth is a better source.
+	seeking := t.last == nil || t.track.Scenes[len(t.track.Scenes)-1].Lips.Gap > 0
+	marks, ok := t.detector.landmarks(gray, s, seeking)
 	if !ok {
 		return
 	}
@@ -170,8 +172,8 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 		if len(t.track.Scenes) == 1 {
 			t.measures = measureFace(f, large)
 		}
-	} else if current := &t.track.Scenes[len(t.track.Scenes)-1]; current.Lips.Gap > 0 {
-		// A more closed mouth is a better source.
+	} else if seeking {
+		current := &t.track.Scenes[len(t.track.Scenes)-1]
 		if better := newScene(f, large); better.Lips.Gap < current.Lips.Gap-0.005 {
 			*current = better
 		}
