@@ -20,7 +20,7 @@ func workspaceCommand() *cli.Command {
 		Name: "workspace", Usage: "add and list workspaces, and add and remove their members",
 		Commands: []*cli.Command{
 			leaf("add", "add a workspace and print the id", "NAME", []cli.Flag{idFlag("workspace")}, addWorkspace),
-			described(leaf("list", "list workspaces, the newest first", "", pageFlags("workspaces", 50), listWorkspaces),
+			described(leaf("list", "list workspaces, the newest first", "", pageFlags("workspaces"), listWorkspaces),
 				`JSON fields: id, name, members (their number), created_at.
 
 Example: studiod workspace list`),

@@ -69,6 +69,7 @@ DESCRIPTION:
 			secretCommand(),
 			apiKeyCommand(),
 			keyFileCommand(),
+			auditCommand(),
 			eventCommand(),
 			endpointCommand(),
 			deliveryCommand(),
@@ -79,6 +80,7 @@ DESCRIPTION:
 			versionCommand(),
 		},
 	}
+	audited(root)
 	commandline.Prepare(root, stdin, stdout, stderr)
 	return root
 }

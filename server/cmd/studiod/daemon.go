@@ -301,6 +301,7 @@ func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error
 		return cfg, err
 	}
 	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
+	cfg.Operators = d.store
 	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
 	cfg.OnStreamEnd = d.recordStreamEnd
 	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)

@@ -1,7 +1,11 @@
 // Studiod serves the Avatar and Video Project Service of api/openapi.yaml. It stores its data in a database, renders
 // videos, and delivers signed webhooks.
 //
-//	studiod serve                      # SQLite in the user's data directory
+//	studiod serve   # SQLite in the user's data directory
+//
+// Without users, it prints a link for the first operator, who also gets a workspace. The link is valid once and for 30
+// minutes, and each start prints another one until one is used. Everything that the console does can be done by commands:
+//
 //	studiod user add ada@example.com   # asks for a password
 //	studiod workspace add Team         # prints the id
 //	studiod workspace member WORKSPACE_ID ada@example.com
@@ -21,12 +25,16 @@
 // session cookie over https only. The pages load nothing from other origins, but link to the thumbnails and videos of
 // imported projects.
 //
-// In the console, an operator also sees the users, the queues and their age, the processes that render and deliver,
-// and the failing receivers. An operator cannot see the records of other users. A change of the role takes effect at
-// once:
+// In the console, an operator also invites users, resets their passwords, ends their sessions, disables them, changes their
+// role, manages workspaces and their members, and pauses all notifications. Invitations (7 days) and resets (24 hours) are
+// links that work once; the operator sends them. An operator sees the queues and their age, the processes that render and
+// deliver, and the failing receivers, but not the records of other users. Operators can remove neither themselves nor the
+// last operator. A disabled user cannot log in, and API keys of the user are refused; what is being rendered or sent goes
+// on. A change of the role takes effect at once:
 //
 //	studiod user role olga@example.com operator
 //	studiod user role olga@example.com user
+//	studiod audit   # what operators did, in the console and by commands; kept for a year
 //
 // # Databases
 //

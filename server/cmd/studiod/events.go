@@ -21,7 +21,7 @@ func eventCommand() *cli.Command {
 		Commands: []*cli.Command{
 			described(leaf("list", "list events, newest first", "", slices.Concat(rangeFlags(), []cli.Flag{
 				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered, exhausted, or none if no webhook is registered", Validator: checkState},
-			}, pageFlags("events", 50)), listEvents),
+			}, pageFlags("events")), listEvents),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
 created_at, ended_at. Fields without a value are omitted.
 

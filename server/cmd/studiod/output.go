@@ -45,10 +45,10 @@ func printList[T any](command *cli.Command, items []T, none string, header []str
 const maxListed = 1000
 
 // pageFlags returns the flags of a list that [printPage] prints.
-func pageFlags(items string, limit int) []cli.Flag {
+func pageFlags(items string) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{
-			Name: "limit", Usage: fmt.Sprintf("maximum number of %s (1 to %d)", items, maxListed), Value: limit,
+			Name: "limit", Usage: fmt.Sprintf("maximum number of %s (1 to %d)", items, maxListed), Value: 50,
 			Validator: between(1, maxListed),
 		},
 		&cli.StringFlag{Name: "after", Usage: "list " + items + " after the one with this `ID`, the last one of the previous page", Validator: checkID},

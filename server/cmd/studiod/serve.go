@@ -205,6 +205,11 @@ func serve(ctx context.Context, command *cli.Command) error {
 			return errors.Join(err, d.close())
 		}
 	}
+	if !demo {
+		if err := showSetupLink(ctx, command.Root().Writer, d); err != nil {
+			return errors.Join(err, d.close())
+		}
+	}
 	return d.run(ctx)
 }
 

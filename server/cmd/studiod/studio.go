@@ -21,7 +21,11 @@ func passwordsOf(command *cli.Command) studio.Passwords {
 }
 
 func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) error {
-	return withStore(ctx, command, create, func(db *store.Store) error { return do(studio.New(wire.Config(db, passwordsOf(command)))) })
+	return withStore(ctx, command, create, func(db *store.Store) error {
+		cfg := wire.Config(db, passwordsOf(command))
+		cfg.Operators = db
+		return do(studio.New(cfg))
+	})
 }
 
 // withStore opens the database of a command and calls do. A daemon may be running on the same database.

@@ -30,7 +30,7 @@ func userCommand() *cli.Command {
 		Name: "user", Usage: "add and list users, set their passwords and roles, and delete them",
 		Commands: []*cli.Command{
 			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
-			described(leaf("list", "list users, the newest first", "", append(pageFlags("users", 50),
+			described(leaf("list", "list users, the newest first", "", append(pageFlags("users"),
 				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), listUsers),
 				`JSON fields: id, email, role (operator or user), in_progress (creations that wait for rendering or are being
 rendered, up to 1,000), created_at.

@@ -114,7 +114,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s sessi
 	case errors.Is(err, studio.ErrTooManyTries):
 		problem = "Too many wrong passwords. Try again later."
 	case errors.Is(err, studio.ErrPasswordLength):
-		problem = fmt.Sprintf("The new password must have %d to %d bytes.", studio.MinPasswordLength, studio.MaxPasswordLength)
+		problem = passwordLengthProblem()
 	case err != nil:
 		return err
 	}
@@ -132,4 +132,8 @@ func (c *Console) endSession(w http.ResponseWriter, r *http.Request, s session) 
 	}
 	http.Redirect(w, r, accountPath+"?done=session-ended", http.StatusSeeOther)
 	return nil
+}
+
+func passwordLengthProblem() string {
+	return fmt.Sprintf("The password must have %d to %d bytes.", studio.MinPasswordLength, studio.MaxPasswordLength)
 }

@@ -208,6 +208,30 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 
+// The first operator starts with a link, and invites a user, who joins with another one.
+func TestBrowser_startsWithALink(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	tab := s.openTab(t, "/console/users")
+	tab.Do(chromedp.SendKeys("#invited", "bob@example.com"), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/invite"] button`))
+	tab.Await("#link", "/console/link?key=")
+	tab.Inspect("users-invited")
+	link := browsertest.Read(tab, chromedp.Evaluate[string](`document.querySelector("#link").textContent`))
+	tab.Visit("/console/workspaces?workspace="+s.workspace, "#members")
+	tab.Inspect("workspaces")
+	tab.Visit("/console/users/log", "td")
+	tab.Await("td", "bob@example.com")
+	tab.Inspect("acts")
+	tab.Visit("/console/service", "h2")
+	tab.Do(chromedp.Click(`button[value="pause"]`))
+	tab.Await(".problem", "An operator has paused all notifications")
+	tab.Visit(strings.TrimPrefix(link, s.URL), "#password")
+	tab.Inspect("link")
+	tab.Do(chromedp.SendKeys("#password", "a new password\r"))
+	tab.Await(".notice", "Welcome.")
+}
+
 // A user makes an API key, revokes it, and changes the password.
 func TestBrowser_managesAccount(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package console serves the web pages at /console. Users view, create and delete their avatars, videos and lip-syncs,
-// and manage their webhooks, API keys, sessions and password. Operators also view the users and the state of the service.
+// and manage their webhooks, API keys, sessions and password. Operators also manage users and workspaces, and view the state of the service.
 //
 // Pages are rendered on the server and work without JavaScript. With it, htmx updates them from server-sent
 // events, and console.js uploads files. All resources come from this origin. The Content-Security-Policy
@@ -158,6 +158,8 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	mux.HandleFunc("GET "+loginPath, c.showLogin)
 	mux.HandleFunc("POST "+loginPath, c.login)
 	mux.HandleFunc("POST "+Path+"/logout", c.logout)
+	mux.HandleFunc("GET "+linkPath, c.showLink)
+	mux.HandleFunc("POST "+linkPath, c.useLink)
 	home := func(w http.ResponseWriter, r *http.Request, _ session) error {
 		http.Redirect(w, r, homePath, http.StatusSeeOther)
 		return nil
@@ -183,8 +185,14 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"POST " + accountPath + "/revoke":   c.revokeAPIKey,
 		"POST " + accountPath + "/sessions": c.endSession,
 
-		"GET " + usersPath:   c.requireOperator(c.users),
-		"GET " + servicePath: c.requireOperator(c.service),
+		"GET " + usersPath:                    c.requireOperator(c.users),
+		"POST " + usersPath + "/invite":       c.requireOperator(c.invite),
+		"POST " + usersPath + "/change":       c.requireOperator(c.changeUser),
+		"GET " + actsPath:                     c.requireOperator(c.acts),
+		"GET " + workspacesPath:               c.requireOperator(c.workspaces),
+		"POST " + workspacesPath + "/change":  c.requireOperator(c.changeWorkspace),
+		"GET " + servicePath:                  c.requireOperator(c.service),
+		"POST " + servicePath + "/deliveries": c.requireOperator(c.pauseAll),
 	} {
 		mux.Handle(pattern, c.requireSession(c.rateLimited(page)))
 	}

@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	usersPath   = Path + "/users"
-	servicePath = Path + "/service"
+	usersPath      = Path + "/users"
+	actsPath       = usersPath + "/log"
+	workspacesPath = Path + "/workspaces"
+	servicePath    = Path + "/service"
 )
 
 // Daemon describes the process that serves the pages, for operators.
@@ -33,30 +35,6 @@ func (c *Console) requireOperator(page page) page {
 		}
 		return page(w, r, s)
 	}
-}
-
-// usersView is the page that lists users.
-type usersView struct {
-	pager
-
-	Email string // the filter; "" for all users
-	Users []store.Account
-}
-
-func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error {
-	query := r.URL.Query()
-	cursor := query.Get("cursor")
-	v := usersView{Email: query.Get("email")}
-	filter := store.UserFilter{Email: c.cfg.Studio.NormalizeEmail(v.Email)}
-	users, err := c.cfg.Store.Users(r.Context(), filter, cursor, pageSize+1)
-	if err != nil {
-		return err
-	}
-	var next string
-	v.Users, next = firstPage(users, func(user store.Account) string { return user.ID })
-	v.pager = newPager(usersPath, make(url.Values), cursor, next)
-	c.render(w, r, http.StatusOK, "users", view{Title: "Users", Section: usersPath, Data: v})
-	return nil
 }
 
 // serviceView is the page about waiting work and the processes that do it.

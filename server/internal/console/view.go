@@ -43,18 +43,24 @@ func sections(user studio.User) []section {
 //
 //nolint:gochecknoglobals // a table
 var notices = map[string]string{
-	"key-revoked":     "The API key is revoked.",
-	"password":        "The password is changed. All other sessions have ended.",
-	"session-ended":   "The session has ended.",
-	"rotated":         "The secret was rotated. The previous secret also signs for another 24 hours.",
-	"enabled":         "The endpoint is enabled.",
-	"paused":          "The endpoint is paused. Its events wait until you enable it.",
-	"still-paused":    "The endpoint is enabled, but nothing is sent yet: an operator of this service has paused notifications.",
-	"replayed":        "The events are being sent again.",
-	"created":         "It has been created.",
-	"deleted":         "It has been deleted.",
-	"consent-given":   "Consent is given.",
-	"consent-refused": "Consent is refused.",
+	"key-revoked":       "The API key is revoked.",
+	"password":          "The password is changed. All other sessions have ended.",
+	"session-ended":     "The session has ended.",
+	"welcome":           "Welcome.",
+	"user-end-sessions": "The sessions of the user have ended.",
+	"user-disable":      "The user is disabled. All sessions have ended, and API keys are not accepted.",
+	"user-enable":       "The user is enabled.",
+	"user-operator":     "The user is an operator now.",
+	"user-user":         "The user is no operator any more.",
+	"rotated":           "The secret was rotated. The previous secret also signs for another 24 hours.",
+	"enabled":           "The endpoint is enabled.",
+	"paused":            "The endpoint is paused. Its events wait until you enable it.",
+	"still-paused":      "The endpoint is enabled, but nothing is sent yet: an operator of this service has paused notifications.",
+	"replayed":          "The events are being sent again.",
+	"created":           "It has been created.",
+	"deleted":           "It has been deleted.",
+	"consent-given":     "Consent is given.",
+	"consent-refused":   "Consent is refused.",
 }
 
 type sessionKey struct{}

@@ -25,13 +25,9 @@ func (s *Store) AddAPIKey(ctx context.Context, key studio.APIKey, limit int) err
 				return err
 			}
 		}
-		readOnly := 0
-		if key.ReadOnly {
-			readOnly = 1
-		}
 		_, err := tx.exec(ctx, `INSERT INTO api_keys (id, user_id, name, hash, read_only, workspace_id, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			key.ID, key.UserID, key.Name, key.Hash, readOnly, key.WorkspaceID, micros(key.CreatedAt), micros(key.ExpiresAt))
+			key.ID, key.UserID, key.Name, key.Hash, flag(key.ReadOnly), key.WorkspaceID, micros(key.CreatedAt), micros(key.ExpiresAt))
 		return err
 	})
 }
@@ -41,7 +37,8 @@ func (s *Store) APIKeys(ctx context.Context, userID string) ([]studio.APIKey, er
 }
 
 func (s *Store) APIKey(ctx context.Context, hash []byte) (key studio.APIKey, err error) {
-	err = queryRow(ctx, s.engine, apiKeyDest(&key), `SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1`, hash)
+	err = queryRow(ctx, s.engine, apiKeyDest(&key), `SELECT `+keyColumns+` FROM api_keys k JOIN users u ON u.id = k.user_id
+		WHERE k.hash = $1 AND u.disabled_at IS NULL`, hash)
 	return key, err
 }
 

@@ -20,13 +20,9 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 	err = s.write(ctx, func(tx transaction) error {
 		for _, index = range order {
 			p := projects[index]
-			published := 0
-			if p.Published {
-				published = 1
-			}
 			_, err := tx.exec(ctx, `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document)
 				VALUES ($1, $2, $3, $4, $5, $6)`,
-				p.ID, p.WorkspaceID, p.UserID, p.CreatedAt.UnixMicro(), published, string(p.Document))
+				p.ID, p.WorkspaceID, p.UserID, p.CreatedAt.UnixMicro(), flag(p.Published), string(p.Document))
 			if err != nil {
 				return fmt.Errorf("project %d: %w", index, err)
 			}

@@ -28,7 +28,8 @@ func subjectDest(s *studio.Subject) []any {
 	return []any{
 		&s.ID, &s.Kind, &s.UserID, &s.AvatarID, &s.AvatarTitle, &s.Title, &s.Request, &s.WebhookURL, &s.Status, &s.Consent,
 		&s.FailureReason, &s.Progress, &s.Stage, readyAt, rendering, created, updated, &s.Sequence, renderAt,
-		&s.RenderTries, &s.RequestID, &s.TraceParent, &s.Started, &s.WorkspaceID, jsonText{&s.Project},
+		&s.RenderTries, &s.RequestID, &s.TraceParent, &s.Started, &s.WorkspaceID,
+		jsonText{&s.Project},
 	}
 }
 

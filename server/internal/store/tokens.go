@@ -10,7 +10,7 @@ import (
 
 func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string) error {
 	return s.write(ctx, func(tx transaction) error {
-		err := lockUser(ctx, tx, `id = $1 AND password_hash = $2`, token.UserID, passwordHash)
+		err := lockUser(ctx, tx, `id = $1 AND password_hash = $2 AND disabled_at IS NULL`, token.UserID, passwordHash)
 		if errors.Is(err, studio.ErrNotFound) {
 			return studio.ErrUnauthorized
 		}
@@ -71,7 +71,7 @@ func (s *Store) RotateRefreshToken(
 func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user studio.User, err error) {
 	err = queryRow(ctx, s.engine, []any{&user.ID, &user.Email, &user.Role, instant{&user.CreatedAt}}, `SELECT u.id, u.email, u.role, u.created_at
 		FROM refresh_tokens t JOIN users u ON u.id = t.user_id
-		WHERE t.hash = $1 AND t.used = 0 AND t.expires_at > $2 AND u.deleted_at IS NULL`, hash, micros(now))
+		WHERE t.hash = $1 AND t.used = 0 AND t.expires_at > $2 AND u.deleted_at IS NULL AND u.disabled_at IS NULL`, hash, micros(now))
 	return user, err
 }
 

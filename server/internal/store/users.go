@@ -21,8 +21,8 @@ func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
 
 func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
 	user := studio.User{Email: email}
-	err := queryRow(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}, &user.Role},
-		`SELECT id, password_hash, created_at, role FROM users WHERE email = $1 AND deleted_at IS NULL`, email)
+	err := queryRow(ctx, s.engine, []any{&user.ID, &user.PasswordHash, instant{&user.CreatedAt}, &user.Role, instant{&user.DisabledAt}},
+		`SELECT id, password_hash, created_at, role, disabled_at FROM users WHERE email = $1 AND deleted_at IS NULL`, email)
 	return user, err
 }
 
@@ -38,6 +38,7 @@ type Account struct {
 	ID, Email  string
 	CreatedAt  time.Time
 	Role       studio.Role
+	DisabledAt time.Time
 	InProgress int // creations that wait for a rendering or are rendered, up to [MaxInProgress]
 }
 
@@ -61,8 +62,8 @@ func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limi
 		where.add(`u.id < ?`, below)
 	}
 	return queryRows(ctx, s.engine, func(a *Account) []any {
-		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, &a.InProgress}
-	}, `SELECT u.id, u.email, u.created_at, u.role,
+		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, instant{&a.DisabledAt}, &a.InProgress}
+	}, `SELECT u.id, u.email, u.created_at, u.role, u.disabled_at,
 			(SELECT COUNT(*) FROM (SELECT 1 FROM renderings q WHERE q.user_id = u.id LIMIT $2 + 0) AS counted)
 		FROM users u WHERE `+where.sql+` ORDER BY u.id DESC LIMIT $1 + 0`, where.args...)
 }
@@ -115,6 +116,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM pauses WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM replays WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
 			{`DELETE FROM members WHERE user_id = $1`, []any{userID}},
 			{`UPDATE users SET deleted_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
 		}...))

@@ -95,7 +95,7 @@ func (s *Service) Login(ctx context.Context, client netip.Addr, email, password 
 	email, now := s.NormalizeEmail(email), s.now()
 	address := addressOf(client)
 	user, err := s.Store.UserByEmail(ctx, email)
-	unknown := errors.Is(err, ErrNotFound)
+	unknown := errors.Is(err, ErrNotFound) || !user.DisabledAt.IsZero()
 	if err != nil && !unknown {
 		return TokenPair{}, err
 	}

@@ -16,6 +16,8 @@ import (
 type Config struct {
 	// Store stores all records.
 	Store Store
+	// Operators stores what operators do. If nil, there are none, and neither links nor acts.
+	Operators OperatorStore
 	// Passwords hashes and compares passwords.
 	Passwords Passwords
 	// IssueAccessToken returns an access token for a user that is valid for one hour after at.

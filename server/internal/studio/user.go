@@ -43,6 +43,7 @@ type User struct {
 	PasswordHash string
 	CreatedAt    time.Time
 	Role         Role
+	DisabledAt   time.Time // zero if the user can log in
 }
 
 // Role gives a user additional permissions.

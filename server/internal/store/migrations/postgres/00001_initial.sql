@@ -20,6 +20,7 @@ CREATE TABLE users (
     password_hash TEXT NOT NULL,            -- of Argon2id
     role          TEXT NOT NULL DEFAULT '', -- what the user may do beyond what every user may; '' is nothing
     created_at    BIGINT NOT NULL,
+    disabled_at   BIGINT,                   -- NULL if the user can log in
     deleted_at    BIGINT                    -- the row stays, because subjects refer to it
 );
 
@@ -66,6 +67,28 @@ CREATE TABLE api_keys (
     used_at      BIGINT                -- in minutes; NULL if it was never used
 );
 CREATE INDEX api_keys_user ON api_keys (user_id);
+
+-- links let their holders do one thing once, without a password.
+CREATE TABLE links (
+    hash         BYTEA PRIMARY KEY,
+    purpose      TEXT NOT NULL,
+    email        TEXT NOT NULL,    -- of the user; '' for the first operator
+    workspace_id TEXT NOT NULL,    -- of an invited user; '' for none
+    operator     INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
+    expires_at   BIGINT NOT NULL
+);
+CREATE INDEX links_email ON links (email, purpose);
+CREATE INDEX links_expiry ON links (expires_at);
+
+-- acts are what operators did.
+CREATE TABLE acts (
+    id      TEXT PRIMARY KEY,
+    at      BIGINT NOT NULL,
+    done_by TEXT NOT NULL, -- the email of the operator
+    action  TEXT NOT NULL,
+    target  TEXT NOT NULL
+);
+CREATE INDEX acts_at ON acts (at);
 
 -- revocations are the times before which access tokens of a user were issued that are not valid any more.
 CREATE TABLE revocations (

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// byCommand is who did what a command did.
+const byCommand = "command line"
+
+// act is the printed form of what an operator did.
+type act struct {
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	Action string    `json:"action"`
+	Target string    `json:"target,omitempty"`
+}
+
+func auditCommand() *cli.Command {
+	return described(leaf("audit", "list what operators did, the latest first", "", pageFlags("acts"), listActs),
+		`It is kept for a year. JSON fields: id, at, by (the email of the operator, "command line", or "" for the holder of a
+link), action, target.
+
+Example: studiod audit`)
+}
+
+func listActs(ctx context.Context, command *cli.Command) error {
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		return printPage(command, func(after string, limit int) (all []act, err error) {
+			acts, err := service.Acts(ctx, after, limit)
+			for _, a := range acts {
+				all = append(all, act(a))
+			}
+			return all, err
+		}, func(a act) string { return a.ID }, "no acts", []string{"AT", "BY", "ACTION", "TARGET"}, func(a act) []string {
+			return []string{formatTime(a.At), dash(a.By), a.Action, dash(a.Target)}
+		})
+	})
+}
+
+// audited makes the commands that change what users have record each run, with its arguments, which contain no secrets.
+func audited(root *cli.Command) {
+	changes := []string{
+		"user add", "user password", "user role", "user delete", "token revoke", "token rotate", "workspace add", "workspace member",
+		"secret rotate", "key add", "key revoke", "project import", "event replay", "endpoint pause", "endpoint enable",
+		"delivery pause", "delivery resume",
+	}
+	for _, group := range root.Commands {
+		for _, command := range group.Commands {
+			name, run := group.Name+" "+command.Name, command.Action
+			if !slices.Contains(changes, name) {
+				continue
+			}
+			command.Action = func(ctx context.Context, command *cli.Command) error {
+				if err := run(ctx, command); err != nil {
+					return err
+				}
+				return withStudio(ctx, command, false, func(service *studio.Service) error {
+					return service.RecordAct(ctx, byCommand, name, strings.Join(command.Args().Slice(), " "))
+				})
+			}
+		}
+	}
+}
+
+// showSetupLink prints the link for the first operator of an empty database. It is not in the log.
+func showSetupLink(ctx context.Context, out io.Writer, d *daemon) error {
+	if d.console == nil {
+		return nil
+	}
+	secret, err := d.studio.NewSetupLink(ctx)
+	if errors.Is(err, studio.ErrExists) {
+		return nil
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(out, "There are no users yet. Open this link within 30 minutes to become the first operator:\n  %s\n", console.LinkURL(cmp.Or(strings.TrimSuffix(d.cfg.PublicURL, "/"), d.url()), secret))
+	}
+	return err
+}

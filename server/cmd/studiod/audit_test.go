@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A service without users prints a link at each start until one is used. The link is not in the log.
+func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		link := regexp.MustCompile(`http://\S+/console/link\?key=(\S+)`)
+		start := func() (p *harness.Daemon, found []string) {
+			t.Helper()
+			printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
+			check(t, err)
+			command := serveBy(thisProgram(t), dsn, "--renderer=simulate:0s")
+			command.Stdout = printed
+			p = harness.RunDaemon(t, command)
+			text, err := os.ReadFile(printed.Name())
+			check(t, errors.Join(err, printed.Close()))
+			if found = link.FindStringSubmatch(string(text)); found != nil && strings.Contains(p.Log(), found[1]) {
+				t.Error("the log contains the link")
+			}
+			return p, found
+		}
+		p, earlier := start()
+		check(t, p.Stop())
+		p, found := start()
+		if earlier == nil || found == nil {
+			t.Fatal("no link is printed")
+		}
+		jar, err := cookiejar.New(nil)
+		check(t, err)
+		browser := &http.Client{Jar: jar, Timeout: waitTimeout}
+		use := func(key string) (status int, path string) {
+			response, err := browser.PostForm(p.URL+"/console/link", url.Values{"key": {key}, "email": {testEmail}, "password": {testPassword}})
+			check(t, err)
+			defer func() { _ = response.Body.Close() }()
+			_, _ = io.Copy(io.Discard, response.Body)
+			return response.StatusCode, response.Request.URL.Path
+		}
+		if status, _ := use(earlier[1]); status != http.StatusNotFound {
+			t.Errorf("the link of an earlier start is answered %d", status)
+		}
+		if status, path := use(found[1]); status != http.StatusOK || path != "/console/avatars/new" {
+			t.Errorf("the link leads to %d %s", status, path)
+		}
+		if status, _ := use(found[1]); status != http.StatusNotFound {
+			t.Errorf("a used link is answered %d", status)
+		}
+		must(t, "", "workspace", "add", "--db="+dsn, "Films")
+		var acts []act
+		for line := range strings.Lines(must(t, "", "audit", "--db="+dsn, "--json")) {
+			var a act
+			check(t, json.Unmarshal([]byte(line), &a))
+			acts = append(acts, a)
+		}
+		if len(acts) != 2 || acts[0].By != byCommand || acts[0].Action != "workspace add" || acts[0].Target != "Films" || acts[1].Target != testEmail {
+			t.Errorf("the audit log is %+v", acts)
+		}
+		check(t, p.Stop())
+		if p, found := start(); found != nil {
+			t.Error("a link is printed although there is an operator")
+		} else {
+			check(t, p.Stop())
+		}
+	})
+}

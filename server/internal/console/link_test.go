@@ -1,0 +1,129 @@
+package console_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// operator returns a visitor who is an operator.
+func (s *site) operator(t testing.TB) *visitor {
+	t.Helper()
+	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	return s.signIn(t, email)
+}
+
+// linkOf returns the path and the key of the link on a page.
+func linkOf(t testing.TB, p page) (path, key string) {
+	t.Helper()
+	found := regexp.MustCompile(`id="link">http://[^/]+(/console/link\?key=([^<]+))<`).FindStringSubmatch(html.UnescapeString(p.text))
+	if found == nil || p.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("the page shows no link: %s", p.text)
+	}
+	return found[1], found[2]
+}
+
+func TestLinks_workOnce(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		use := func(visitor *visitor, key, password string) page {
+			return visitor.post("/console/link", url.Values{"key": {key}, "password": {password}, "email": {"eve@example.com"}})
+		}
+		earlier, _ := linkOf(t, v.post("/console/users/invite", url.Values{"email": {"bob@example.com"}}))
+		path, key := linkOf(t, v.post("/console/users/invite", url.Values{"email": {" Bob@example.com"}, "workspace": {s.workspace}}))
+		bob := s.newVisitor(t)
+		bob.get(earlier).want(t, http.StatusNotFound, "This link was used or has expired.")
+		bob.get(path).want(t, http.StatusOK, "bob@example.com")
+		use(bob, key, "short").want(t, http.StatusUnprocessableEntity, "8 to 1024 bytes")
+		if p := use(bob, key, "a new password"); p.path != "/console/avatars" {
+			t.Fatalf("the link leads to %s: %s", p.path, p.text)
+		}
+		bob.get("/console/account").want(t, http.StatusOK, ">Team<")
+		for _, again := range []*visitor{bob, s.newVisitor(t)} {
+			use(again, key, "a new password").want(t, http.StatusNotFound, "This link was used or has expired.")
+			again.get(path).want(t, http.StatusNotFound)
+		}
+		v.post("/console/users/invite", url.Values{"email": {"bob@example.com"}}).want(t, http.StatusUnprocessableEntity, "There is a user with this email already.")
+		v.post("/console/users/invite", url.Values{"email": {"bob"}}).want(t, http.StatusUnprocessableEntity, "Enter an email address.")
+
+		_, key = linkOf(t, v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}}))
+		use(s.newVisitor(t), key, "another password").want(t, http.StatusOK, "Welcome.")
+		if p := bob.get("/console/avatars"); p.path == "/console/avatars" {
+			t.Error("a session survives the new password")
+		}
+		p := v.get("/console/users/log")
+		p.want(t, http.StatusOK, "invited", "invite link used", "reset link used", "made a link to reset the password")
+		if strings.Contains(p.text, key) {
+			t.Error("the audit log shows a link")
+		}
+	})
+}
+
+// A user who is disabled is locked out everywhere, until enabled.
+func TestOperator_disablesUsers(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
+		_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: bob.ID, Name: "batch"})
+		check(t, err)
+		hash, _ := studio.HashAPIKey(secret)
+		visitor := s.signIn(t, bob.Email)
+		change := func(email, act string) page {
+			return v.post("/console/users/change", url.Values{"email": {email}, "act": {act}})
+		}
+		visitor.post("/console/users/change", url.Values{"email": {email}, "act": {"disable"}}).want(t, http.StatusNotFound)
+		change(bob.Email, "disable").want(t, http.StatusOK, "The user is disabled.", ">disabled<")
+		if p := visitor.get("/console/avatars"); p.path == "/console/avatars" {
+			t.Error("a session of a disabled user goes on")
+		}
+		visitor.post("/console/login", url.Values{"email": {bob.Email}, "password": {password}}).want(t, http.StatusUnauthorized, "The email or the password is wrong.")
+		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
+			t.Error("an API key of a disabled user is accepted")
+		}
+		change(bob.Email, "enable").want(t, http.StatusOK, "The user is enabled.")
+		s.signIn(t, bob.Email)
+		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err != nil {
+			t.Error(err)
+		}
+		for _, act := range []string{"disable", "user"} {
+			change(email, act).want(t, http.StatusConflict, "Operators cannot remove themselves or the last operator.")
+		}
+		change(bob.Email, "operator").want(t, http.StatusOK, "The user is an operator now.")
+		change(email, "disable").want(t, http.StatusConflict)
+		change(bob.Email, "user").want(t, http.StatusOK, "The user is no operator any more.")
+		change(bob.Email, "unknown").want(t, http.StatusNotFound)
+		change("nobody@example.com", "disable").want(t, http.StatusNotFound)
+	})
+}
+
+func TestOperator_managesWorkspaces(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		studiotest.AddUser(t, s.studio, "bob@example.com")
+		p := v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {"Films"}})
+		p.want(t, http.StatusOK, "Films", "Nobody.")
+		films := regexp.MustCompile(`name="workspace" value="([^"]+)"`).FindStringSubmatch(p.text)[1]
+		change := func(act, email string) page {
+			return v.post("/console/workspaces/change", url.Values{"act": {act}, "workspace": {films}, "email": {email}})
+		}
+		change("add", "bob@example.com").want(t, http.StatusOK, `value="bob@example.com"`)
+		change("remove", "bob@example.com").want(t, http.StatusOK, "Nobody.")
+		change("remove", "bob@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
+		change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
+		v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {" "}}).want(t, http.StatusUnprocessableEntity, "Enter a name")
+		s.signIn(t, "bob@example.com").get("/console/workspaces").want(t, http.StatusNotFound)
+	})
+}

@@ -1,0 +1,218 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// usersView is the page that lists users.
+type usersView struct {
+	pager
+
+	Email      string // the filter; "" for all users
+	Users      []store.Account
+	Workspaces []store.Membership
+
+	Link        string // of the last invitation or reset
+	LinkFor     string
+	LinkInvites bool
+	Problem     string // with the last invitation
+	Invited     string // the email in the form, after a problem
+}
+
+func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error {
+	return c.showUsers(w, r, http.StatusOK, usersView{})
+}
+
+func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, v usersView) error {
+	query := r.URL.Query()
+	cursor := query.Get("cursor")
+	v.Email = query.Get("email")
+	filter := store.UserFilter{Email: c.cfg.Studio.NormalizeEmail(v.Email)}
+	users, err := c.cfg.Store.Users(r.Context(), filter, cursor, pageSize+1)
+	if err != nil {
+		return err
+	}
+	if v.Workspaces, err = c.cfg.Store.AllWorkspaces(r.Context(), "", pageSize); err != nil {
+		return err
+	}
+	var next string
+	v.Users, next = firstPage(users, func(user store.Account) string { return user.ID })
+	v.pager = newPager(usersPath, make(url.Values), cursor, next)
+	c.render(w, r, status, "users", view{Title: "Users", Section: usersPath, Data: v})
+	return nil
+}
+
+// showUserLink shows a new link once.
+func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, invites bool) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return c.showUsers(w, r, http.StatusOK, usersView{Link: LinkURL(c.baseURL(r), secret), LinkFor: email, LinkInvites: invites})
+}
+
+func (c *Console) invite(w http.ResponseWriter, r *http.Request, s session) error {
+	email := r.PostFormValue("email")
+	secret, err := c.cfg.Studio.Invite(r.Context(), s.User, email, r.PostFormValue("workspace"), r.PostFormValue("role") == string(studio.Operator))
+	problem := ""
+	switch {
+	case errors.Is(err, studio.ErrEmail):
+		problem = "Enter an email address."
+	case errors.Is(err, studio.ErrExists):
+		problem = "There is a user with this email already."
+	case err != nil:
+		return err
+	}
+	if problem != "" {
+		return c.showUsers(w, r, http.StatusUnprocessableEntity, usersView{Problem: problem, Invited: email})
+	}
+	return c.showUserLink(w, r, email, secret, true)
+}
+
+// changeUser does what the button of a user is for.
+func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) (err error) {
+	email, act := r.PostFormValue("email"), r.PostFormValue("act")
+	switch act {
+	case "reset":
+		secret, err := c.cfg.Studio.NewResetLink(r.Context(), s.User, email)
+		if err != nil {
+			return err
+		}
+		return c.showUserLink(w, r, email, secret, false)
+	case "end-sessions":
+		err = c.cfg.Studio.EndSessions(r.Context(), s.User, email)
+	case "disable", "enable":
+		err = c.cfg.Studio.SetUserEnabled(r.Context(), s.User, email, act == "enable")
+	case "operator":
+		err = c.cfg.Studio.ChangeRole(r.Context(), s.User, email, studio.Operator)
+	case "user":
+		err = c.cfg.Studio.ChangeRole(r.Context(), s.User, email, studio.NoRole)
+	default:
+		err = studio.ErrNotFound
+	}
+	if errors.Is(err, studio.ErrLastOperator) {
+		err = &server.Error{Status: http.StatusConflict, Detail: "Operators cannot remove themselves or the last operator. Ask another operator."}
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, usersPath+"?"+url.Values{"done": {"user-" + act}, "email": {email}}.Encode(), http.StatusSeeOther)
+	return nil
+}
+
+// actsView is the page about what operators did.
+type actsView struct {
+	pager
+
+	Acts []studio.Act
+}
+
+func (c *Console) acts(w http.ResponseWriter, r *http.Request, _ session) error {
+	cursor := r.URL.Query().Get("cursor")
+	acts, err := c.cfg.Studio.Acts(r.Context(), cursor, pageSize+1)
+	if err != nil {
+		return err
+	}
+	var v actsView
+	var next string
+	v.Acts, next = firstPage(acts, func(act studio.Act) string { return act.ID })
+	v.pager = newPager(actsPath, make(url.Values), cursor, next)
+	c.render(w, r, http.StatusOK, "acts", view{Title: "Audit log", Section: usersPath, Data: v})
+	return nil
+}
+
+// workspacesView is the page about workspaces and the members of one.
+type workspacesView struct {
+	pager
+
+	Workspaces []store.Membership
+	Chosen     string // the ID of the workspace whose members are shown
+	Members    []store.Account
+	More       bool // whether there are members that are not shown
+	Problem    string
+}
+
+func (c *Console) workspaces(w http.ResponseWriter, r *http.Request, _ session) error {
+	return c.showWorkspaces(w, r, http.StatusOK, "")
+}
+
+func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, problem string) error {
+	query := r.URL.Query()
+	cursor := query.Get("cursor")
+	all, err := c.cfg.Store.AllWorkspaces(r.Context(), cursor, pageSize+1)
+	if err != nil {
+		return err
+	}
+	v := workspacesView{Chosen: r.FormValue("workspace"), Problem: problem}
+	var next string
+	v.Workspaces, next = firstPage(all, func(m store.Membership) string { return m.ID })
+	v.pager = newPager(workspacesPath, make(url.Values), cursor, next)
+	if v.Chosen != "" {
+		members, err := c.cfg.Store.Users(r.Context(), store.UserFilter{WorkspaceID: v.Chosen}, "", pageSize+1)
+		if err != nil {
+			return err
+		}
+		v.Members, v.More = members[:min(len(members), pageSize)], len(members) > pageSize
+	}
+	c.render(w, r, status, "workspaces", view{Title: "Workspaces", Section: usersPath, Data: v})
+	return nil
+}
+
+func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s session) error {
+	workspace, email := r.PostFormValue("workspace"), r.PostFormValue("email")
+	var err error
+	switch act := r.PostFormValue("act"); act {
+	case "create":
+		workspace, err = c.cfg.Studio.CreateWorkspace(r.Context(), s.User, r.PostFormValue("name"))
+	case "add", "remove":
+		err = c.cfg.Studio.ChangeMember(r.Context(), s.User, workspace, email, act == "add")
+	default:
+		return studio.ErrNotFound
+	}
+	switch {
+	case errors.Is(err, studio.ErrWorkspaceName):
+		return c.showWorkspaces(w, r, http.StatusUnprocessableEntity, "Enter a name of at most 100 characters.")
+	case errors.Is(err, studio.ErrNotFound):
+		return c.showWorkspaces(w, r, http.StatusUnprocessableEntity, "There is no such user or workspace.")
+	case err != nil:
+		return err
+	}
+	http.Redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}}.Encode(), http.StatusSeeOther)
+	return nil
+}
+
+// pauseAll pauses or resumes all deliveries of the service.
+func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) error {
+	pause := r.PostFormValue("deliveries") == "pause"
+	action := "resumed all deliveries"
+	if pause {
+		action = "paused all deliveries"
+	}
+	err := c.cfg.Studio.RecordAct(r.Context(), s.Email, action, "")
+	switch {
+	case err != nil:
+	case pause:
+		_, err = c.cfg.Store.Pause(r.Context(), store.PauseScope{}, c.cfg.Studio.Now())
+	default:
+		if err = c.cfg.Store.Resume(r.Context(), store.PauseScope{}); errors.Is(err, studio.ErrNotFound) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, servicePath, http.StatusSeeOther)
+	return nil
+}
+
+// baseURL returns the URL at which the caller reaches the service.
+func (c *Console) baseURL(r *http.Request) string {
+	scheme := "http://"
+	if c.cfg.Secure || r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+var _ studio.OperatorStore = (*Store)(nil)
+
+func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
+	return s.write(ctx, func(tx transaction) error {
+		return tx.execAll(ctx, []statement{
+			{`DELETE FROM links WHERE purpose = $1 AND email = $2`, []any{string(link.Purpose), link.Email}},
+			{
+				`INSERT INTO links (hash, purpose, email, workspace_id, operator, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+				[]any{link.Hash, string(link.Purpose), link.Email, link.WorkspaceID, flag(link.Operator), micros(link.ExpiresAt)},
+			},
+		})
+	})
+}
+
+func (s *Store) Link(ctx context.Context, hash []byte) (link studio.Link, err error) {
+	err = queryRow(ctx, s.engine, []any{&link.Hash, &link.Purpose, &link.Email, &link.WorkspaceID, &link.Operator, instant{&link.ExpiresAt}},
+		`SELECT hash, purpose, email, workspace_id, operator <> 0, expires_at FROM links WHERE hash = $1`, hash)
+	return link, err
+}
+
+func (s *Store) TakeLink(ctx context.Context, hash []byte) error {
+	return s.execFound(ctx, `DELETE FROM links WHERE hash = $1`, hash)
+}
+
+func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		err := execFound(ctx, tx, `UPDATE users SET disabled_at = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, micros(at))
+		if err != nil || at.IsZero() {
+			return err
+		}
+		return revokeTokens(ctx, tx, userID, now)
+	})
+}
+
+func (s *Store) OtherOperators(ctx context.Context, userID string) (others bool, err error) {
+	err = queryRow(ctx, s.engine, []any{&others}, `SELECT EXISTS (SELECT 1 FROM users
+		WHERE role = $2 AND id <> $1 AND deleted_at IS NULL AND disabled_at IS NULL)`, userID, string(studio.Operator))
+	return others, err
+}
+
+func (s *Store) AddAct(ctx context.Context, act studio.Act) error {
+	return s.exec(ctx, `INSERT INTO acts (id, at, done_by, action, target) VALUES ($1, $2, $3, $4, $5)`,
+		act.ID, micros(act.At), act.By, act.Action, act.Target)
+}
+
+func (s *Store) Acts(ctx context.Context, below string, limit int) ([]studio.Act, error) {
+	where := conditions{sql: "TRUE", args: []any{limit}}
+	if below != "" {
+		where.add("id < ?", below)
+	}
+	return queryRows(ctx, s.engine, func(a *studio.Act) []any {
+		return []any{&a.ID, instant{&a.At}, &a.By, &a.Action, &a.Target}
+	}, `SELECT id, at, done_by, action, target FROM acts WHERE `+where.sql+` ORDER BY id DESC LIMIT $1 + 0`, where.args...)
+}
+
+// flag returns a condition as the databases store it.
+func flag(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,156 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"net/mail"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// LinkPurpose is what the holder of a link may do, once.
+type LinkPurpose string
+
+// The purposes of links.
+const (
+	SetupLink  LinkPurpose = "setup"  // become the first operator
+	InviteLink LinkPurpose = "invite" // become a user
+	ResetLink  LinkPurpose = "reset"  // set the password of a user
+)
+
+// linkLifetimes are the times after which links expire.
+//
+//nolint:gochecknoglobals // a table
+var linkLifetimes = map[LinkPurpose]time.Duration{SetupLink: 30 * time.Minute, InviteLink: 7 * 24 * time.Hour, ResetLink: 24 * time.Hour}
+
+var (
+	// ErrLink is returned if a link was used or has expired, or does not exist.
+	ErrLink = errors.New("studio: the link was used or has expired")
+	// ErrEmail is returned if an email is no address.
+	ErrEmail = errors.New("studio: not an email address")
+)
+
+// Link lets its holder do one thing once, without a password.
+type Link struct {
+	Hash        []byte
+	Purpose     LinkPurpose
+	Email       string // of the user, normalized; "" for the first operator
+	WorkspaceID string // the workspace of an invited user; "" for none
+	Operator    bool   // the role of an invited user
+	ExpiresAt   time.Time
+}
+
+// LinkStore stores links; see [OperatorStore].
+type LinkStore interface {
+	// AddLink adds a link, and deletes the others with its purpose and email.
+	AddLink(ctx context.Context, link Link) error
+	// Link returns the link with a hash.
+	Link(ctx context.Context, hash []byte) (Link, error)
+	// TakeLink deletes a link. Of concurrent calls, one succeeds.
+	TakeLink(ctx context.Context, hash []byte) error
+}
+
+// NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is a
+// user.
+func (s *Service) NewSetupLink(ctx context.Context) (secret string, err error) {
+	if empty, err := s.Operators.Empty(ctx); err != nil || !empty {
+		return "", errors.Join(err, ErrExists)
+	}
+	return s.newLink(ctx, Link{Purpose: SetupLink})
+}
+
+func (s *Service) newLink(ctx context.Context, link Link) (secret string, err error) {
+	now := s.now()
+	secret, token := newRefreshToken(now)
+	link.Hash, link.ExpiresAt = token.Hash, now.Add(linkLifetimes[link.Purpose])
+	return secret, s.Operators.AddLink(ctx, link)
+}
+
+// OpenLink returns the link with a secret, which stays valid. The error is [ErrLink] if it is not valid.
+func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
+	link, err := s.Operators.Link(ctx, hashToken(secret))
+	if err == nil && link.Purpose == SetupLink {
+		var empty bool
+		if empty, err = s.Operators.Empty(ctx); err == nil && !empty {
+			err = ErrNotFound
+		}
+	}
+	if errors.Is(err, ErrNotFound) || err == nil && !link.ExpiresAt.After(s.now()) {
+		err = ErrLink
+	}
+	return link, err
+}
+
+// UseLink uses a link with the password that its holder has chosen, and logs the user in. email is that of the first
+// operator, who also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength], [ErrEmail], and
+// [ErrExists] if there is a user with this email.
+func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email, password string) (TokenPair, error) {
+	link, err := s.OpenLink(ctx, secret)
+	if err != nil {
+		return TokenPair{}, err
+	}
+	if link.Purpose != SetupLink {
+		email = link.Email
+	} else if email, err = s.checkEmail(email); err != nil {
+		return TokenPair{}, err
+	}
+	if !ValidPassword(password) {
+		return TokenPair{}, ErrPasswordLength
+	}
+	if link.Purpose == InviteLink {
+		if _, err := s.UserByEmail(ctx, email); !errors.Is(err, ErrNotFound) {
+			return TokenPair{}, errors.Join(err, ErrExists)
+		}
+	}
+	if err := s.Operators.TakeLink(ctx, link.Hash); errors.Is(err, ErrNotFound) {
+		return TokenPair{}, ErrLink
+	} else if err != nil {
+		return TokenPair{}, err
+	}
+	if link.Purpose == ResetLink {
+		err = s.SetPassword(ctx, email, password)
+	} else {
+		err = s.addLinkedUser(ctx, link, email, password)
+	}
+	if err == nil {
+		err = s.RecordAct(ctx, "", string(link.Purpose)+" link used", email)
+	}
+	if err != nil {
+		return TokenPair{}, err
+	}
+	return s.Login(ctx, client, email, password)
+}
+
+// addLinkedUser adds the user of a link to invite, or the first operator with a workspace.
+func (s *Service) addLinkedUser(ctx context.Context, link Link, email, password string) error {
+	user, err := s.AddUser(ctx, "", email, password)
+	if err != nil {
+		return err
+	}
+	if link.Purpose == SetupLink {
+		workspace, err := s.AddWorkspace(ctx, "", "Studio")
+		if err != nil {
+			return err
+		}
+		link.WorkspaceID, link.Operator = workspace.ID, true
+	}
+	if link.Operator {
+		if err := s.Store.SetRole(ctx, user.ID, Operator); err != nil {
+			return err
+		}
+	}
+	if link.WorkspaceID == "" {
+		return nil
+	}
+	return s.Store.AddMember(ctx, link.WorkspaceID, user.ID)
+}
+
+// checkEmail returns the normalized form of an email.
+func (s *Service) checkEmail(email string) (string, error) {
+	email = s.NormalizeEmail(email)
+	if address, err := mail.ParseAddress(email); err != nil || address.Address != email || strings.ContainsAny(email, " \t") {
+		return "", ErrEmail
+	}
+	return email, nil
+}

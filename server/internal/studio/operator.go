@@ -1,0 +1,172 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ActRetention is how long acts are kept.
+const ActRetention = 365 * 24 * time.Hour
+
+const maxWorkspaceName = 100
+
+// ErrWorkspaceName is returned for the name of a workspace that is empty or too long.
+var ErrWorkspaceName = errors.New("studio: the name of a workspace has 1 to 100 characters")
+
+// ErrLastOperator is returned if the service would have no operator any more, or operators would lock themselves out.
+var ErrLastOperator = errors.New("studio: operators cannot remove themselves or the last operator")
+
+// OperatorStore stores what operators do. If a record does not exist, the error is [ErrNotFound].
+type OperatorStore interface {
+	LinkStore
+	// Empty reports whether there is no user yet.
+	Empty(ctx context.Context) (bool, error)
+	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user end.
+	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
+	// OtherOperators returns whether there is an operator beside a user who is not disabled.
+	OtherOperators(ctx context.Context, userID string) (bool, error)
+	AddAct(ctx context.Context, act Act) error
+	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
+	Acts(ctx context.Context, below string, limit int) ([]Act, error)
+}
+
+// Act is something that an operator did.
+type Act struct {
+	ID     string
+	At     time.Time
+	By     string // the email of the operator, "command line", or "" for the holder of a link
+	Action string
+	Target string // what it changed, such as the email of a user
+}
+
+// RecordAct records an act. It is called before the change, so that no change is without its record.
+func (s *Service) RecordAct(ctx context.Context, by, action, target string) error {
+	return s.Operators.AddAct(ctx, Act{ID: s.NewID(), At: s.now(), By: by, Action: action, Target: target})
+}
+
+// Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is [ErrEmail],
+// or [ErrExists] if there is a user with this email.
+func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string, operator bool) (secret string, err error) {
+	if email, err = s.checkEmail(email); err != nil {
+		return "", err
+	}
+	if _, err := s.UserByEmail(ctx, email); !errors.Is(err, ErrNotFound) {
+		return "", errors.Join(err, ErrExists)
+	}
+	if err := s.RecordAct(ctx, by.Email, "invited", email); err != nil {
+		return "", err
+	}
+	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator})
+}
+
+// NewResetLink returns the secret of a link with which a user can set a new password.
+func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secret string, err error) {
+	user, err := s.UserByEmail(ctx, email)
+	if err != nil {
+		return "", err
+	}
+	if err := s.RecordAct(ctx, by.Email, "made a link to reset the password", user.Email); err != nil {
+		return "", err
+	}
+	return s.newLink(ctx, Link{Purpose: ResetLink, Email: user.Email})
+}
+
+// EndSessions ends all sessions of a user, as [Service.RevokeTokens] does.
+func (s *Service) EndSessions(ctx context.Context, by User, email string) error {
+	user, err := s.UserByEmail(ctx, email)
+	if err == nil {
+		err = s.RecordAct(ctx, by.Email, "ended the sessions", user.Email)
+	}
+	if err != nil {
+		return err
+	}
+	return s.RevokeTokens(ctx, user.Email)
+}
+
+// SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, and the API keys are not
+// accepted. What is being rendered or sent goes on.
+func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, enabled bool) error {
+	user, err := s.UserByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	action, at := "enabled", time.Time{}
+	if !enabled {
+		action, at = "disabled", s.now()
+		if err := s.keepOperator(ctx, by, user); err != nil {
+			return err
+		}
+	}
+	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
+		return err
+	}
+	return s.Operators.SetDisabled(ctx, user.ID, at, s.now())
+}
+
+// ChangeRole changes the role of a user.
+func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Role) error {
+	user, err := s.UserByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	action := "made an operator"
+	if role != Operator {
+		action = "made a user"
+		if err := s.keepOperator(ctx, by, user); err != nil {
+			return err
+		}
+	}
+	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
+		return err
+	}
+	return s.Store.SetRole(ctx, user.ID, role)
+}
+
+// keepOperator returns [ErrLastOperator] if user may not be removed from the operators.
+func (s *Service) keepOperator(ctx context.Context, by, user User) error {
+	if user.Role != Operator {
+		return nil
+	}
+	others, err := s.Operators.OtherOperators(ctx, user.ID)
+	if err == nil && (!others || user.ID == by.ID) {
+		err = ErrLastOperator
+	}
+	return err
+}
+
+// CreateWorkspace creates a workspace, and returns its ID. The error is [ErrWorkspaceName] if the name is empty or longer than
+// 100 characters.
+func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id string, err error) {
+	if name = strings.TrimSpace(name); name == "" || utf8.RuneCountInString(name) > maxWorkspaceName || strings.ContainsRune(name, 0) {
+		return "", ErrWorkspaceName
+	}
+	if err := s.RecordAct(ctx, by.Email, "created the workspace", name); err != nil {
+		return "", err
+	}
+	workspace, err := s.AddWorkspace(ctx, "", name)
+	return workspace.ID, err
+}
+
+// ChangeMember adds a user to a workspace or removes the user.
+func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email string, member bool) error {
+	change, action := s.RemoveMember, "removed from workspace "+workspaceID
+	if member {
+		change, action = s.AddMember, "added to workspace "+workspaceID
+	}
+	user, err := s.UserByEmail(ctx, email)
+	if err == nil {
+		err = s.RecordAct(ctx, by.Email, action, user.Email)
+	}
+	if err != nil {
+		return err
+	}
+	return change(ctx, workspaceID, user.Email)
+}
+
+// Acts returns up to limit acts below an ID, the newest first.
+func (s *Service) Acts(ctx context.Context, below string, limit int) ([]Act, error) {
+	return s.Operators.Acts(ctx, below, limit)
+}
