@@ -82,7 +82,9 @@ func (a *APIKeys) check(ctx context.Context, hash string) (studio.APIKey, error)
 		}
 		return known.APIKey, nil
 	}
-	key, err := a.Check(ctx, []byte(hash))
+	var key studio.APIKey
+	var err error
+	studio.Apart(func() { key, err = a.Check(ctx, []byte(hash)) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {

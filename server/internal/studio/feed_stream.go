@@ -73,7 +73,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 	if after == "" {
 		var last map[string]time.Time
 		var err error
-		apart(func() { last, err = s.Store.LastEvents(ctx, userID) })
+		Apart(func() { last, err = s.Store.LastEvents(ctx, userID) })
 		if err != nil {
 			s.removeStream(stream)
 			return nil, err
@@ -95,7 +95,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		if after != "" && stream.read.Before(since) {
 			stream.read = now
 			position := s.cursor(streamList(userID), readPosition(from.CreatedAt, now))
-			if !yield(StreamedEvent{Position: position, RetainedSince: since}, nil) {
+			if !s.sendItems(ctx, yield, &StreamedEvent{Position: position, RetainedSince: since}) {
 				return
 			}
 		}
@@ -106,17 +106,28 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 				yield(StreamedEvent{}, err)
 				return
 			}
-			for _, item := range items {
-				if ctx.Err() != nil {
-					break
-				}
-				if !yield(*item, nil) {
-					return
-				}
-				s.feeds.sent.Add(1)
+			if !s.sendItems(ctx, yield, items...) {
+				return
 			}
 		}
 	}, nil
+}
+
+// sendItems yields items until ctx ends. It returns false after yield has.
+func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error) bool, items ...*StreamedEvent) (more bool) {
+	more = true
+	Apart(func() { // yield encodes and writes an item
+		for _, item := range items {
+			if ctx.Err() != nil {
+				return
+			}
+			if more = yield(*item, nil); !more {
+				return
+			}
+			s.feeds.sent.Add(1)
+		}
+	})
+	return more
 }
 
 // streamList identifies the stream of a user in positions.
@@ -176,7 +187,7 @@ func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*St
 	case s.feeds.catchUps <- struct{}{}:
 	}
 	var read [][]EventRecord
-	apart(func() { read, err = s.Store.NewEvents(ctx, []FeedQuery{{user, stream.position, feedPage}}) })
+	Apart(func() { read, err = s.Store.NewEvents(ctx, []FeedQuery{{user, stream.position, feedPage}}) })
 	<-s.feeds.catchUps
 	if ctx.Err() != nil {
 		return nil, nil
@@ -207,9 +218,9 @@ func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 	return events
 }
 
-// apart calls f in another goroutine, because queries need a deep stack, which the goroutine of a stream would keep for as
-// long as the stream is open.
-func apart(f func()) {
+// Apart calls f in another goroutine. Work that needs a deep stack runs so before and during a stream: the goroutine of the
+// stream would keep the stack for as long as the stream is open.
+func Apart(f func()) {
 	done := make(chan any)
 	go func() {
 		defer func() { done <- recover() }()
