@@ -90,6 +90,18 @@ func (s *setup) seedProjects(u *user, projects int, document string) {
 	s.analyze()
 }
 
+// seedRecords inserts lip-syncs that are projects of the workspace of a user.
+func (s *setup) seedRecords(u *user, records int) {
+	s.t.Helper()
+	s.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER))
+		INSERT INTO subjects (id, kind, user_id, workspace_id, title, request, webhook_url, origin, status, consent, failure_reason, rendering,
+			created_at, updated_at, sequence, render_tries)
+		SELECT CAST($2 AS TEXT) || '-record-' || i, 'lipsync', CAST($3 AS TEXT), CAST($2 AS TEXT), 'Record number ' || i, '{}', '', '', 'succeeded', '', '',
+			'{"video":"out.mp4","thumbnail":"out.jpg","previews":{"still":"a.png","still_play":"b.png","animation":"a.gif","animation_play":"b.gif"}}',
+			CAST($4 AS BIGINT) + i, CAST($4 AS BIGINT) + i, 0, 0 FROM n`, records, u.workspace, u.id, time.Now().UnixMicro())
+	s.analyze()
+}
+
 // analyze does what autovacuum would do later.
 func (s *setup) analyze() {
 	s.t.Helper()

@@ -52,10 +52,11 @@ func idle(s *setup) []figure {
 	}
 }
 
-// projects measures the listing of a workspace with many projects.
+// projects measures the listing of a workspace with many projects, of which half are imported.
 func projects(s *setup) []figure {
 	u := s.users[0]
-	s.seedProjects(u, s.projects, smallProject)
+	s.seedProjects(u, s.projects/2, smallProject)
+	s.seedRecords(u, s.projects-s.projects/2)
 	s.start()
 	s.login(u)
 	s.d.ResetPeak()

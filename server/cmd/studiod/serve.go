@@ -52,7 +52,7 @@ func serveCommand() *cli.Command {
 		limitFlag("user-in-progress", "maximum number of creations of a user that wait for rendering or are being rendered", 100_000, 10_000_000),
 		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
 		&cli.IntFlag{
-			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 for no limit",
+			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit (0 to 1000000000)",
 			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"), Validator: between(0, 1_000_000_000),
 		},
 	}, listenerFlags(), rendererFlags(), mediaFlags()), serve)

@@ -11,43 +11,49 @@ import (
 )
 
 // BenchmarkCreateSubject measures the creation of a subject with its first event: by one caller, by one caller
-// with an idempotency key, and by concurrent callers.
+// with an idempotency key, and by concurrent callers, with and without a workspace.
 func BenchmarkCreateSubject(b *testing.B) {
 	for name, create := range studiotest.Databases() {
 		b.Run(name, func(b *testing.B) {
 			db := studiotest.Open(b, create(b))
 			check(b, db.CreateUser(b.Context(), user("ada")))
-			one := func(b *testing.B, keyed bool) {
+			check(b, db.CreateWorkspace(b.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
+			check(b, db.AddMember(b.Context(), "films", "ada"))
+			one := func(b *testing.B, keyed bool, workspace string) {
 				id := uuid.NewString()
 				key := studio.IdempotencyKey{}
 				if keyed {
 					key = studio.IdempotencyKey{Key: id, Fingerprint: []byte("same"), After: noon()}
 				}
-				if _, err := db.CreateSubject(b.Context(), subject(id, 1), key); err != nil {
+				created := subject(id, 1)
+				created.WorkspaceID = workspace
+				if _, err := db.CreateSubject(b.Context(), created, key); err != nil {
 					b.Error(err)
 				}
 			}
 			b.Run("one", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					one(b, false)
+					one(b, false, "")
 				}
 			})
 			b.Run("keyed", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					one(b, true)
+					one(b, true, "")
 				}
 			})
-			b.Run("many", func(b *testing.B) {
-				b.ReportAllocs()
-				b.SetParallelism(8) // callers for each processor
-				b.RunParallel(func(pb *testing.PB) {
-					for pb.Next() {
-						one(b, false)
-					}
+			for name, workspace := range map[string]string{"many": "", "manyInWorkspace": "films"} {
+				b.Run(name, func(b *testing.B) {
+					b.ReportAllocs()
+					b.SetParallelism(8) // callers for each processor
+					b.RunParallel(func(pb *testing.PB) {
+						for pb.Next() {
+							one(b, false, workspace)
+						}
+					})
 				})
-			})
+			}
 		})
 	}
 }
