@@ -60,9 +60,6 @@ func createSubjects(ctx context.Context, tx transaction, group []*creation, wait
 	if wait && group[0].keyUse.id != "" && !group[0].keyUse.expired {
 		return group[0].repeat(ctx, tx)
 	}
-	if err := checkMembers(ctx, tx, group); err != nil {
-		return err
-	}
 	return writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
 }
 
@@ -87,10 +84,10 @@ func (c *creation) repeat(ctx context.Context, tx transaction) error {
 	return nil
 }
 
-// findAvatars finds the avatars of creations that are not deleted.
+// findIDs finds the subjects that are not deleted.
 //
 //nolint:gochecknoglobals // a constant
-var findAvatars = newRowStatement(`id text`, func(c *creation) []any { return []any{c.subject.AvatarID} },
+var findIDs = newRowStatement(`id text`, func(id string) []any { return []any{id} },
 	func(sql dialect, _ []string) string {
 		return `SELECT s.id FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r WHERE TRUE`) + ` AND ` + notDeleted
 	})
@@ -102,34 +99,15 @@ func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bo
 	if len(videos) == 0 {
 		return nil
 	}
-	find := findAvatars.with(tx, videos...)[0]
+	ids := make([]string, len(videos))
+	for i, c := range videos {
+		ids[i] = c.subject.AvatarID
+	}
+	find := findIDs.with(tx, ids...)[0]
 	locked, err := queryRows(ctx, tx, oneColumn[string], find.query+tx.lockSubjects(wait), find.args...)
 	for _, c := range videos {
 		if !slices.Contains(locked, c.subject.AvatarID) {
 			c.alone, c.err = true, studio.ErrNotFound
-		}
-	}
-	return err
-}
-
-// findMembers finds the creations whose users are members of the workspaces.
-//
-//nolint:gochecknoglobals // a constant
-var findMembers = newRowStatement(`id text, workspace_id text, user_id text`,
-	func(c *creation) []any { return []any{c.subject.ID, c.subject.WorkspaceID, c.subject.UserID} }, func(dialect, []string) string {
-		return `SELECT r.id FROM r WHERE (SELECT COUNT(*) FROM members m WHERE m.workspace_id = r.workspace_id AND m.user_id = r.user_id) > 0`
-	})
-
-// checkMembers checks that the users of creations are members of the workspaces. Other creations must be made alone.
-func checkMembers(ctx context.Context, tx transaction, group []*creation) error {
-	inWorkspace := slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone || c.subject.WorkspaceID == "" })
-	if len(inWorkspace) == 0 {
-		return nil
-	}
-	members, err := queryEach(ctx, tx, oneColumn[string], findMembers.with(tx, inWorkspace...))
-	for _, c := range inWorkspace {
-		if !slices.Contains(members, c.subject.ID) {
-			c.alone, c.err = true, studio.ErrForbidden
 		}
 	}
 	return err

@@ -120,11 +120,15 @@ type sqliteTransaction struct {
 
 func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	ctx = context.WithoutCancel(ctx)
-	t.changed = true
+	var rows int64
+	var err error
 	if prepared := t.statements.find(query); prepared != nil {
-		return affected(t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the end of tx closes it
+		rows, err = affected(t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the end of tx closes it
+	} else {
+		rows, err = affected(t.tx.ExecContext(ctx, query, args...))
 	}
-	return affected(t.tx.ExecContext(ctx, query, args...))
+	t.changed = t.changed || rows > 0 || err != nil
+	return rows, err
 }
 
 func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) error {

@@ -13,6 +13,7 @@ import (
 //
 //nolint:gochecknoglobals // constants
 var (
+	// insertSubjects inserts no subject whose user is not a member of the workspace.
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
 		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea,
@@ -26,7 +27,8 @@ var (
 				nullable(s.WorkspaceID),
 			}
 		}, func(sql dialect, columns []string) string {
-			return strings.Replace(insertInto("subjects")(sql, columns), "r.workspace_id", `COALESCE(r.workspace_id, `+onlyWorkspace+`)`, 1)
+			insert := strings.Replace(insertInto("subjects")(sql, columns), "r.workspace_id", `COALESCE(r.workspace_id, `+onlyWorkspace+`)`, 1)
+			return insert + ` AND (r.workspace_id IS NULL OR ` + isMember + `)`
 		})
 
 	updateSubjects = newRowStatement(`id text, title text, project text, status text, consent text, failure_reason text, progress int, rendering text,
@@ -60,6 +62,9 @@ var (
 // onlyWorkspace is the workspace of the user of a row, if the user is a member of exactly one.
 const onlyWorkspace = `(SELECT MIN(m.workspace_id) FROM (SELECT workspace_id FROM members WHERE user_id = r.user_id LIMIT 2) m HAVING COUNT(*) = 1)`
 
+// isMember is the condition that the user of a row is a member of the workspace. PostgreSQL finds the row by its key.
+const isMember = `(SELECT COUNT(*) FROM members m WHERE m.workspace_id = r.workspace_id AND m.user_id = r.user_id) > 0`
+
 const renderingColumns = `subject_id text, user_id text, due_at bigint`
 
 func renderingValues(s *studio.Subject) []any { return []any{s.ID, s.UserID, micros(s.RenderAt)} }
@@ -74,19 +79,62 @@ func nullable(text string) *string {
 
 // writeCreations inserts subjects with their renderings, idempotency keys and events.
 func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
+	group, insert, err := insertCreations(ctx, tx, group)
+	if err != nil {
+		return err
+	}
 	subjects := make([]*studio.Subject, len(group))
-	var expired []*keyed          // with idempotency keys that have expired
 	var waiting []*studio.Subject // for their renderings
 	for i, c := range group {
 		subjects[i] = &c.subject
-		if c.keyUse.expired {
-			expired = append(expired, &c.keyed)
-		}
 		if !c.subject.RenderAt.IsZero() {
 			tx.markRenderDue()
 			waiting = append(waiting, &c.subject)
 		}
 	}
-	return tx.execLast(ctx, slices.Concat(forgetKeys(tx, expired...), insertSubjects.with(tx, group...),
-		insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
+	return tx.execLast(ctx, slices.Concat(insert, insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
+}
+
+// insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: a creation must
+// be made alone if its user is not a member of the workspace.
+func insertCreations(ctx context.Context, tx transaction, group []*creation) (inserted []*creation, insert []statement, err error) {
+	var expired []*keyed // with idempotency keys that have expired
+	inWorkspace := false
+	for _, c := range group {
+		if c.keyUse.expired {
+			expired = append(expired, &c.keyed)
+		}
+		inWorkspace = inWorkspace || c.subject.WorkspaceID != ""
+	}
+	forget := forgetKeys(tx, expired...)
+	if !inWorkspace {
+		return group, slices.Concat(forget, insertSubjects.with(tx, group...)), nil
+	}
+	if err := tx.execAll(ctx, forget); err != nil {
+		return nil, nil, err
+	}
+	rows := 0
+	for _, s := range insertSubjects.with(tx, group...) {
+		n, err := tx.exec(ctx, s.query, s.args...)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows += int(n)
+	}
+	if rows == len(group) {
+		return group, nil, nil
+	}
+	ids := make([]string, len(group))
+	for i, c := range group {
+		ids[i] = c.subject.ID
+	}
+	ids, err = queryEach(ctx, tx, oneColumn[string], findIDs.with(tx, ids...))
+	for _, c := range group {
+		if slices.Contains(ids, c.subject.ID) {
+			inserted = append(inserted, c)
+		} else {
+			c.alone, c.err = true, studio.ErrForbidden
+		}
+	}
+	return inserted, nil, err
 }
