@@ -23,7 +23,11 @@ func TestEstimate_isRightWithinAFactorOfTwo(t *testing.T) {
 		"a slow voice":            {{protocol.Speaking, 0.05, 10 * second}, {protocol.Drawing, 0.98, 10 * second}, {protocol.Finishing, 1, second}},
 		"fast, then slow":         {{protocol.Analysing, 0.3, second}, {protocol.Drawing, 0.98, 4 * second}, {protocol.Finishing, 1, second / 5}},
 		"slow, then fast":         {{protocol.Analysing, 0.3, 6 * second}, {protocol.Drawing, 0.98, 8 * second}, {protocol.Finishing, 1, second / 5}},
-		"an hour":                 {{protocol.Drawing, 0.99, time.Hour}, {protocol.Finishing, 1, time.Minute}},
+		// as studio-render took for 10 s at 720p
+		"a picture": {{protocol.Analysing, 0, 2260 * time.Millisecond}, {protocol.Drawing, 0.9, 5300 * time.Millisecond}, {protocol.Finishing, 1, 620 * time.Millisecond}},
+		"a video":   {{protocol.Analysing, 0, 600 * time.Millisecond}, {protocol.Analysing, 0.3, 3260 * time.Millisecond}, {protocol.Drawing, 0.9, 9840 * time.Millisecond}, {protocol.Finishing, 1, 1320 * time.Millisecond}},
+		"a text":    {{protocol.Speaking, 0, 2120 * time.Millisecond}, {protocol.Drawing, 0.9, 10310 * time.Millisecond}, {protocol.Finishing, 1, 850 * time.Millisecond}},
+		"an hour":   {{protocol.Drawing, 0.99, time.Hour}, {protocol.Finishing, 1, time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,9 @@ const maxFootage = 120 // seconds
 // maxTrack is the maximum size of an encoded track, in bytes.
 const maxTrack = 256 << 20
 
+// analysedAvatar is the progress of an avatar when its face has been found. Most of the time, its video is encoded.
+const analysedAvatar = 0.2
+
 // An Avatar is a face that can speak.
 type Avatar struct {
 	// Files are the names, without a directory, of the files that [Config.MakeVideo] needs.
@@ -49,7 +52,7 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 		return Avatar{Checks: unreadable(err)}, err
 	}
 	source.limit = maxFootage
-	found, err := c.analyse(ctx, source, "The file of base_video_url", 0, 0.6)
+	found, err := c.analyse(ctx, source, "The file of base_video_url", 0, analysedAvatar)
 	if err != nil {
 		return Avatar{Checks: unreadable(err)}, err
 	}
@@ -69,6 +72,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	if err := os.WriteFile(filepath.Join(dir, trackName), data.Bytes(), 0o600); err != nil {
 		return avatar, err
 	}
+	c.progress(Finishing, analysedAvatar, 1, 0)
 	name := footageName
 	if source.picture {
 		name = pictureName
@@ -76,7 +80,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	if err := source.copy(ctx, filepath.Join(dir, name)); err != nil {
 		return avatar, err
 	}
-	c.progress(Finishing, 0.6, 1, 0.9)
+	c.progress(Finishing, analysedAvatar, 1, 0.9)
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
 	defer c.progress(Finishing, 0, 1, 1)
 	var err error

@@ -24,6 +24,7 @@ type performance struct {
 	phonemes []rune // of the sound, if they are known
 	shapes   shapes
 	seconds  float64 // of the sound
+	drawFrom float64 // the progress before the first frame is drawn
 }
 
 // analyseSound derives the shapes of the mouth from the sound.
@@ -52,13 +53,39 @@ func (p *performance) analyseSound(ctx context.Context) error {
 	return nil
 }
 
+// frames returns the number of frames of a video that is made from n frames.
+func (p *performance) frames(n int) int {
+	heard := int(math.Ceil(p.seconds*p.source.rate.float() - 0.01))
+	if p.source.picture {
+		return heard
+	}
+	return p.mode.frames(n, heard)
+}
+
+// drawnUntil is the progress after the last frame, when the encoder has some frames to do.
+const drawnUntil = 0.9
+
+// drawingCost is how much longer it takes to draw and encode a frame than to find the face in one.
+const drawingCost = 2
+
+// analysisPart returns the part of the time that it takes to find the face in the source, so that the progress is
+// proportional to the time.
+func (p *performance) analysisPart() float64 {
+	n := 1.0
+	if !p.source.picture {
+		n = max(p.source.duration*p.source.rate.float(), 1)
+	}
+	return drawnUntil * n / (n + drawingCost*float64(p.frames(int(n))))
+}
+
 // render draws and encodes the video.
 func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	rate := p.source.rate.float()
-	n, heard := len(p.track.Places), int(math.Ceil(p.seconds*rate-0.01))
-	total := heard
-	if !p.track.Picture {
-		total = p.mode.frames(n, heard)
+	n := len(p.track.Places)
+	total := p.frames(n)
+	split := 0.0 // work of the player before it shows frames backwards, in frames
+	if total > n && !p.source.picture && (p.mode == Bounce || p.mode == "") && !p.source.spool.has(n-1) {
+		split = float64(n)
 	}
 	made := Video{
 		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName),
@@ -91,9 +118,14 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 			return Video{}, cmp.Or(ctx.Err(), err)
 		}
 		if i%max(int(rate/2), 1) == 0 {
-			p.progress(Drawing, 0.3, 0.98, float64(i)/float64(total))
+			done := float64(i)
+			if i >= n {
+				done += split
+			}
+			p.progress(Drawing, p.drawFrom, drawnUntil, done/(float64(total)+split))
 		}
 	}
+	p.progress(Finishing, drawnUntil, 1, 0)
 	if err := cmp.Or(previews.close(), output.close()); err != nil {
 		return Video{}, cmp.Or(ctx.Err(), err)
 	}

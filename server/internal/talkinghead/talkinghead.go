@@ -127,13 +127,15 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 			return Video{}, err
 		}
 	}
+	c.progress(Analysing, 0, 0, 0)
 	if err := p.analyseSound(ctx); err != nil {
 		return Video{}, err
 	}
 	if p.track == nil {
+		p.drawFrom = p.analysisPart()
 		p.source.spool = p.source.newSpool(work)
 		defer p.source.spool.close()
-		found, err := c.analyse(ctx, p.source, "The video", 0, 0.3)
+		found, err := c.analyse(ctx, p.source, "The video", 0, p.drawFrom)
 		if err != nil {
 			return Video{}, err
 		}
@@ -160,6 +162,7 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 	}
 	audio := speech.Audio
 	if audio == "" {
+		c.progress(Speaking, 0, 0, 0)
 		if audio, p.phonemes, err = c.speak(ctx, speech.Text, work); err != nil {
 			return Video{}, err
 		}
