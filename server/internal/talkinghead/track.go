@@ -138,8 +138,9 @@ func (t *tracker) look(f *frame, gray plane, n int) {
 		s = faces[0]
 		count := 1
 		for _, other := range faces[1:] {
-			// Noise may look like a face, but hardly has landmarks.
-			if _, ok := t.detector.landmarks(gray, other, false); ok && other.size > s.size*0.5 {
+			// Noise may look like a face, but hardly has landmarks. A turned face may be seen twice.
+			apart := other.middle.minus(s.middle).length() > s.size/2
+			if _, ok := t.detector.landmarks(gray, other, false); ok && apart && other.size > s.size*0.5 {
 				count++
 			}
 		}
