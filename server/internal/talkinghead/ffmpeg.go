@@ -157,12 +157,19 @@ func (d *decoder) stop() {
 
 // firstFrame returns the first frame of a media file.
 func (m *media) firstFrame(ctx context.Context) (*frame, error) {
+	if m.still != nil {
+		return m.still, nil
+	}
 	d, err := m.decode(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer d.stop()
-	return d.next()
+	f, err := d.next()
+	if err == nil && m.picture {
+		m.still = f
+	}
+	return f, err
 }
 
 // samples calls each with overlapping windows of the sound of a media file, one per hop. It returns the

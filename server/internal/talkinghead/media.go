@@ -97,6 +97,7 @@ type media struct {
 	tags          colorTags
 	limit         float64 // seconds of the file that are used; 0 for all
 	spool         *spool  // decoded frames, or nil
+	still         *frame  // the frame of a picture once it was decoded
 }
 
 // rate is a number of frames per second.
