@@ -83,6 +83,8 @@ func (r *renderer) progress(done float64, stage talkinghead.Stage) {
 // them.
 type parameters struct {
 	Text              string               `json:"text"`
+	Language          string               `json:"language"`
+	Speed             float64              `json:"speed"`
 	UseAudioFromVideo bool                 `json:"use_audio_from_video"`
 	SyncMode          talkinghead.SyncMode `json:"sync_mode"`
 }
@@ -113,7 +115,8 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 		video.Thumbnail, video.Previews = avatar.Thumbnail, avatar.Previews
 	case protocol.Video:
 		video, err = r.MakeVideo(ctx, request.AvatarFiles,
-			talkinghead.Speech{Text: p.Text, Audio: request.Inputs["audio_url"]}, request.OutputDir)
+			talkinghead.Speech{Text: p.Text, Audio: request.Inputs["audio_url"], Voice: request.Voice, Language: p.Language, Speed: p.Speed}, request.OutputDir)
+		result.Checks = checks(video.Checks)
 	case protocol.Lipsync:
 		video, err = r.MakeLipsync(ctx, talkinghead.Lipsync{
 			Video: request.Inputs["video_url"], Audio: request.Inputs["audio_url"],

@@ -47,6 +47,37 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	}
 }
 
+// A voice of espeak-ng speaks with subtitles. A voice that does not exist any more is a permanent failure.
+func TestRun_speaksWithVoice(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	avatarDir := t.TempDir()
+	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{}`), OutputDir: avatarDir})
+	harness.Check(t, err)
+	files := map[string]string{}
+	for _, name := range avatar.Files {
+		files[name] = filepath.Join(avatarDir, name)
+	}
+	request := protocol.Request{
+		Kind: protocol.Video, Voice: "pt-br+Annie", Request: []byte(`{"text":"Olá! <b>","language":"pt-PT","speed":2}`), AvatarFiles: files, OutputDir: t.TempDir(),
+	}
+	video, err := exchange(t, request)
+	harness.Check(t, err)
+	if video.Language != "pt-PT" || len(video.Checks) != 2 || video.Checks[0].Status != protocol.Succeeded {
+		t.Errorf("the video is %+v", video)
+	}
+	for name, want := range map[string]string{video.Subtitles: "Olá! ‹b›\n", video.Captions: "Olá! &lt;b&gt;\n"} {
+		if content, err := os.ReadFile(filepath.Join(request.OutputDir, name)); err != nil || !strings.Contains(string(content), want) {
+			t.Errorf("%s: %s, %v", name, content, err)
+		}
+	}
+	request.Voice = "lost"
+	_, err = exchange(t, request)
+	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || !strings.HasPrefix(failure.Reason, "The voice does not exist any more.") {
+		t.Errorf("a lost voice: %v", err)
+	}
+}
+
 // The program lists the voices of espeak-ng, and none if another program speaks.
 func TestRun_listsVoices(t *testing.T) {
 	t.Parallel()

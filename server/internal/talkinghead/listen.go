@@ -77,18 +77,21 @@ var listening = sync.OnceValue(func() *listener {
 	return l
 })
 
-// visemesOf returns the viseme of each sound. phonemes are what is said, or nil if that is unknown. loud is the level of
-// loud speech.
-func visemesOf(sounds []sound, phonemes []rune, loud float64) (said []viseme) {
+// visemesOf returns the viseme of each hop, and the index of its sound in what is said, or nil if that is unknown. loud is
+// the level of loud speech.
+func visemesOf(sounds []sound, said transcript, loud float64) (visemes []viseme, indexes []int) {
 	l := listening()
 	heard := l.hears(sounds, loud)
-	if phonemes != nil {
-		said = l.align(heard, phonemes)
+	if said.sounds != nil {
+		indexes = l.align(heard, said.sounds, said.part)
 	}
-	if said == nil {
-		said = l.recognize(heard)
+	if indexes == nil {
+		return l.recognize(heard), nil
 	}
-	return said
+	for _, i := range indexes {
+		visemes = append(visemes, visemeOf(said.sounds[i]))
+	}
+	return visemes, indexes
 }
 
 // hears returns the features of each hop. loud is the level of loud speech.

@@ -96,13 +96,19 @@ func follow(sounds []sound, shown shapes) (lag, now float64) {
 }
 
 // shown returns the shapes of the mouth and the viseme of each hop.
-func shown(sounds []sound, phonemes []rune) (shapes, []viseme) {
-	loud, _, _ := loudness(levelsOf(sounds))
-	return mouthShapes(sounds, phonemes), visemesOf(sounds, phonemes, loud)
+func shown(sounds []sound, said transcript) (shapes, []viseme) {
+	shapes, visemes, _ := mouthShapes(sounds, said)
+	return shapes, visemes
+}
+
+// shapesOf returns the shapes of the mouth for unknown speech.
+func shapesOf(sounds []sound) shapes {
+	shapes, _, _ := mouthShapes(sounds, transcript{})
+	return shapes
 }
 
 // phonemesOf returns what espeak-ng says it speaks.
-func phonemesOf(t testing.TB, voice, text string) []rune {
+func phonemesOf(t testing.TB, voice, text string) transcript {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "espeak-ng", "-v", voice, "--stdin", "-q", "--ipa", "--sep=_")
 	c.Stdin = strings.NewReader(text)
@@ -133,10 +139,10 @@ func TestSpeak_tellsPhonemes(t *testing.T) {
 		"espeak-ng":     {Config{}, "\x00bɒb\x00mɛt\x00mi\x00ʒəʊ\x00"},
 		"other program": {Config{Speech: []string{"espeak-ng", "--stdin", "--stdout"}}, ""},
 	} {
-		path, phonemes, err := test.config.speak(t.Context(), "Bob met me. Joe!", t.TempDir())
+		s, err := test.config.speak(t.Context(), Speech{Text: "Bob met me. Joe!"}, t.TempDir())
 		harness.Check(t, err)
-		if info, err := os.Stat(path); err != nil || info.Size() < 20_000 || string(phonemes) != test.want {
-			t.Errorf("%s: %v, %q", name, err, string(phonemes))
+		if info, err := os.Stat(s.path); err != nil || info.Size() < 20_000 || string(s.said.sounds) != test.want {
+			t.Errorf("%s: %v, %q", name, err, string(s.said.sounds))
 		}
 	}
 }
@@ -174,7 +180,7 @@ func TestMouth_followsSpeech(t *testing.T) {
 			sounds := soundsOf(samples)
 			var measures [3]measure
 			for i, mouth := range []func() (shapes, []viseme){
-				func() (shapes, []viseme) { return shown(sounds, nil) },
+				func() (shapes, []viseme) { return shown(sounds, transcript{}) },
 				func() (shapes, []viseme) { return shown(sounds, phonemes) },
 				func() (shapes, []viseme) { return ruled(samples, said) },
 			} {
@@ -205,7 +211,7 @@ func TestMouth_followsSpeech(t *testing.T) {
 		samples := resample(t, nil, "-i", path)
 		sounds := soundsOf(samples)
 		ruled, _ := ruled(samples, utterance{})
-		lag, now := follow(sounds, mouthShapes(sounds, nil))
+		lag, now := follow(sounds, shapesOf(sounds))
 		ruledLag, ruledNow := follow(sounds, ruled)
 		row(filepath.Base(path), fmt.Sprintf("%.0f / %.0f", lag, ruledLag), fmt.Sprintf("%.2f / %.2f", now, ruledNow))
 	}

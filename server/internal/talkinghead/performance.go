@@ -21,7 +21,8 @@ type performance struct {
 	mode      SyncMode
 	dir, work string
 
-	phonemes []rune // of the sound, if they are known
+	said     transcript // the sound, if it is known
+	words    []word     // of the text that is spoken
 	shapes   shapes
 	seconds  float64 // of the sound
 	drawFrom float64 // the progress before the first frame is drawn
@@ -49,7 +50,11 @@ func (p *performance) analyseSound(ctx context.Context) error {
 	case seconds < minSound:
 		return unusable("The sound is too short: it lasts %.1f seconds.", seconds)
 	}
-	p.shapes, p.seconds = mouthShapes(sounds, p.phonemes), seconds
+	var visemes []viseme
+	var indexes []int
+	p.shapes, visemes, indexes = mouthShapes(sounds, p.said)
+	p.seconds = seconds
+	p.words = timeWords(p.words, p.said, visemes, indexes)
 	return nil
 }
 

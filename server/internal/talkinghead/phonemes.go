@@ -6,23 +6,60 @@ import (
 	"strings"
 )
 
-// parsePhonemes returns the sounds in the output of espeak-ng --ipa --sep=_, with a 0 wherever there may be a pause.
-func parsePhonemes(output string) (sounds []rune) {
+// A transcript is what a program for speech has said. It is empty if the program does not tell.
+type transcript struct {
+	sounds []rune // 0 wherever there may be a pause
+	words  []spokenWord
+	part   bool // whether only a part of it is heard, from the beginning
+}
+
+// parsePhonemes reads the output of espeak-ng --ipa --sep=_, which has a line for each clause.
+func parsePhonemes(output string) (said transcript) {
 	pause := func() {
-		if len(sounds) == 0 || sounds[len(sounds)-1] != 0 {
-			sounds = append(sounds, 0)
+		if len(said.sounds) == 0 || said.sounds[len(said.sounds)-1] != 0 {
+			said.sounds = append(said.sounds, 0)
 		}
 	}
-	for word := range strings.FieldsSeq(output) {
-		pause()
-		for phoneme := range strings.SplitSeq(word, "_") {
-			if !strings.HasPrefix(phoneme, "(") { // the name of a language
-				sounds = append(sounds, splitPhoneme(phoneme)...)
+	for clause := range strings.Lines(output) {
+		for word := range strings.FieldsSeq(clause) {
+			pause()
+			first := len(said.sounds)
+			for phoneme := range strings.SplitSeq(word, "_") {
+				if !strings.HasPrefix(phoneme, "(") { // the name of a language
+					said.sounds = append(said.sounds, splitPhoneme(phoneme)...)
+				}
 			}
+			if next := len(said.sounds); next > first {
+				said.words = append(said.words, spokenWord{first: first, next: next})
+			}
+		}
+		if n := len(said.words); n > 0 {
+			said.words[n-1].last = true
 		}
 	}
 	pause()
-	return sounds
+	return said
+}
+
+// heard returns the words of which all sounds are heard, with their times. hops are the indexes of the sound at each hop.
+func (t transcript) heard(hops []int) (words []spokenWord) {
+	start := func(hop int) float64 { return max(0, (float64(hop)+0.5)*soundHop-soundWindow/2) / soundRate }
+	hop := 0
+	until := func(sound int) (at float64, ok bool) {
+		for hop < len(hops) && hops[hop] < sound {
+			hop++
+		}
+		return start(hop), hop < len(hops)
+	}
+	for _, w := range t.words {
+		var ok bool
+		w.from, ok = until(w.first)
+		if w.to, _ = until(w.next); !ok {
+			break
+		}
+		words = append(words, w)
+	}
+	return words
 }
 
 // alignWidth is the number of halves of sounds among which those of a hop are searched, about ten seconds of speech.
@@ -31,9 +68,10 @@ const alignWidth = 256
 // pauseHalves is by how many halves a sound follows another one if the pause between them is left out.
 const pauseHalves = 3
 
-// align returns the viseme of each hop, when it is known which sounds were said in which order. Pauses in said, which
-// are 0, may be left out. It returns nil if the sounds do not fit the speech.
-func (l *listener) align(heard [][features]float32, said []rune) []viseme {
+// align returns the index of the sound at each hop, when it is known which sounds were said in which order. Pauses in
+// said, which are 0, may be left out. With part, the speech may end before the sounds. It returns nil if the sounds do
+// not fit the speech.
+func (l *listener) align(heard [][features]float32, said []rune, part bool) []int {
 	phones := make([]int, len(said))
 	for i, ipa := range said {
 		phones[i] = slices.IndexFunc(l.phones, func(p phone) bool { return p.IPA == ipa })
@@ -75,13 +113,16 @@ func (l *listener) align(heard [][features]float32, said []rune) []viseme {
 	if n > pauseHalves && now[n-pauseHalves] > now[state] {
 		state = n - pauseHalves
 	}
-	if len(heard) == 0 || first+width < n || math.IsInf(float64(now[state]), -1) {
+	if part {
+		state = best
+	}
+	if len(heard) == 0 || !part && first+width < n || math.IsInf(float64(now[state]), -1) {
 		return nil
 	}
-	visemes := make([]viseme, len(heard))
+	indexes := make([]int, len(heard))
 	for i := len(heard) - 1; i >= 0; i-- {
-		visemes[i] = visemeOf(said[state/2])
+		indexes[i] = state / 2
 		state -= int(steps[i*width+state-firsts[i]])
 	}
-	return visemes
+	return indexes
 }

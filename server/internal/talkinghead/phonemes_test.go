@@ -3,6 +3,7 @@ package talkinghead
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os/exec"
@@ -71,6 +72,29 @@ func utter(t testing.TB, program, voice, text string) utterance {
 	}
 	add(float64(len(u.samples)) / soundRate)
 	return u
+}
+
+// A wordEvent is the time in seconds at which a word begins, and the index of its first character in the text.
+type wordEvent struct {
+	at    float64
+	index int
+}
+
+// utterWords speaks text like utter, and returns when its words begin.
+func utterWords(t testing.TB, program, voice, text string) (samples []int16, words []wordEvent) {
+	t.Helper()
+	var output, events bytes.Buffer
+	c := exec.CommandContext(t.Context(), program, voice, "words")
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), &output, &events
+	harness.Check(t, c.Run())
+	rate, lines, _ := strings.Cut(events.String(), "\n")
+	for line := range strings.Lines(lines) {
+		var milliseconds, position int
+		_, err := fmt.Sscan(line, &milliseconds, &position)
+		harness.Check(t, err)
+		words = append(words, wordEvent{float64(milliseconds) / 1000, position - 1})
+	}
+	return resample(t, &output, "-f", "s16le", "-ar", rate, "-ac", "1", "-i", "-"), words
 }
 
 // resample decodes a sound to the format that is analysed.

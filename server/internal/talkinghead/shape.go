@@ -29,22 +29,22 @@ func (s *shape) each(other shape, change func(own *float64, other float64)) {
 // shapes are the shapes of a speaking mouth, one per hop.
 type shapes []shape
 
-// mouthShapes returns the shapes of the mouth that makes the given sounds. phonemes are what is said, or nil if that is
-// unknown.
-func mouthShapes(sounds []sound, phonemes []rune) shapes {
+// mouthShapes returns the shapes of the mouth that makes the given sounds, and their visemes and indexes as visemesOf does.
+func mouthShapes(sounds []sound, said transcript) (_ shapes, visemes []viseme, indexes []int) {
 	levels := levelsOf(sounds)
 	loud, silence, speech := loudness(levels)
 	targets := make(shapes, len(sounds))
 	if !speech {
-		return targets
+		return targets, nil, nil
 	}
-	for i, v := range visemesOf(sounds, phonemes, loud) {
+	visemes, indexes = visemesOf(sounds, said, loud)
+	for i, v := range visemes {
 		targets[i] = visemeTable[v].shape
 		voiced := smoothstep(silence, silence+8, levels[i])
 		targets[i].open = voiced * max(targets[i].open*math.Pow(10, min(levels[i]-loud, 1)/20*0.6), min(targets[i].open, leastOpen))
 		targets[i].width *= voiced
 	}
-	return targets.smooth()
+	return targets.smooth(), visemes, indexes
 }
 
 // leastOpen is the opening for quiet sounds, such as "s" and "f", which need a gap however quiet they are.

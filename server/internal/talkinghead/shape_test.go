@@ -45,7 +45,7 @@ func TestMouthShapes_followSounds(t *testing.T) {
 			harness.Check(t, exec.CommandContext(t.Context(), "espeak-ng", "-z", "-w", path, "[[twEnti pA:ts "+test.phonemes+"]]").Run())
 			samples := resample(t, nil, "-i", path)
 			at := float64(len(samples))/soundRate - 0.2
-			if s := mouthShapes(soundsOf(samples), nil).at(at); !test.want(s) {
+			if s := shapesOf(soundsOf(samples)).at(at); !test.want(s) {
 				t.Errorf("at %.2f s, the shape is %+v", at, s)
 			}
 		})
@@ -59,7 +59,7 @@ func TestMouthShapes_closedInSilence(t *testing.T) {
 	for i := range quiet {
 		quiet[i] = int16(i*7919%31 - 15) // a noise of -66 dB
 	}
-	said := mouthShapes(soundsOf(append(append(append([]int16{}, quiet...), vowel...), quiet...)), nil)
+	said := shapesOf(soundsOf(append(append(append([]int16{}, quiet...), vowel...), quiet...)))
 	if s := said.at(0.7); s.open < 0.6 {
 		t.Errorf("while it speaks, the mouth is open by %v", s.open)
 	}
@@ -69,7 +69,7 @@ func TestMouthShapes_closedInSilence(t *testing.T) {
 		}
 	}
 	for _, samples := range [][]int16{nil, quiet, make([]int16, soundRate)} {
-		for _, s := range mouthShapes(soundsOf(samples), nil) {
+		for _, s := range shapesOf(soundsOf(samples)) {
 			if s.open > 0 && samples[0] == 0 {
 				t.Errorf("of nothing, the mouth is open by %v", s.open)
 			}
@@ -81,7 +81,7 @@ func TestMouthShapes_smoothAndInTime(t *testing.T) {
 	t.Parallel()
 	silence := make([]int16, soundRate/2)
 	vowel := formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
-	said := mouthShapes(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)), nil)
+	said := shapesOf(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)))
 	var previous, sum, center float64
 	for i := range 130 {
 		open := said.at(float64(i) / hopsPerSecond).open
@@ -101,7 +101,7 @@ func TestMouthShapes_moveBeforeSounds(t *testing.T) {
 	t.Parallel()
 	const onset, most = 0.5, 0.8
 	silence, vowel := make([]int16, onset*soundRate), formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
-	said := mouthShapes(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)), nil)
+	said := shapesOf(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)))
 	start := 0.0
 	for start < onset && said.at(start).open == 0 {
 		start += 0.005

@@ -6,57 +6,150 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 )
+
+// Speech is the speech of an avatar: the sound at the path Audio, or Text if Audio is empty.
+type Speech struct {
+	Text, Audio string
+	// Voice is the id of one of [Config.Voices]. Defaults to a voice of English.
+	Voice string
+	// Language is the language of Text (BCP 47). Defaults to that of the voice.
+	Language string
+	// Speed is relative to the usual speed, from 0.5 to 2. Defaults to 1.
+	Speed float64
+}
 
 // speechProgram speaks unless [Config] names another program.
 const speechProgram = "espeak-ng"
 
+// usualSpeed is the speed of espeak-ng in words per minute.
+const usualSpeed = 160
+
 // maxSpeech is the maximum output of a speech program in bytes, enough for ten minutes of 48 kHz stereo.
 const maxSpeech = 128 << 20
 
-// speak writes the spoken text to a file in dir and returns its path, and its phonemes if the program tells them.
-func (c Config) speak(ctx context.Context, text, dir string) (path string, phonemes []rune, err error) {
+// The output of espeak-ng has spokenBytes bytes per second. Of a long text, the first maxSpoken bytes are kept. The
+// program runs for tailSpoken more, because it writes its phonemes with a delay.
+const (
+	spokenBytes = 2 * 22050
+	maxSpoken   = spokenBytes * (600 - 1)
+	tailSpoken  = maxSpoken / 4
+)
+
+// A speaking is spoken text.
+type speaking struct {
+	path     string // of a WAV file
+	said     transcript
+	language string // BCP 47; "" if it is unknown
+	checks   []Check
+}
+
+// speak writes the spoken text to a file in dir.
+func (c Config) speak(ctx context.Context, speech Speech, dir string) (speaking, error) {
+	text := speech.Text
 	if strings.TrimSpace(text) == "" {
-		return "", nil, unusable("The text and the audio_url are missing.")
+		return speaking{}, unusable("The text and the audio_url are missing.")
 	}
-	program, told := c.Speech, ""
-	if len(program) == 0 {
-		if _, err := exec.LookPath(speechProgram); err != nil {
-			return "", nil, unusable("This service cannot speak text: no program for speech is installed. Send audio_url instead.")
+	s := speaking{path: filepath.Join(dir, "speech.wav"), language: tagOf(speech.Language)}
+	if len(c.Speech) > 0 {
+		n, err := runSpeech(ctx, c.Speech, text, s.path, maxSpeech, 1)
+		if n > maxSpeech {
+			err = unusable("The text is too long: at most %d minutes are spoken.", int(maxDuration.Minutes()))
 		}
-		told = filepath.Join(dir, "phonemes")
-		program = []string{speechProgram, "--stdin", "--stdout", "-b", "1", "-s", "160", "--ipa", "--sep=_", "--phonout=" + told}
+		return s, err
 	}
-	path = filepath.Join(dir, "speech.wav")
+	voices, err := c.Voices(ctx)
+	switch {
+	case err != nil:
+		return speaking{}, err
+	case len(voices) == 0:
+		return speaking{}, unusable("This service cannot speak text: no program for speech is installed. Send audio_url instead.")
+	}
+	id := speech.Voice
+	if id == "" {
+		id = defaultVoice
+	}
+	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
+	if i < 0 {
+		return speaking{}, unusable("The voice does not exist any more. Choose another one and create the video again.")
+	}
+	if s.language == "" {
+		s.language = voices[i].Language
+	}
+	speed := speech.Speed
+	if speed == 0 {
+		speed = 1
+	}
+	told := filepath.Join(dir, "phonemes")
+	n, err := runSpeech(ctx, []string{
+		speechProgram, "--stdin", "--stdout", "-b", "1", "-v", voices[i].ID, "-s", strconv.Itoa(int(usualSpeed * min(max(speed, 0.5), 2))),
+		"--ipa", "--sep=_", "--phonout=" + told,
+	}, speakable(text), s.path, maxSpoken, tailSpoken)
+	if err != nil {
+		return speaking{}, err
+	}
+	output, err := os.ReadFile(told)
+	if err != nil {
+		return speaking{}, err
+	}
+	s.said = parsePhonemes(string(output))
+	s.said.part = n > maxSpoken
+	s.checks = []Check{voices[i].reads(text), spokenWhole(!s.said.part)}
+	return s, nil
+}
+
+// speakable returns a text without what espeak-ng does not take as text: phonemes in brackets, and control characters.
+func speakable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, " "))
+	return strings.ReplaceAll(text, "[[", "[ [")
+}
+
+func spokenWhole(whole bool) Check {
+	c := Check{Name: "spoken_whole", OK: whole, Message: "The whole text is spoken."}
+	if !whole {
+		c.Message = fmt.Sprintf("Only the first %d minutes of the text are spoken.", int(maxDuration.Minutes()))
+	}
+	return c
+}
+
+// runSpeech writes the output of a program that reads text to a file, up to most bytes. It stops the program after tail
+// more, and returns the number of bytes that it has read.
+func runSpeech(ctx context.Context, program []string, text, path string, most, tail int64) (n int64, err error) {
 	file, err := os.Create(path)
 	if err != nil {
-		return "", nil, err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	p := newProcess(ctx, program[0], program[1:]...)
 	p.Stdin = strings.NewReader(text)
 	spoken, err := p.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return 0, err
 	}
 	if err := p.Start(); err != nil {
-		return "", nil, fmt.Errorf("speech: %w", err)
+		return 0, fmt.Errorf("speech: %w", err)
 	}
-	n, err := io.Copy(file, io.LimitReader(spoken, maxSpeech+1))
-	switch {
-	case err != nil:
+	n, err = io.Copy(file, io.LimitReader(spoken, most))
+	if err == nil {
+		var more int64
+		more, err = io.Copy(io.Discard, io.LimitReader(spoken, tail))
+		if n += more; more == tail {
+			p.stop()
+			return n, err
+		}
+	}
+	if err != nil {
 		p.stop()
-		return "", nil, err
-	case n > maxSpeech:
-		p.stop()
-		return "", nil, unusable("The text is too long: at most %d minutes are spoken.", int(maxDuration.Minutes()))
+		return n, err
 	}
-	if err := p.wait(); err != nil || told == "" {
-		return path, nil, err
-	}
-	output, err := os.ReadFile(told)
-	return path, parsePhonemes(string(output)), err
+	return n, p.wait()
 }

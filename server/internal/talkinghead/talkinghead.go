@@ -1,5 +1,5 @@
 // Package talkinghead animates faces to speech. It finds the face in a picture or video, derives the shapes of a
-// mouth from sound, and paints that mouth into each frame. It needs no GPU. The programs ffmpeg and ffprobe
+// mouth from sound, and paints that mouth into each frame. A text is spoken by espeak-ng, and gets subtitles. It needs no GPU. The programs ffmpeg and ffprobe
 // decode and encode. The package uses neither HTTP nor a database.
 //
 // Input may be a picture (JPEG, PNG, WebP), a video (MP4, MOV, WebM, MKV, AVI) or a sound (WAV, MP3, M4A, OGG,
@@ -51,6 +51,7 @@ type Video struct {
 	Captions  string  // of a WebVTT file with the same subtitles
 	Language  string  // of the speech and the subtitles, a BCP 47 tag; "" if it is unknown
 	Seconds   float64 // length of the video
+	Checks    []Check // findings about the text
 }
 
 // Previews are the paths of small pictures of a video or avatar.
@@ -71,13 +72,12 @@ type Lipsync struct {
 	Mode SyncMode
 }
 
-// Speech is the speech of an avatar: the sound at the path Audio, or Text if Audio is empty.
-type Speech struct{ Text, Audio string }
-
 // Names of the files in the output directory.
 const (
 	videoName     = "out.mp4"
 	thumbnailName = "out.jpg"
+	subtitlesName = "out.srt"
+	captionsName  = "out.vtt"
 )
 
 func (c Config) progress(stage Stage, from, to, done float64) {
@@ -148,7 +148,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 }
 
 // MakeVideo makes a video in which an avatar speaks. files maps the names in [Avatar].Files to paths.
-// MakeVideo writes the video and its thumbnail to dir. It fails with an [*InputError] if the text or sound
+// MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with an [*InputError] if the text or sound
 // cannot be used.
 func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (Video, error) {
 	work, err := os.MkdirTemp(dir, "work-")
@@ -160,18 +160,26 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 	if p.source, p.track, err = readAvatar(ctx, files); err != nil {
 		return Video{}, err
 	}
-	audio := speech.Audio
-	if audio == "" {
+	spoken := speaking{path: speech.Audio}
+	if speech.Audio == "" {
 		c.progress(Speaking, 0, 0, 0)
-		if audio, p.phonemes, err = c.speak(ctx, speech.Text, work); err != nil {
+		if spoken, err = c.speak(ctx, speech, work); err != nil {
 			return Video{}, err
 		}
+		foreign := slices.ContainsFunc(spoken.checks, func(c Check) bool { return c.Name == speaksLanguage && !c.OK })
+		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text), foreign)
 	}
-	if p.sound, err = open(ctx, audio, "The sound"); err != nil {
+	if p.sound, err = open(ctx, spoken.path, "The sound"); err != nil {
 		return Video{}, err
 	}
 	if err := p.analyseSound(ctx); err != nil {
 		return Video{}, err
 	}
-	return p.render(ctx)
+	made, err := p.render(ctx)
+	if err != nil || len(p.words) == 0 {
+		return made, err
+	}
+	made.Language, made.Checks = spoken.language, spoken.checks
+	made.Subtitles, made.Captions, err = writeSubtitles(cuesOf(p.words), dir)
+	return made, err
 }

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Voice is a voice of espeak-ng.
@@ -29,8 +31,8 @@ const woman = "Annie"
 // Voices returns the voices of espeak-ng, the usual ones of each language first. There are none if another program
 // speaks, or if espeak-ng is not installed.
 func (c Config) Voices(ctx context.Context) ([]Voice, error) {
-	if _, err := exec.LookPath(speechProgram); len(c.Speech) > 0 || err != nil {
-		return nil, nil
+	if _, missing := exec.LookPath(speechProgram); len(c.Speech) > 0 || missing != nil {
+		return nil, nil //nolint:nilerr // a program that is not installed has no voices
 	}
 	listed, err := exec.CommandContext(ctx, speechProgram, "--voices").Output()
 	if err != nil {
@@ -51,7 +53,7 @@ type listedVoice struct {
 	rank int    // among the voices of the language; 0 is the best
 }
 
-var voiceLine = regexp.MustCompile(`^ *\d+ +([A-Za-z0-9-]+) +\S*/([FM]) +(\S+) +\S+ *(.*)$`)
+var voiceLine = regexp.MustCompile(`^ *\d+ +([a-z0-9-]+) +\S*/([FM]) +(\S+) +\S+ *(.*)$`) // it does not find those in capitals
 
 // parseVoices returns the voices in the output of espeak-ng --voices. With women, each has a variant.
 func parseVoices(output []byte, women bool) (voices []Voice) {
@@ -87,6 +89,85 @@ func parseVoices(output []byte, women bool) (voices []Voice) {
 		}
 	}
 	return voices
+}
+
+// scripts has the scripts of languages that are not written in Latin letters, by the code of the language.
+//
+//nolint:gochecknoglobals // a table
+var scripts = func() map[string][]*unicode.RangeTable {
+	byCode := map[string][]*unicode.RangeTable{}
+	for codes, tables := range map[string][]*unicode.RangeTable{
+		"ba be bg cv kk ky mk nog ru tt uk": {unicode.Cyrillic},
+		"bs sr tk uz":                       {unicode.Cyrillic, unicode.Latin},
+		"ar fa sd ug ur":                    {unicode.Arabic},
+		"cmn hak yue zh":                    {unicode.Han, unicode.Bopomofo},
+		"ja":                                {unicode.Han, unicode.Hiragana, unicode.Katakana},
+		"ko":                                {unicode.Hangul, unicode.Han},
+		"as bn bpy":                         {unicode.Bengali},
+		"hi kok mr ne":                      {unicode.Devanagari},
+		"el grc":                            {unicode.Greek},
+		"hy hyw":                            {unicode.Armenian},
+		"am":                                {unicode.Ethiopic},
+		"chr":                               {unicode.Cherokee},
+		"gu":                                {unicode.Gujarati},
+		"he":                                {unicode.Hebrew},
+		"ka":                                {unicode.Georgian},
+		"kn":                                {unicode.Kannada},
+		"ml":                                {unicode.Malayalam},
+		"my shn":                            {unicode.Myanmar},
+		"or":                                {unicode.Oriya},
+		"pa":                                {unicode.Gurmukhi},
+		"si":                                {unicode.Sinhala},
+		"ta":                                {unicode.Tamil},
+		"te":                                {unicode.Telugu},
+		"th":                                {unicode.Thai},
+	} {
+		for code := range strings.FieldsSeq(codes) {
+			byCode[code] = tables
+		}
+	}
+	return byCode
+}()
+
+// mostForeign is the share of letters of other scripts in a text that a voice is said to speak.
+const mostForeign = 0.2
+
+// speaksLanguage is the name of the check of reads.
+const speaksLanguage = "speaks_language"
+
+// reads checks whether the letters of a text are those of the language of the voice.
+func (v Voice) reads(text string) Check {
+	code, script, _ := strings.Cut(v.Language, "-")
+	tables := scripts[code]
+	if tables == nil || strings.HasPrefix(script, "Latn") {
+		tables = []*unicode.RangeTable{unicode.Latin}
+	}
+	letters, foreign := 0, 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+			if !unicode.In(r, append(tables, unicode.Common, unicode.Inherited)...) {
+				foreign++
+			}
+		}
+	}
+	c := Check{Name: speaksLanguage, OK: true, Message: "The letters of the text are those of the language of the voice."}
+	if share := float64(foreign) / float64(max(letters, 1)); share > mostForeign {
+		c.OK = false
+		c.Message = fmt.Sprintf("The voice speaks %s, and %.0f%% of the letters of the text are not of its language. Choose a voice of the language of the text.", v.Name, 100*share)
+	}
+	return c
+}
+
+var tagForm = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,7}$`)
+
+// tagOf returns a language tag in its usual form, or "" if it is none.
+func tagOf(language string) string {
+	tag := strings.ReplaceAll(language, "_", "-")
+	if !tagForm.MatchString(tag) {
+		return ""
+	}
+	return languageTag(tag)
 }
 
 // languageTag returns a language tag with the usual case of letters, such as pt-BR.

@@ -1,5 +1,6 @@
-// Phonemes speaks its standard input: phonemes VOICE < text > samples 2> events. Samples have 16 bits, and one channel. The
-// first line of the events is the sampling rate. Each further line is the time of a phoneme in milliseconds, and its IPA.
+// Phonemes speaks its standard input: phonemes VOICE [words] < text > samples 2> events. Samples have 16 bits, and one
+// channel. The first line of the events is the sampling rate. Each further line is the time of a phoneme in milliseconds,
+// and its IPA; or, with words, the time of a word, and the number of its first character in the text, from 1.
 // The program espeak-ng does not tell these times. The declarations are those of espeak-ng/speak_lib.h.
 #include <stdio.h>
 
@@ -11,7 +12,7 @@ typedef struct {
 	union { int number; const char *name; char ipa[8]; } id;
 } event;
 
-enum { TERMINATED, PHONEME = 7, RETRIEVAL = 1, EVENTS_AS_IPA = 3, RATE = 1, UTF8 = 1 };
+enum { TERMINATED, WORD, PHONEME = 7, RETRIEVAL = 1, EVENTS_AS_IPA = 3, RATE = 1, UTF8 = 1 };
 
 int espeak_Initialize(int output, int buffer, const char *path, int options);
 int espeak_SetVoiceByName(const char *name);
@@ -20,11 +21,15 @@ void espeak_SetSynthCallback(int (*callback)(short *, int, event *));
 int espeak_Synth(const void *text, size_t size, unsigned position, int type, unsigned end, unsigned flags, unsigned *identifier, void *user);
 int espeak_Synchronize(void);
 
+static int words;
+
 static int on_speech(short *samples, int n, event *e) {
 	if (samples)
 		fwrite(samples, sizeof *samples, n, stdout);
 	for (; e->type != TERMINATED; e++)
-		if (e->type == PHONEME)
+		if (words && e->type == WORD)
+			fprintf(stderr, "%d %d\n", e->milliseconds, e->position);
+		else if (!words && e->type == PHONEME)
 			fprintf(stderr, "%d %.8s\n", e->milliseconds, e->id.ipa);
 	return 0;
 }
@@ -32,7 +37,8 @@ static int on_speech(short *samples, int n, event *e) {
 int main(int argc, char **argv) {
 	static char text[1 << 16];
 	int rate = espeak_Initialize(RETRIEVAL, 0, NULL, EVENTS_AS_IPA);
-	if (argc != 2 || rate <= 0 || espeak_SetVoiceByName(argv[1]))
+	words = argc == 3;
+	if (argc < 2 || rate <= 0 || espeak_SetVoiceByName(argv[1]))
 		return 1;
 	fprintf(stderr, "%d\n", rate);
 	espeak_SetSynthCallback(on_speech);
