@@ -124,6 +124,9 @@
 // The videos of studio-render, and the pictures of them in PNG, contain the IPTC digital source type compositeSynthetic as
 // XMP. They have no C2PA manifest, which platforms trust only if it is signed with a certificate of their trust list.
 //
+// The renderer lists the voices that speak text, which creations can name. A daemon with --render-workers 0 runs
+// --renderer for this list only. Without a list, it accepts every voice, and the video fails if there is none.
+//
 // On Linux with bubblewrap, the renderer runs in a sandbox, in user, mount, PID, network, IPC and UTS namespaces of its
 // own. It has no network, no privileges and no other processes than its own, which end with it. It can read /usr, the
 // directories of PATH, and the paths in --renderer. It can write to its working directory, which is in TMPDIR. The flag

@@ -114,6 +114,29 @@ func TestResponse_ofASucceededRecord(t *testing.T) {
 	})
 }
 
+// A video of a text has its voice, its subtitles and the checks of the text.
+func TestResponse_ofASpokenVideo(t *testing.T) {
+	eachSetup(t, func(s *setup) {
+		kind := s.kinds()[1]
+		body := strings.TrimSuffix(kind.body, "}") + `,"text":"Hi.","voice":"en-gb","language":"en-AU"}`
+		created := s.record("POST", kind.create, body, nil)
+		_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{
+			Video: "out.mp4", Subtitles: "out.srt", Captions: "out.vtt", Language: "en-GB", Checks: []studio.Check{{Name: "speaks_language", Message: "No."}},
+		}, nil)
+		s.check(err)
+		_, answer := s.do("GET", kind.details+created.InferenceID, "", nil)
+		address := "https://media.example.com/results/" + created.InferenceID
+		for _, want := range []string{
+			`"voice":"en-gb"`, `"language":"en-GB"`, `"subtitles":"` + address + `/out.srt"`, `"captions":"` + address + `/out.vtt"`,
+			`"checks":[{"check_name":"speaks_language","check_status":"FAILED","message":"No."}]`,
+		} {
+			if !strings.Contains(answer, want) {
+				s.t.Errorf("%s does not show %s", answer, want)
+			}
+		}
+	})
+}
+
 // An avatar has the progress and the results of its processing.
 func TestResponse_ofAnAvatar(t *testing.T) {
 	eachSetup(t, func(s *setup) {
