@@ -66,7 +66,7 @@ func TestVoice_listsVoicesForVideos(t *testing.T) {
 	if !strings.Contains(video, `"language":"pt-PT"`) || !strings.Contains(video, `"speed":0.5`) || !strings.Contains(video, `"voice":"pt-br"`) {
 		t.Errorf("the video is %s", video)
 	}
-	p.mustFail(t, exitFailure, "the nearest is pt-br", "video", "create", "--avatar", avatar, "--text=Olá.", "--voice=pt")
+	p.mustFail(t, exitUsage, "the nearest is pt-br", "video", "create", "--avatar", avatar, "--text=Olá.", "--voice=pt")
 }
 
 func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {

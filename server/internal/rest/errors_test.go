@@ -218,7 +218,7 @@ func TestViolation_isDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	violation := document.Components.Schemas["Violation"].Value.Properties
-	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency media text") {
+	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency media text voice") {
 		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
 			t.Errorf("the keyword %s is missing", keyword)
 		}

@@ -128,11 +128,17 @@ func code(tag string) string {
 	return code
 }
 
-// nearest returns the voice whose name has the least edit distance to wanted.
+// nearest returns the voice whose name has the least edit distance to wanted. Names that begin with the same language are
+// nearer than all others.
 func nearest(voices []Voice, name func(Voice) string, wanted string) Voice {
-	return slices.MinFunc(voices, func(a, b Voice) int {
-		return cmp.Compare(distance(name(a), wanted), distance(name(b), wanted))
-	})
+	const otherLanguage = 1000 // more than any distance
+	away := func(v Voice) int {
+		if strings.HasPrefix(name(v), code(wanted)) {
+			return distance(name(v), wanted)
+		}
+		return otherLanguage + distance(name(v), wanted)
+	}
+	return slices.MinFunc(voices, func(a, b Voice) int { return cmp.Compare(away(a), away(b)) })
 }
 
 // distance returns the edit distance (Levenshtein) of two texts, in bytes.

@@ -31,6 +31,8 @@ func TestChooseVoice(t *testing.T) {
 		{"", "e", "", "unknown_language", "must be the language of a voice of GET /v1/voices; the nearest is en-GB"},
 		{"", "ff-Latn", "", "unknown_language", "must be the language of a voice of GET /v1/voices; the nearest is fr-CH"},
 		{"en-us+F", "", "", "unknown_voice", "must be a voice of GET /v1/voices; the nearest is en-US+f"},
+		{"EN", "", "", "unknown_voice", "must be a voice of GET /v1/voices; the nearest is en-GB+m"},
+		{"pt-b", "", "", "unknown_voice", "must be a voice of GET /v1/voices; the nearest is pt+m"},
 		{"en-GB", "fr", "", "unknown_voice", "must be a voice of GET /v1/voices; the nearest is fr-CH+m"},
 		{"pt+f", "xx-YY", "", "unknown_language", "must be the language of a voice of GET /v1/voices; the nearest is fr-CH"},
 	} {
