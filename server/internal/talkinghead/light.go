@@ -71,6 +71,7 @@ type interior struct {
 	dark, teeth, tongue        [3]float64
 	upper, lower, tongueHeight float64 // as fractions of the gap
 	tip                        float64 // how much of the tongue is its tip, which is narrow
+	upperShown, lowerShown     float64 // opacities of the teeth
 }
 
 // interior derives the colours of the inside of a mouth from those of the face.
@@ -86,6 +87,7 @@ func (t tones) interior(s shape, gap, half float64) interior {
 		// The lower teeth meet the upper ones while the mouth is narrow, as for "ss".
 		clenched := s.teeth * (1 - smoothstep(0.04, 0.12, gap)) * (1 - s.tongue) * (1 - s.tuck)
 		in.lower = max(0.4*clenched, s.teeth*min(0.02*scale, max(gap-0.10, 0)*0.3)/gap)
+		in.upperShown, in.lowerShown = 0.92*smoothstep(0, 0.05, in.upper), 0.55*smoothstep(0, 0.05, in.lower)
 		in.tongueHeight = max(smoothstep(0.08, 0.2, gap)*0.34, 0.7*s.tongue)
 	}
 	return in
@@ -104,9 +106,9 @@ func (in *interior) tone(i int, m motion) float64 {
 	mix(in.tongue[i], (0.75+0.2*in.tip)*smoothstep(0, 0.25, m.depth-(1-tongue))*(1-smoothstep(0.4-0.2*in.tip, 0.9-0.3*in.tip, side)))
 	fading := 1 - smoothstep(0.45, 0.92, side)
 	lower := in.lower * (1 - 0.6*bow)
-	mix(in.teeth[i], 0.55*fading*smoothstep(-blur, blur, m.depth-(1-lower))*smoothstep(0, 0.05, in.lower))
+	mix(in.teeth[i], in.lowerShown*fading*smoothstep(-blur, blur, m.depth-(1-lower)))
 	upper := in.upper * (1 - 0.45*bow)
-	mix(in.teeth[i], 0.92*fading*smoothstep(-blur, blur, upper-m.depth)*smoothstep(0, 0.05, in.upper))
+	mix(in.teeth[i], in.upperShown*fading*smoothstep(-blur, blur, upper-m.depth))
 	if i == 0 {
 		// The lips cast shadows.
 		value *= 0.62 + 0.38*smoothstep(0, 0.030, m.depth*in.gap)

@@ -80,12 +80,17 @@ func (o *opening) at(u, v float64) motion {
 
 	// Vertically, the lips and the jaw move.
 	narrow := across / (1 - narrowest*o.round)
-	arch := math.Sqrt(max(1-narrow*narrow, 0))
-	arch *= o.round + (1-o.round)*math.Sqrt(arch) // the opening of "oo" is rounder
+	var arch float64
+	if narrow*narrow < 1 {
+		arch = math.Sqrt(1 - narrow*narrow)
+		arch *= o.round + (1-o.round)*math.Sqrt(arch) // the opening of "oo" is rounder
+	}
 	upper, lower := o.lips.edges(across)
 	line := upper + (lower-upper)*0.35
-	beyond := smoothstep(1, 1.4, math.Abs(across))
-	upper, lower = upper+(line-upper)*beyond, lower+(line-lower)*beyond
+	if from > half {
+		beyond := smoothstep(1, 1.4, from/half)
+		upper, lower = upper+(line-upper)*beyond, lower+(line-lower)*beyond
+	}
 	lipsUp, lipsDown := line-o.up*arch, line+o.down*arch
 	// The dark line between closed lips does not belong to either lip.
 	apart := smoothstep(0, 0.05, lipsDown-lipsUp)
@@ -94,21 +99,24 @@ func (o *opening) at(u, v float64) motion {
 	sides := 1 - smoothstep(0.25, mouthSide, side)
 	chinDown := o.down * jawDrop * sides
 	fuller := func(away float64) float64 {
-		return pout * o.round * max(1-across*across, 0) * away * (1 - smoothstep(0.05, 0.22, away))
+		if o.round == 0 || away <= 0 || from > half {
+			return 0
+		}
+		return pout * o.round * (1 - across*across) * away * (1 - smoothstep(0.05, 0.22, away))
 	}
 	switch middle := (lipsUp + lipsDown) / 2; {
 	case v < middle:
 		t := smoothstep(0, 0.24, lipsUp-v)
 		m.from.Y = v - (lipsUp-upper)*(1-t)
-		m.from.Y = min(m.from.Y, max(upper, v)) + fuller(max(lipsUp-v, 0))
+		m.from.Y = min(m.from.Y, max(upper, v)) + fuller(lipsUp-v)
 	default:
 		away := v - lipsDown
 		t := smoothstep(0, lipReach, away)
 		down := (lipsDown-lower)*(1-t) + chinDown*t
-		m.from.Y = v - down*(1-smoothstep(chin, mouthBottom, v)) - fuller(max(away, 0))
+		m.from.Y = v - down*(1-smoothstep(chin, mouthBottom, v)) - fuller(away)
 	}
 	m.from.X = math.Copysign(from, u)
-	if gap := lipsDown - lipsUp; gap > 0 && math.Abs(across) < 1 {
+	if gap := lipsDown - lipsUp; gap > 0 && from < half && v > lipsUp-o.soft && v < lipsDown+o.soft {
 		m.depth = (v - lipsUp) / gap
 		m.inside = smoothstep(-o.soft, o.soft, v-lipsUp) * smoothstep(-o.soft, o.soft, lipsDown-v) * smoothstep(0.004, 0.02, gap)
 	}
