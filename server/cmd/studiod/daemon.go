@@ -29,6 +29,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/share"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
@@ -205,12 +206,13 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	return d, nil
 }
 
-// wrap adds the handlers of files, the console and the root to next.
+// wrap adds the handlers of files, shared videos, the console and the root to next.
 func (d *daemon) wrap(next http.Handler) http.Handler {
 	next = d.withRoot(next)
 	if d.console != nil {
 		next = d.console.Wrap(next)
 	}
+	next = route(next, share.New(d.studio, d.media.ServeRevocable), studio.SharePath)
 	return route(next, d.media, media.Path)
 }
 

@@ -142,6 +142,10 @@
 // erases files that no record needs, and what a crash left of a write. In a bucket, it therefore also needs the
 // permissions s3:ListBucketMultipartUploads and s3:AbortMultipartUpload.
 //
+// A video that its owner shares has a page at /share/LINK, with its title and captions, for everyone who has the link. The
+// link is signed. Each request checks it, so it ends at once on all daemons when the owner stops sharing or deletes the
+// video. Search engines are told not to index the page, and chats show a picture of the video.
+//
 // The command "studiod work" only renders, on any number of machines, in addition to "studiod serve
 // --render-workers 0". It needs PostgreSQL and a bucket. Rendering is shared fairly between users.
 //
@@ -293,6 +297,8 @@
 //   - Pages that resolve their own name to the admin address: requests for other hosts get 421.
 //   - Forms and scripts of other sites in the console: forms of other origins are rejected, and pages load nothing
 //     from other origins.
+//   - Links to shared videos that are guessed or kept: links are signed, a video that is shared again gets another link,
+//     and no log line contains one.
 //   - Pipes and links in the directory of files: only regular files are served.
 //   - Hostile media: files are checked before they are decoded, and renderers have limits of CPU time, memory and
 //     files. In a sandbox, a renderer that a file has taken over cannot reach the daemon.

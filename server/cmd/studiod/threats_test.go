@@ -41,6 +41,9 @@ func threats() map[string]string {
 			server/cmd/studiod: TestAdmin_rejectsOtherHosts`,
 		"Forms and scripts of other sites in the console": `
 			server/internal/console: TestSession_rejectsCrossOriginForms TestConsole_allowsThisOriginOnly`,
+		"Links to shared videos that are guessed or kept": `
+			server/internal/share: TestPage_isNotFoundForEveryOtherLink TestPage_endsOnEveryDaemon
+			server/cmd/studiod: TestDaemon_sharesVideos`,
 		"Pipes and links in the directory of files": `
 			server/internal/media: TestStore_ServeHTTP_servesRegularFilesOnly`,
 		"Hostile media": `
