@@ -228,7 +228,18 @@ func (tab *Tab) DisableScripts() {
 // Prefer sets the preferred color scheme, "light" or "dark".
 func (tab *Tab) Prefer(scheme string) {
 	tab.t.Helper()
-	preference := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	tab.prefer("prefers-color-scheme", scheme)
+}
+
+// PreferStillness sets the preference for pages that do not move, until [Tab.Prefer] is called.
+func (tab *Tab) PreferStillness() {
+	tab.t.Helper()
+	tab.prefer("prefers-reduced-motion", "reduce")
+}
+
+func (tab *Tab) prefer(feature, value string) {
+	tab.t.Helper()
+	preference := []*emulation.MediaFeature{{Name: feature, Value: value}}
 	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: preference})
 }
 

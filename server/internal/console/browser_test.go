@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -30,19 +30,6 @@ func (s *site) openTab(t *testing.T, path string) *browsertest.Tab {
 	}
 	tab.Visit(path, ".bar nav")
 	return tab
-}
-
-// newVideo returns the path of a video of one second with sound.
-func newVideo(t *testing.T) string {
-	t.Helper()
-	harness.Need(t, "ffmpeg")
-	path := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
-	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=640x360:rate=10",
-		"-f", "lavfi", "-i", "sine=duration=1", "-pix_fmt", "yuv420p", "-movflags", "faststart", path).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	return path
 }
 
 // finishRendering completes the rendering of a subject with a video.
@@ -100,6 +87,85 @@ func TestBrowser_showsProjects(t *testing.T) {
 	}
 }
 
+// A thumbnail moves while its card has the focus, and the video of the card is shared.
+func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	video := browsertest.NewVideo(t)
+	for i, title := range []string{"Seguridad en la obra", "Quarterly results", "Welcome to the team"} {
+		lipsync := s.create(t, studio.Lipsync, title)
+		_, err := s.studio.UpdateProject(t.Context(), s.user.ID, lipsync.ID, studio.ProjectChange{
+			Tags: &studio.Tags{Names: []string{"onboarding", "finance"}, Colors: []string{"#2D7FF9", "#F82B60"}}, Shared: new(i == 1),
+		})
+		check(t, err)
+		if i > 0 {
+			s.render(t, lipsync)
+			s.writePictures(t, lipsync, video)
+		}
+	}
+	tab := s.openTab(t, "/console/projects")
+	tab.Await("h2", "Quarterly results")
+	moving := func() (moving string) { // how many thumbnails are loaded and shown
+		return browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => {
+			const shown = [...document.querySelectorAll(".moving")].filter(e => getComputedStyle(e).display != "none")
+			Promise.all(shown.map(e => e.decode())).then(() => resolve(shown.length + " of " +
+				performance.getEntriesByType("resource").filter(e => e.name.endsWith("/moving")).length))
+		})))`, chromedp.EvalAwaitPromise))
+	}
+	focus := chromedp.Evaluate[chromedp.Void](`document.querySelector(".card h2 a").focus()`)
+	if got := moving(); got != "0 of 0" {
+		t.Errorf("without a focus, %s thumbnails move", got)
+	}
+	tab.PreferStillness()
+	tab.Do(focus)
+	if got := moving(); got != "0 of 0" {
+		t.Errorf("for those who want stillness, %s thumbnails move", got)
+	}
+	tab.Prefer("light")
+	if got := moving(); got != "1 of 1" {
+		t.Errorf("with the focus, %s thumbnails move", got)
+	}
+	tab.Inspect("gallery")
+
+	tab.Do(focus, chromedp.KeyEvent("\r"), chromedp.WaitVisible(".state video"))
+	tab.Inspect("project")
+	tab.Do(chromedp.Click(`button[value="true"]`))
+	tab.Await(".notice", "It is shared.")
+	tab.Do(chromedp.Click(`[data-copy]`))
+	tab.Await("[data-copy]", "Copied")
+	if link := tab.Clipboard(); !strings.HasPrefix(link, "https://studio.example/share/") {
+		t.Errorf("the link is %q", link)
+	}
+	tab.Do(chromedp.Click("#project summary"))
+	tab.Inspect("project-shared")
+	captions := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve => {
+		const video = document.querySelector("video"), track = document.querySelector("track")
+		const show = () => resolve(track.track.mode + " " + track.track.cues[0].text)
+		track.readyState == 2 ? show() : track.addEventListener("load", show)
+	})`, chromedp.EvalAwaitPromise))
+	if captions != "showing Good morning." {
+		t.Errorf("the captions are %q", captions)
+	}
+}
+
+// writePictures replaces the files of a rendering by those of a video.
+func (s *site) writePictures(t *testing.T, subject studio.Subject, video string) {
+	t.Helper()
+	dir := t.TempDir()
+	captions := filepath.Join(dir, made.Captions)
+	check(t, os.WriteFile(captions, []byte("WEBVTT\n\n00:00.000 --> 00:01.000\nGood morning.\n"), 0o600))
+	still, moving := filepath.Join(dir, made.Previews.StillPlay), filepath.Join(dir, made.Previews.Animation)
+	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-i", video, "-frames:v", "1", still, "-vf", "fps=5,scale=320:-1", moving).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	for name, from := range map[string]string{made.Video: video, made.Thumbnail: still, made.Previews.StillPlay: still, made.Previews.Animation: moving, made.Captions: captions} {
+		content, err := os.ReadFile(from)
+		check(t, err)
+		check(t, s.media.Write(t.Context(), studio.ResultKey(subject.ID, name), bytes.NewReader(content)))
+	}
+}
+
 // A user creates an avatar from an uploaded file, gives consent, creates a video, and plays it. The page of the
 // video is updated although the service restarts during the rendering.
 func TestBrowser_createsVideoFromUpload(t *testing.T) {
@@ -108,7 +174,7 @@ func TestBrowser_createsVideoFromUpload(t *testing.T) {
 		t.Skip("not in short mode: it makes and plays a video")
 	}
 	s := newSite(t, newSQLite(t))
-	video := newVideo(t)
+	video := browsertest.NewVideo(t)
 	tab := s.openTab(t, "/console")
 	tab.Do(chromedp.Click(`a[href="/console/avatars"]`))
 	tab.Await(".empty", "An avatar is created from a video or a photo")

@@ -9,8 +9,8 @@
 // user logs out, when the password changes, and when the tokens of the user are revoked. Cross-origin POST
 // requests are rejected.
 //
-// The package has no business rules. Creations and uploads are sent to the API with an access token of the
-// user, so they have the same limits and error messages.
+// The package has no business rules. Creations, uploads and changes of projects are sent to the API with an access token of
+// the user, so they have the same limits and error messages.
 package console
 
 import (
@@ -170,6 +170,8 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + Path + "/":    notFound,
 		"GET " + projectsPath:  c.projects,
 
+		"GET " + projectsPath + "/{id}/{file}": c.projectFile,
+
 		"GET " + webhooksPath:              c.webhooks,
 		"POST " + webhooksPath + "/test":   c.testWebhook,
 		"POST " + webhooksPath + "/rotate": c.rotateSecret,
@@ -196,6 +198,7 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	} {
 		mux.Handle(pattern, c.requireSession(c.rateLimited(page)))
 	}
+	mux.Handle("POST "+projectsPath+"/{id}", c.requireSession(c.updateProject(api)))
 	mux.Handle("POST "+UploadsPath, c.requireSession(c.upload(api)))
 	for _, kind := range kinds() {
 		mux.Handle("POST "+kind.Path+"/new", c.requireSession(c.createSubject(kind, api)))

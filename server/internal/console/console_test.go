@@ -56,6 +56,7 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	t.Cleanup(func() { _ = s.media.Close() })
 	cfg := studiotest.Config(db, func() time.Time { return time.Now().UTC() })
 	cfg.IssueAccessToken, cfg.Media, cfg.Operators = tokens.Issue, s.media, db
+	cfg.ShareKey, cfg.PublicURL = []byte("links"), "https://studio.example"
 	s.studio = studio.New(cfg)
 	revocations := auth.Revocations{Read: db.Revocations}
 	settings := console.Config{

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,6 +31,7 @@ type createView struct {
 	Problem    string              // the error of the API about the whole form; "" for none
 	Violations map[string][]string // the errors of the API about each field
 	Avatars    []row               // the newest published avatars, for the form of a video
+	Workspaces []studio.Workspace  // for a project; nil if there is no choice
 }
 
 // field is an input field of the form. Accept is for uploads only.
@@ -79,6 +81,13 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 			}
 		}
 	}
+	workspaces, err := c.cfg.Studio.Workspaces(r.Context(), s.ID)
+	if err != nil {
+		return err
+	}
+	if len(workspaces) > 1 { // the API chooses the only one
+		v.Workspaces = workspaces
+	}
 	c.render(w, r, status, "create", view{Title: "New " + v.Kind.Singular, Section: v.Kind.Path, Data: v})
 	return nil
 }
@@ -94,21 +103,20 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 				Kind: kind, Values: r.PostForm, Violations: map[string][]string{kind.needed[0]: {kind.neededText}},
 			})
 		}
-		body, err := json.Marshal(apiBody(r.PostForm))
-		if err != nil {
-			return err
-		}
 		request, err := c.apiRequest(r, s, kind.createPath)
 		if err != nil {
 			return err
 		}
-		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		request.Header.Set("Content-Type", "application/json")
 		if key := r.PostForm.Get("key"); key != "" {
 			request.Header.Set("Idempotency-Key", key)
 		}
-		response := &recorder{header: make(http.Header)}
-		api.ServeHTTP(response, request)
+		if workspace := r.PostForm.Get("workspace_id"); workspace != "" {
+			request.Header.Set("X-Workspace-Id", workspace)
+		}
+		response, err := sendJSON(api, request, apiBody(r.PostForm))
+		if err != nil {
+			return err
+		}
 		if response.status == http.StatusOK {
 			var created map[string]any
 			if err := json.Unmarshal(response.body.Bytes(), &created); err != nil {
@@ -118,15 +126,11 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 			http.Redirect(w, r, kind.Path+"/"+url.PathEscape(id)+"?done=created", http.StatusSeeOther)
 			return nil
 		}
-		for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
-			if text := response.header.Get(name); text != "" {
-				w.Header().Set(name, text)
-			}
-		}
-		var problem gen.Problem
-		if err := json.Unmarshal(response.body.Bytes(), &problem); err != nil {
+		problem, err := response.problem()
+		if err != nil {
 			return err
 		}
+		maps.Copy(w.Header(), response.limits())
 		v := createView{Kind: kind, Values: r.PostForm, Problem: problem.Title, Violations: make(map[string][]string)}
 		if problem.Detail != nil {
 			v.Problem = withLabels(*problem.Detail)
@@ -199,11 +203,58 @@ func (c *Console) apiRequest(r *http.Request, s session, path string) (*http.Req
 	return request, nil
 }
 
+// sendJSON sends a body to the API.
+func sendJSON(api http.Handler, request *http.Request, body any) (*recorder, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	request.Header.Set("Content-Type", "application/json")
+	response := &recorder{header: make(http.Header)}
+	api.ServeHTTP(response, request)
+	return response, nil
+}
+
 // recorder is an [http.ResponseWriter] that keeps the response in memory.
 type recorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
+}
+
+func (r *recorder) problem() (problem gen.Problem, err error) {
+	err = json.Unmarshal(r.body.Bytes(), &problem)
+	return problem, err
+}
+
+// limits returns the headers about limits.
+func (r *recorder) limits() http.Header {
+	limits := make(http.Header)
+	for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
+		if text := r.header.Get(name); text != "" {
+			limits.Set(name, text)
+		}
+	}
+	return limits
+}
+
+// failure returns a problem as an error for the error page.
+func (r *recorder) failure() error {
+	problem, err := r.problem()
+	if err != nil {
+		return err
+	}
+	failed := &server.Error{Status: r.status, Detail: problem.Title, Header: r.limits()}
+	if problem.Detail != nil {
+		failed.Detail = *problem.Detail
+	}
+	if problem.Errors != nil {
+		for _, violation := range *problem.Errors {
+			failed.Detail += " " + violation.Pointer + " " + violation.Detail + "."
+		}
+	}
+	return failed
 }
 
 func (r *recorder) Header() http.Header { return r.header }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -53,6 +54,9 @@ func kindOf(name studio.Kind) kind {
 	}
 	return kind{}
 }
+
+// pathOf returns the path of the page of a subject.
+func (k kind) pathOf(id string) string { return k.Path + "/" + url.PathEscape(id) }
 
 // Avatar reports whether k is the kind of avatars.
 func (k kind) Avatar() bool { return k.Kind == studio.Avatar }

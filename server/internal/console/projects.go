@@ -1,21 +1,17 @@
 package console
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
-	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
 	projectsPath = Path + "/projects"
 	pageSize     = 24
-	// maxScriptBytes bounds a script in a link.
-	maxScriptBytes = 5000
 )
 
 // projectsView is the page that lists projects.
@@ -23,29 +19,53 @@ type projectsView struct {
 	pager
 
 	Workspaces []studio.Workspace
-	Workspace  string // the id of the selected workspace
+	Filter     studio.ProjectFilter
 	Projects   []projectCard
 }
 
-// projectCard is a project in the list. Imported projects are not validated, so any member may be missing or
-// hostile.
-type projectCard struct {
-	gen.Project
-
-	ID        string
-	Published bool
-	Picture   string // the thumbnail, if it is on this origin
-	External  link   // the thumbnail, if it is on another origin
-	Watch     link   // the video
-	Script    string // the path of the form for a video of the script; "" without a script
-	Tags      []tag
+// Statuses returns the statuses to choose from. Imported projects may have others.
+func (v projectsView) Statuses() []string {
+	statuses := []string{"published", "processing", "draft", "failed", "consent_pending", "consent_failed"}
+	if v.Filter.Status != "" && !slices.Contains(statuses, v.Filter.Status) {
+		statuses = append(statuses, v.Filter.Status)
+	}
+	return statuses
 }
 
-// link is a link to another origin. Pages load nothing from other origins, so that their servers do not learn who
-// views a project, when and from which address.
-type link struct{ URL, Host string }
+// Tags returns the tags of the projects on the page.
+func (v projectsView) Tags() []string {
+	var names []string
+	for _, project := range v.Projects {
+		for _, tag := range project.Tags {
+			names = append(names, tag.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
-type tag struct{ Name, Color string }
+// WithStatus returns the path of the first page with another status, or with all.
+func (v projectsView) WithStatus(status string) string {
+	v.Filter.Status = status
+	return projectsPath + "?" + projectQuery(v.Filter).Encode()
+}
+
+// WithTag returns the path of the first page with another tag, or with all.
+func (v projectsView) WithTag(tag string) string {
+	v.Filter.Tag = tag
+	return projectsPath + "?" + projectQuery(v.Filter).Encode()
+}
+
+func projectQuery(filter studio.ProjectFilter) url.Values {
+	query := url.Values{"workspace": {filter.WorkspaceID}}
+	if filter.Status != "" {
+		query.Set("status", filter.Status)
+	}
+	if filter.Tag != "" {
+		query.Set("tag", filter.Tag)
+	}
+	return query
+}
 
 func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) error {
 	workspaces, err := c.cfg.Studio.Workspaces(r.Context(), s.ID)
@@ -53,19 +73,20 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 		return err
 	}
 	query := r.URL.Query()
-	v := projectsView{Workspaces: workspaces, Workspace: query.Get("workspace")}
-	if v.Workspace == "" && len(workspaces) > 0 {
-		v.Workspace = workspaces[0].ID
+	v := projectsView{Workspaces: workspaces}
+	v.Filter = studio.ProjectFilter{WorkspaceID: query.Get("workspace"), Status: query.Get("status"), Tag: strings.TrimSpace(query.Get("tag"))}
+	if v.Filter.WorkspaceID == "" && len(workspaces) > 0 {
+		v.Filter.WorkspaceID = workspaces[0].ID
 	}
-	if v.Workspace != "" {
-		page, err := c.cfg.Studio.ProjectPage(r.Context(), s.ID, studio.ProjectFilter{WorkspaceID: v.Workspace}, query.Get("cursor"), pageSize)
+	if v.Filter.WorkspaceID != "" {
+		page, err := c.cfg.Studio.ProjectPage(r.Context(), s.ID, v.Filter, query.Get("cursor"), pageSize)
 		if err != nil {
 			return err
 		}
 		for _, project := range page.Projects {
-			v.Projects = append(v.Projects, newProjectCard(project))
+			v.Projects = append(v.Projects, newProjectCard(project, s.ID))
 		}
-		v.pager = newPager(projectsPath, url.Values{"workspace": {v.Workspace}}, query.Get("cursor"), page.Next)
+		v.pager = newPager(projectsPath, projectQuery(v.Filter), query.Get("cursor"), page.Next)
 	}
 	c.render(w, r, http.StatusOK, "projects", view{Title: "Projects", Section: projectsPath, Data: v})
 	return nil
@@ -104,54 +125,4 @@ func newPager(path string, query url.Values, cursor, next string) (p pager) {
 		p.Newest = link("")
 	}
 	return p
-}
-
-var color = regexp.MustCompile(`^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$`)
-
-func newProjectCard(p studio.Project) projectCard {
-	v := projectCard{ID: p.ID, Published: p.Published}
-	_ = json.Unmarshal(p.Document, &v.Project) // members that cannot be decoded are not shown
-	if v.Thumbnail != nil {
-		v.Picture, v.External = localPicture(*v.Thumbnail), externalLink(*v.Thumbnail)
-	}
-	if v.Video != nil {
-		v.Watch = externalLink(*v.Video)
-	}
-	if v.RecordingScript != nil && *v.RecordingScript != "" && len(*v.RecordingScript) <= maxScriptBytes {
-		script := url.Values{"text": {*v.RecordingScript}}
-		if v.Title != nil {
-			script.Set("title", *v.Title)
-		}
-		v.Script = Path + "/videos/new?" + script.Encode()
-	}
-	if v.Project.Tags != nil && v.Project.Tags.Names != nil {
-		for i, name := range *v.Project.Tags.Names {
-			t := tag{Name: name}
-			if colors := v.Project.Tags.Colors; colors != nil && i < len(*colors) && color.MatchString((*colors)[i]) {
-				t.Color = (*colors)[i]
-			}
-			v.Tags = append(v.Tags, t)
-		}
-	}
-	return v
-}
-
-// localPicture returns address if it is a path on this origin, or "". Browsers take several slashes at the beginning for
-// the begin of a host.
-func localPicture(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(address, `\`) ||
-		!strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") {
-		return ""
-	}
-	return u.String()
-}
-
-// externalLink returns a link to address if it is an http or https URL without userinfo, or the zero link.
-func externalLink(address string) link {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return link{}
-	}
-	return link{u.String(), u.Host}
 }

@@ -98,7 +98,7 @@ func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) {
 
 // draftOf returns the values of the fields of creations.
 func draftOf(form url.Values) url.Values {
-	draft := url.Values{"key": form["key"], "use_audio_from_video": form["use_audio_from_video"]}
+	draft := url.Values{"key": form["key"], "use_audio_from_video": form["use_audio_from_video"], "workspace_id": form["workspace_id"]}
 	for _, field := range labels {
 		draft[field.Name] = form[field.Name]
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,19 @@ import (
 const (
 	videoFile     = "video"
 	thumbnailFile = "thumbnail"
+	captionsFile  = "captions"
+	pictureFile   = "picture" // of a project
+	movingFile    = "moving"  // of a project
 )
+
+// fileOf returns the name of a file of a subject, or "" if it has no such file.
+func fileOf(subject studio.Subject, file string) string {
+	made := subject.Rendering
+	return map[string]string{
+		videoFile: made.Video, thumbnailFile: made.Thumbnail, captionsFile: made.Captions,
+		pictureFile: cmp.Or(subject.Project.CustomThumbnail, made.Previews.StillPlay, made.Thumbnail), movingFile: made.Previews.Animation,
+	}[file]
+}
 
 // subjectView is the page of one avatar, video or lip-sync.
 type subjectView struct {
@@ -28,6 +41,9 @@ type subjectView struct {
 	Request []property // the request that created it
 	Webhook string     // without the query, which may contain a secret
 	Video   string     // the path of the video; "" for none
+
+	Captions string // the path of the captions of the video; "" for none
+	ShareURL string // "" if the subject is no project or not shared
 }
 
 // Checks returns the checks of the input of an avatar.
@@ -56,6 +72,10 @@ func (c *Console) newSubjectView(kind kind, subject studio.Subject) subjectView 
 	if subject.Rendering.Video != "" {
 		v.Video = v.Path() + "/" + videoFile
 	}
+	if subject.Rendering.Captions != "" {
+		v.Captions = v.Path() + "/" + captionsFile
+	}
+	v.ShareURL = c.cfg.Studio.ShareURL(&subject)
 	return v
 }
 
@@ -161,7 +181,20 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, s session, kind k
 	if err != nil {
 		return err
 	}
-	name := map[string]string{videoFile: subject.Rendering.Video, thumbnailFile: subject.Rendering.Thumbnail}[r.PathValue("file")]
+	return c.serveFile(w, r, subject)
+}
+
+// projectFile serves a result of a rendering to a member of the workspace.
+func (c *Console) projectFile(w http.ResponseWriter, r *http.Request, s session) error {
+	subject, err := c.cfg.Studio.FindProject(r.Context(), s.ID, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return c.serveFile(w, r, subject)
+}
+
+func (c *Console) serveFile(w http.ResponseWriter, r *http.Request, subject studio.Subject) error {
+	name := fileOf(subject, r.PathValue("file"))
 	if name == "" {
 		return studio.ErrNotFound
 	}

@@ -31,7 +31,7 @@ type row struct {
 }
 
 // Path returns the path of the page of the subject.
-func (v row) Path() string { return v.Kind.Path + "/" + url.PathEscape(v.ID) }
+func (v row) Path() string { return v.Kind.pathOf(v.ID) }
 
 // Final reports whether the state of the subject is final.
 func (v row) Final() bool { return v.Subject.Final() }

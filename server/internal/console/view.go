@@ -61,6 +61,9 @@ var notices = map[string]string{
 	"deleted":           "It has been deleted.",
 	"consent-given":     "Consent is given.",
 	"consent-refused":   "Consent is refused.",
+	"saved":             "The changes are saved.",
+	"shared":            "It is shared. Anyone who has the link can watch it.",
+	"unshared":          "It is no longer shared. The link does not work any more.",
 }
 
 type sessionKey struct{}
@@ -91,9 +94,13 @@ func functions() template.FuncMap {
 		"label":    label,
 		"result":   resultText,
 		"wait":     wait,
-		"state":    func(s studio.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
+		"state":    func(s studio.Status) string { return words(string(s)) },
+		"words":    words,
 	}
 }
+
+// words returns a status in words.
+func words(status string) string { return strings.ReplaceAll(status, "_", " ") }
 
 // count formats a number that was counted up to limit.
 func count(n, limit int) string {

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -207,6 +208,22 @@ func (s *Service) ProjectPage(ctx context.Context, userID string, filter Project
 		}
 	}
 	return found, nil
+}
+
+// FindProject returns the subject that is a project to a member of its workspace. The error is [ErrNotFound] if there is none
+// or the user is no member.
+func (s *Service) FindProject(ctx context.Context, userID, projectID string) (Subject, error) {
+	subject, err := s.Store.Subject(ctx, projectID)
+	if err == nil {
+		_, _, err = s.Store.Projects(ctx, subject.WorkspaceID, userID, Position{}, 1) // checks the membership
+	}
+	if errors.Is(err, ErrForbidden) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Subject{}, err
+	}
+	return subject, nil
 }
 
 // ImportProjects adds all projects or none. If the error is [ErrExists], index is the project that exists.

@@ -22,3 +22,15 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
     request.send(file)
   })
 }
+
+// Copies the text of a field.
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const field = document.getElementById(button.dataset.copy)
+  button.hidden = false
+  button.addEventListener("click", async () => {
+    field.select()
+    if (navigator.clipboard) await navigator.clipboard.writeText(field.value)
+    else document.execCommand("copy") // over http
+    button.textContent = "Copied"
+  })
+}
