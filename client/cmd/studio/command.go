@@ -27,7 +27,7 @@ Examples:
 		Commands: []*cli.Command{
 			p.loginCommand(),
 			p.logoutCommand(),
-			p.projectsCommand(),
+			p.projectCommand(),
 			p.avatarCommand(),
 			p.videoCommand(),
 			p.lipsyncCommand(),

@@ -20,8 +20,8 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	}{
 		"an unknown command":             {[]string{"avatr"}, `unknown command "avatr"; did you mean avatar?`},
 		"an unknown subcommand":          {[]string{"avatar", "creat"}, "did you mean create?"},
-		"an unknown flag":                {[]string{"projects", "--worksapce"}, "did you mean --workspace?"},
-		"an extra argument":              {[]string{"projects", "now"}, "usage: studio projects"},
+		"an unknown flag":                {[]string{"project", "list", "--worksapce"}, "did you mean --workspace?"},
+		"an extra argument":              {[]string{"project", "list", "now"}, "usage: studio project list"},
 		"a missing argument":             {[]string{"avatar", "show"}, "usage: studio avatar show ID"},
 		"a password as a flag":           {[]string{"login", "--password=hunter2"}, "password"},
 		"a login without a service":      {[]string{"login", "--email=a", "--password-stdin"}, "--base-url"},

@@ -47,14 +47,14 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
 		check(t, os.Chmod(file.path(), mode))
-		p.mustFail(t, exitFailure, "0600", "projects")
+		p.mustFail(t, exitFailure, "0600", "project", "list")
 	}
 	p.must(t, testPassword, "login", "--base-url", s.url, "--email", testEmail, "--password-stdin", "--workspace", s.workspace)
-	p.must(t, "", "projects")
+	p.must(t, "", "project", "list")
 
 	p.must(t, "", "logout")
 	p.must(t, "", "logout")
-	p.mustFail(t, exitUnauthorized, "not logged in", "projects", "--base-url", s.url)
+	p.mustFail(t, exitUnauthorized, "not logged in", "project", "list", "--base-url", s.url)
 }
 
 func TestLogin_promptsOnATerminal(t *testing.T) {
@@ -90,13 +90,13 @@ func TestLogin_storesAPIKey(t *testing.T) {
 	if strings.Contains(said, key) || !strings.Contains(said, "API key") {
 		t.Errorf("%q is printed", said)
 	}
-	p.must(t, "", "projects")
+	p.must(t, "", "project", "list")
 	var listed struct {
 		ID string `json:"id"`
 	}
 	check(t, json.Unmarshal([]byte(manage("key", "list", "--json", testEmail)), &listed))
 	manage("key", "revoke", testEmail, listed.ID)
-	p.mustFail(t, exitUnauthorized, "the API key has expired or was revoked", "projects")
+	p.mustFail(t, exitUnauthorized, "the API key has expired or was revoked", "project", "list")
 
 	other := newTest(t)
 	other.mustFail(t, exitUsage, "missing API key", "login", "--base-url", s.url, "--token")
@@ -115,7 +115,7 @@ func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 		var commands sync.WaitGroup
 		for range 6 {
 			commands.Go(func() {
-				if code, _, stderr := p.run(t, "", "projects"); code != exitOK {
+				if code, _, stderr := p.run(t, "", "project", "list"); code != exitOK {
 					t.Errorf("exit code %d, %s", code, stderr)
 				}
 			})
@@ -229,7 +229,7 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 			check(t, err)
 			check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: testEmail, Workspace: "stored", AccessToken: "stored", RefreshToken: "stored"}))
 			unlock()
-			args := append([]string{"projects"}, test.args...)
+			args := append([]string{"project", "list"}, test.args...)
 			if test.flag != 0 {
 				args = append(args, "--base-url", urls[test.flag])
 			}
@@ -249,7 +249,7 @@ func TestCredentials_refusesInvalidFiles(t *testing.T) {
 		p := newTest(t)
 		check(t, os.Mkdir(p.Directory, 0o700))
 		check(t, os.WriteFile(credentials{p.Directory}.path(), []byte(text), 0o600))
-		if code, _, stderr := p.run(t, "", "projects"); code != exitFailure || !strings.Contains(stderr, "log in again") || strings.Contains(stderr, "hunter2") {
+		if code, _, stderr := p.run(t, "", "project", "list"); code != exitFailure || !strings.Contains(stderr, "log in again") || strings.Contains(stderr, "hunter2") {
 			t.Errorf("%q: exit code %d, %s", text, code, stderr)
 		}
 	}

@@ -44,9 +44,9 @@ func TestProcess_readsTheEnvironment(t *testing.T) {
 		args []string
 		code int
 	}{
-		"nothing":    {nil, []string{"projects"}, exitUnauthorized},
-		"a service":  {[]string{"STUDIO_BASE_URL=" + s.url}, []string{"projects"}, exitUnauthorized},
-		"a password": {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword, "STUDIO_WORKSPACE=" + s.workspace}, []string{"projects"}, exitOK},
+		"nothing":    {nil, []string{"project", "list"}, exitUnauthorized},
+		"a service":  {[]string{"STUDIO_BASE_URL=" + s.url}, []string{"project", "list"}, exitUnauthorized},
+		"a password": {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword, "STUDIO_WORKSPACE=" + s.workspace}, []string{"project", "list"}, exitOK},
 		"to log in":  {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword}, []string{"login"}, exitOK},
 		"a token":    {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_TOKEN=canary"}, []string{"avatar", "show", "ID"}, exitUnauthorized},
 		"a secret":   {[]string{"STUDIO_WEBHOOK_SECRET=" + webhook.NewSecret().Reveal()}, []string{"trigger", "--to=http://127.0.0.1:1", "avatar_event"}, exitFailure},

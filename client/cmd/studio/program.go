@@ -34,7 +34,7 @@ const exitCodes = `Exit codes:
   1    failure
   2    invalid input
   3    not logged in or not allowed
-  4    no such avatar, video, lip-sync or webhook URL
+  4    no such project, avatar, video, lip-sync or webhook URL
   5    the creation of the watched record failed, or consent was refused
   130  interrupted`
 

@@ -53,7 +53,7 @@ func TestStudio_createsWatchesAndForwards(t *testing.T) {
 	p := s.loggedIn(t)
 	in := p.startListening(t, "--secret-file", s.secretFile, "--forward", app+"/hooks?key=1")
 
-	if table := p.must(t, "", "projects"); !strings.Contains(table, `One\x1b[2J`) || strings.Count(table, "\n") != 2 {
+	if table := p.must(t, "", "project", "list"); !strings.Contains(table, `One\x1b[2J`) || strings.Count(table, "\n") != 2 {
 		t.Errorf("the projects are %q", table)
 	}
 	id, seen := states(t, p.must(t, "", "avatar", "create", "--title", "Ada", "--webhook-url", in.url, "--watch", "--json"))
@@ -125,7 +125,7 @@ func TestJSON_printsAllMembers(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := s.loggedIn(t)
-	lines := strings.Split(p.must(t, "", "projects", "--json"), "\n")
+	lines := strings.Split(p.must(t, "", "project", "list", "--json"), "\n")
 	want := []string{
 		`{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"}`,
 		`{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}`,
@@ -166,7 +166,7 @@ func TestCommands_returnDocumentedExitCodes(t *testing.T) {
 	}{
 		"an unknown avatar":         {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
 		"an unknown video":          {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
-		"another's workspace":       {"", []string{"projects", "--workspace", nothing}, exitUnauthorized, "403"},
+		"another's workspace":       {"", []string{"project", "list", "--workspace", nothing}, exitUnauthorized, "403"},
 		"an invalid sync mode":      {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
 		"an invalid webhook URL":    {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
 		"another service":           {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+)
+
+func (p *program) projectCommand() *cli.Command {
+	return &cli.Command{
+		Name: "project", Usage: "list the projects of a workspace, and share their videos",
+		Description: "Examples:\n" + example("project", "list"),
+		Commands: []*cli.Command{
+			p.serviceLeaf("list", "list the projects of a workspace, newest first", "",
+				example("project", "list --status published --tag onboarding\n  studio project list --workspace 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 --json"),
+				[]cli.Flag{
+					workspaceFlag(),
+					&cli.StringFlag{Name: "status", Usage: "list only projects with this status, such as published"},
+					&cli.StringFlag{Name: "tag", Usage: "list only projects with this tag"},
+				}, p.listProjects),
+			p.serviceLeaf("share", "print a link at which everyone can watch the video of a project", "ID", example("project", "share ID\n  studio project share --off ID"),
+				[]cli.Flag{&cli.BoolFlag{Name: "off", Usage: "stop sharing; the link does not work any more"}}, p.shareProject),
+		},
+	}
+}
+
+func (p *program) listProjects(ctx context.Context, command *cli.Command, c *client.Client) error {
+	var response client.Response
+	list, err := c.ListProjects(ctx, client.WithResponse(&response))
+	if err != nil {
+		return err
+	}
+	var documents struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(response.Body, &documents); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	if !command.Bool("json") {
+		_, _ = fmt.Fprintln(table, "ID\tSTATUS\tLANGUAGE\tCREATED\tTITLE")
+	}
+	for i, project := range list.Data {
+		switch {
+		case !isListed(&project, command.String("status"), command.String("tag")):
+		case command.Bool("json"):
+			if err := commandline.PrintJSON(p.Stdout, documents.Data[i]); err != nil {
+				return err
+			}
+		default:
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
+				cell(project.ProjectID), cell(project.Status), cell(project.Language), cell(stamp(project.CreatedAt)), title(project.Title))
+		}
+	}
+	return table.Flush()
+}
+
+// isListed reports whether a project has a status, in any case, and a tag. An empty one is not required.
+func isListed(project *gen.Project, status, tag string) bool {
+	if status != "" && (project.Status == nil || !strings.EqualFold(*project.Status, status)) {
+		return false
+	}
+	return tag == "" || project.Tags != nil && project.Tags.Names != nil && slices.Contains(*project.Tags.Names, tag)
+}
+
+// shareProject prints the link of a project, or nothing with --off.
+func (p *program) shareProject(ctx context.Context, command *cli.Command, c *client.Client) error {
+	project, err := c.UpdateProject(ctx, gen.UpdateProjectRequest{ProjectID: command.Args().First(), Shared: new(!command.Bool("off"))})
+	switch {
+	case err != nil:
+		return err
+	case command.Bool("json"):
+		return commandline.PrintJSON(p.Stdout, project)
+	case project.SmartURL != nil && !command.Bool("off"):
+		_, err = fmt.Fprintln(p.Stdout, printable(*project.SmartURL))
+	}
+	return err
+}
+
+// cell returns a text for a table, or "-" if it is missing.
+func cell(text *string) string {
+	if text == nil || *text == "" {
+		return "-"
+	}
+	return printable(*text)
+}
