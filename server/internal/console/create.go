@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -31,6 +32,7 @@ type createView struct {
 	Problem    string              // the error of the API about the whole form; "" for none
 	Violations map[string][]string // the errors of the API about each field
 	Avatars    []row               // the newest published avatars, for the form of a video
+	Voices     []studio.Voice      // for a video
 	Workspaces []studio.Workspace  // for a project; nil if there is no choice
 }
 
@@ -74,6 +76,9 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 			if avatar, err := c.cfg.Studio.Find(r.Context(), s.ID, studio.Avatar, chosen); err == nil && avatar.Status == studio.Published {
 				page.Subjects = append(page.Subjects, avatar)
 			}
+		}
+		if v.Voices, err = c.cfg.Studio.ListVoices(r.Context(), ""); err != nil {
+			return err
 		}
 		for _, avatar := range page.Subjects {
 			if c.cfg.NoVideo(avatar) == "" {
@@ -166,6 +171,9 @@ func apiBody(form url.Values) map[string]any {
 		if value := form.Get(field.Name); value != "" && field.Name != "webhook_url" {
 			request[field.Name] = value
 		}
+	}
+	if speed, err := strconv.ParseFloat(form.Get("speed"), 64); err == nil {
+		request["speed"] = speed
 	}
 	if form.Get("use_audio_from_video") != "" {
 		request["use_audio_from_video"] = true

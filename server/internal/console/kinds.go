@@ -77,6 +77,8 @@ var labels = []property{
 	{"avatar_id", "Avatar"},
 	{"description", "Description"},
 	{"text", "Text"},
+	{"voice", "Voice"},
+	{"speed", "Speed"},
 	{"base_video_url", "Video or photo"},
 	{"video_url", "Video or photo"},
 	{"audio_url", "Recording"},

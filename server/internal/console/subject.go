@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -85,6 +86,9 @@ func requestProperties(subject studio.Subject) (properties []property) {
 	_ = json.Unmarshal(subject.Request, &request) // the API has validated it
 	for _, known := range labels {
 		text, _ := request[known.Name].(string)
+		if number, ok := request[known.Name].(float64); ok {
+			text = fmt.Sprint(number)
+		}
 		if text == "" || known.Name == "title" || known.Name == "avatar_id" { // the page shows them elsewhere
 			continue
 		}
