@@ -197,6 +197,9 @@ func TestEvent_isSentAgain(t *testing.T) {
 		}
 	}
 	events := eventsIn(t, p.must(t, "", "events", "--json"))
+	if _, _, hint := p.run(t, "", "event", "replay", events[0].EventID); !strings.Contains(hint, "--state delivered") {
+		t.Errorf("the replay of a delivered event says %q", hint)
+	}
 
 	url, _, _ := strings.Cut(app.url, "?")
 	endpoint := func() (e gen.Endpoint) {

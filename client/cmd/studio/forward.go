@@ -92,7 +92,7 @@ func (f *streamForwarder) add(ctx context.Context, event *gen.EventRecord) error
 	if err != nil {
 		return err
 	}
-	n := notification{WebhookID: event.EventID, Sequence: strconv.FormatInt(event.Sequence, 10), Event: body}
+	n := notification{EventID: event.EventID, Sequence: json.Number(strconv.FormatInt(event.Sequence, 10)), Event: body}
 	if f.target == nil {
 		f.print(n, "")
 		return nil

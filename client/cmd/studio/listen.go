@@ -186,7 +186,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.forward.ServeHTTP(response, r)
 	}
 	l.print(notification{
-		r.Header.Get(webhook.HeaderID), r.Header.Get(webhook.HeaderSequence), r.Header.Get(webhook.HeaderTimestamp), response.status, body,
+		r.Header.Get(webhook.HeaderID), sequenceOf(r.Header), r.Header.Get(webhook.HeaderTimestamp), response.status, body,
 	}, "")
 }
 
@@ -199,11 +199,20 @@ func (l *listener) reject(w http.ResponseWriter, status int, err error) {
 
 // notification is the JSON of a notification for --json.
 type notification struct {
-	WebhookID string          `json:"webhook_id"`
-	Sequence  string          `json:"sequence,omitempty"`
+	EventID   string          `json:"event_id"`
+	Sequence  json.Number     `json:"sequence,omitempty"`
 	Timestamp string          `json:"timestamp,omitempty"`
 	Status    int             `json:"status,omitempty"` // of the response, if there was one
 	Event     json.RawMessage `json:"event"`
+}
+
+// sequenceOf returns the sequence in the headers of a notification, or "" if it is not a number.
+func sequenceOf(header http.Header) json.Number {
+	sequence := header.Get(webhook.HeaderSequence)
+	if _, err := strconv.ParseUint(sequence, 10, 63); err != nil {
+		return ""
+	}
+	return json.Number(sequence)
 }
 
 // printer prints notifications for concurrent callers.
@@ -224,7 +233,7 @@ func (p *printer) print(n notification, follows string) {
 	}
 	var event gen.Event
 	_ = json.Unmarshal(n.Event, &event) // was decoded before
-	line := describe(event, n.Sequence)
+	line := describe(event, string(n.Sequence))
 	switch {
 	case n.Status > 0:
 		line += " -> " + strconv.Itoa(n.Status)

@@ -77,7 +77,7 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 	harness.Eventually(t, "that the event is printed", func() bool { return strings.HasSuffix(in.out.String(), "\n") })
 	var line notification
 	check(t, json.Unmarshal([]byte(in.out.String()), &line))
-	if line.WebhookID != "event-1" || line.Sequence != "3" || line.Status != 429 || !strings.Contains(string(line.Event), `"a\u202e"`) {
+	if line.EventID != "event-1" || line.Sequence != "3" || line.Status != 429 || !strings.Contains(string(line.Event), `"a\u202e"`) {
 		t.Errorf("%q is printed", in.out)
 	}
 }

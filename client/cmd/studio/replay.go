@@ -49,6 +49,9 @@ func (p *program) replay(ctx context.Context, command *cli.Command, c *client.Cl
 	}
 	key := cmp.Or(command.String("idempotency-key"), uuid.NewString())
 	replay, err := c.ReplayEvents(ctx, body, client.WithIdempotencyKey(key))
+	if err == nil && replay.Events == 0 && body.EventIDs != nil && body.States == nil {
+		_, _ = fmt.Fprintln(p.Stderr, "none of these events is exhausted; --state delivered sends delivered events again")
+	}
 	switch {
 	case err != nil:
 		return withKey(err, key)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -46,7 +47,7 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	n := notification{WebhookID: uuid.NewString(), Sequence: strconv.FormatInt(command.Int64("sequence"), 10), Event: body}
+	n := notification{EventID: uuid.NewString(), Sequence: json.Number(strconv.FormatInt(command.Int64("sequence"), 10)), Event: body}
 	if err := p.post(ctx, target, &n, secrets); err != nil {
 		return err
 	}
@@ -72,12 +73,12 @@ func (p *program) post(ctx context.Context, target *url.URL, n *notification, se
 	at := time.Now()
 	n.Status, n.Timestamp = 0, strconv.FormatInt(at.Unix(), 10)
 	if len(secrets) == 0 {
-		request.Header.Set(webhook.HeaderID, n.WebhookID)
+		request.Header.Set(webhook.HeaderID, n.EventID)
 		request.Header.Set(webhook.HeaderTimestamp, n.Timestamp)
-	} else if err := webhook.Sign(request.Header, n.WebhookID, at, n.Event, secrets...); err != nil {
+	} else if err := webhook.Sign(request.Header, n.EventID, at, n.Event, secrets...); err != nil {
 		return err
 	}
-	request.Header.Set(webhook.HeaderSequence, n.Sequence)
+	request.Header.Set(webhook.HeaderSequence, string(n.Sequence))
 	request.Header.Set("Content-Type", "application/json")
 	response, err := p.transport.RoundTrip(request) // follows no redirects, like the service
 	if err != nil {

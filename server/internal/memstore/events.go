@@ -137,7 +137,7 @@ func (s *Store) SetDelivered(id string, now time.Time) {
 	for _, event := range s.events {
 		if event.ID == id && event.State == studio.EventPending {
 			event.State, event.EndedAt, event.Tries = studio.EventDelivered, now, 1
-			event.Last = studio.Attempt{Number: 1, At: now}
+			event.Last = studio.Attempt{Number: event.Last.Number + 1, At: now}
 		}
 	}
 }
