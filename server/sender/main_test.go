@@ -5,16 +5,14 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"go.uber.org/goleak"
-	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/dnstest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
@@ -113,60 +111,16 @@ func forbidDials(tb testing.TB, listener net.Listener) {
 	})
 }
 
-// resolver returns a resolver with its own DNS server. lookup returns the addresses of a name, or nil if the
-// name does not exist.
+// resolver returns a resolver with its own DNS server. See dnstest.Serve for lookup.
 func resolver(tb testing.TB, lookup func(name string) []string) *net.Resolver {
 	tb.Helper()
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var work sync.WaitGroup
-	work.Go(func() {
-		packet := make([]byte, 1500)
-		for {
-			n, from, err := server.ReadFrom(packet)
-			if err != nil {
-				return
-			}
-			if answer := dnsAnswer(packet[:n], lookup); answer != nil {
-				_, _ = server.WriteTo(answer, from)
-			}
-		}
-	})
-	tb.Cleanup(func() { _ = server.Close(); work.Wait() })
+	server := dnstest.Serve(tb, lookup)
 	return &net.Resolver{
 		PreferGo: true,
 		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+			return (&net.Dialer{}).DialContext(ctx, "udp", server)
 		},
 	}
-}
-
-func dnsAnswer(packet []byte, lookup func(name string) []string) []byte {
-	var query dnsmessage.Message
-	if query.Unpack(packet) != nil || len(query.Questions) != 1 {
-		return nil
-	}
-	question := query.Questions[0]
-	answer := dnsmessage.Message{Questions: query.Questions}
-	answer.ID, answer.Response, answer.RecursionAvailable = query.ID, true, true
-	addresses := lookup(strings.TrimSuffix(question.Name.String(), "."))
-	if addresses == nil {
-		answer.RCode = dnsmessage.RCodeNameError
-	}
-	for _, address := range addresses {
-		addr := netip.MustParseAddr(address)
-		header := dnsmessage.ResourceHeader{Name: question.Name, Class: dnsmessage.ClassINET}
-		switch {
-		case addr.Is4() && question.Type == dnsmessage.TypeA:
-			answer.Answers = append(answer.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: addr.As4()}})
-		case addr.Is6() && question.Type == dnsmessage.TypeAAAA:
-			answer.Answers = append(answer.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: addr.As16()}})
-		}
-	}
-	packed, _ := answer.Pack()
-	return packed
 }
 
 // always returns a lookup with a single name.

@@ -1,0 +1,107 @@
+// Package dnstest provides a DNS server for tests.
+package dnstest
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// Serve starts a DNS server until the end of the test, and returns its address for UDP and TCP. lookup returns the addresses of a
+// name, or nil if the name does not exist.
+func Serve(tb testing.TB, lookup func(name string) []string) string {
+	tb.Helper()
+	streams, server := listen(tb)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			connection, err := streams.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() { respondOnce(connection, lookup) })
+		}
+	})
+	work.Go(func() {
+		packet := make([]byte, 1500)
+		for {
+			n, from, err := server.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			if response := respond(packet[:n], lookup); response != nil {
+				_, _ = server.WriteTo(response, from)
+			}
+		}
+	})
+	tb.Cleanup(func() { _, _ = server.Close(), streams.Close(); work.Wait() })
+	return server.LocalAddr().String()
+}
+
+// listen listens on the same port for TCP and UDP.
+func listen(tb testing.TB) (net.Listener, net.PacketConn) {
+	tb.Helper()
+	for range 100 { // until the port is also free for UDP
+		streams, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		packets, err := new(net.ListenConfig).ListenPacket(tb.Context(), "udp", streams.Addr().String())
+		if err == nil {
+			return streams, packets
+		}
+		_ = streams.Close()
+	}
+	tb.Fatal("no port is free for both TCP and UDP")
+	return nil, nil
+}
+
+// respondOnce responds to the first query of a TCP connection.
+func respondOnce(connection net.Conn, lookup func(name string) []string) {
+	defer func() { _ = connection.Close() }()
+	_ = connection.SetDeadline(time.Now().Add(time.Second))
+	var size uint16
+	if binary.Read(connection, binary.BigEndian, &size) != nil {
+		return
+	}
+	packet := make([]byte, size)
+	if _, err := io.ReadFull(connection, packet); err != nil {
+		return
+	}
+	response := respond(packet, lookup)
+	length := uint16(len(response)) //nolint:gosec // Pack limits it
+	_, _ = connection.Write(append(binary.BigEndian.AppendUint16(nil, length), response...))
+}
+
+func respond(packet []byte, lookup func(name string) []string) []byte {
+	var query dnsmessage.Message
+	if query.Unpack(packet) != nil || len(query.Questions) != 1 {
+		return nil
+	}
+	question := query.Questions[0]
+	answer := dnsmessage.Message{Questions: query.Questions}
+	answer.ID, answer.Response, answer.RecursionAvailable = query.ID, true, true
+	addresses := lookup(strings.TrimSuffix(question.Name.String(), "."))
+	if addresses == nil {
+		answer.RCode = dnsmessage.RCodeNameError
+	}
+	for _, address := range addresses {
+		addr := netip.MustParseAddr(address)
+		header := dnsmessage.ResourceHeader{Name: question.Name, Class: dnsmessage.ClassINET}
+		switch {
+		case addr.Is4() && question.Type == dnsmessage.TypeA:
+			answer.Answers = append(answer.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: addr.As4()}})
+		case addr.Is6() && question.Type == dnsmessage.TypeAAAA:
+			answer.Answers = append(answer.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: addr.As16()}})
+		}
+	}
+	packed, _ := answer.Pack()
+	return packed
+}
