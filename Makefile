@@ -202,6 +202,7 @@ vet: ## Run go vet
 .PHONY: tidy
 tidy: ## Fail if go.mod or go.sum is not tidy
 	go mod tidy -diff
+	cd server/cmd/studiod/testdata/pebble && go mod tidy -diff
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run golangci-lint

@@ -19,6 +19,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
@@ -47,7 +48,7 @@ func adminFlag() cli.Flag {
 		Name: "admin-addr", Usage: "address of /metrics, /debug/pprof, /healthz and /readyz, for operators only; off disables it",
 		Value: defaultAdminAddr, Sources: cli.EnvVars("STUDIO_ADMIN_ADDR"),
 		Validator: func(addr string) error {
-			if _, port, err := net.SplitHostPort(addr); addr != noAdmin && (err != nil || !isPort(port)) {
+			if addr != noAdmin && checkAddr(addr) != nil {
 				return errors.New("must be HOST:PORT or off")
 			}
 			return nil
@@ -76,9 +77,10 @@ type admin struct {
 }
 
 type adminState struct {
-	name   string       // "starting", "ready" or "stopping"
-	db     *store.Store // nil until the database is open
-	runner *jobs.Runner // nil if the process delivers no events
+	name   string        // "starting", "ready" or "stopping"
+	db     *store.Store  // nil until the database is open
+	runner *jobs.Runner  // nil if the process delivers no events
+	acme   *acme.Manager // nil without --domain
 }
 
 // openAdmin starts the server for operators, unless it is disabled.
@@ -114,7 +116,7 @@ func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
 		d.admin.metrics.Watch(d.store)
-		d.admin.state.Store(&adminState{name: "ready", db: d.store, runner: d.runner})
+		d.admin.state.Store(&adminState{name: "ready", db: d.store, runner: d.runner, acme: d.acme})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:
 		d.cfg.Logger.WarnContext(ctx, "admin address not available; set another --admin-addr, or off", "err", d.noAdmin)
@@ -183,9 +185,16 @@ func (a *admin) close() error {
 
 // readiness is the response of /healthz and /readyz.
 type readiness struct {
-	Status    string        `json:"status"`
-	Rendering *queueWaiting `json:"rendering,omitempty"`
-	Delivery  *queueWaiting `json:"delivery,omitempty"`
+	Status      string            `json:"status"`
+	Rendering   *queueWaiting     `json:"rendering,omitempty"`
+	Delivery    *queueWaiting     `json:"delivery,omitempty"`
+	Certificate *certificateState `json:"certificate,omitempty"`
+}
+
+// certificateState is the state of the certificate of --domain.
+type certificateState struct {
+	Expires     time.Time `json:"expires,omitzero"`      // zero if there is none yet
+	NextAttempt time.Time `json:"next_attempt,omitzero"` // after a failure
 }
 
 type queueWaiting struct {
@@ -196,7 +205,8 @@ type queueWaiting struct {
 
 // ready responds with 200 if requests are served, the database is available and migrated, and events are delivered. It
 // reports the waiting work, but that does not affect readiness: all daemons on a database share the queues, so one
-// receiver that is down would make all of them unready.
+// receiver that is down would make all of them unready. Neither does a missing certificate, because a load balancer must
+// pass on the validation of the domain.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	state := a.state.Load()
 	if state.db == nil {
@@ -220,6 +230,9 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	if waits, err := a.metrics.Status(ctx); err == nil {
 		body.Rendering = &queueWaiting{Due: waits.Rendering.Count, Oldest: waits.Rendering.Oldest.Seconds()}
 		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds(), waits.PausedSince}
+	}
+	if state.acme != nil {
+		body.Certificate = &certificateState{state.acme.Expires(), state.acme.Retry()}
 	}
 	writeState(w, http.StatusOK, body)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/fairqueue"
@@ -77,7 +79,10 @@ type daemonConfig struct {
 	AllowNetworks     []netip.Prefix
 	Workers, Rate     int // see jobs.Config
 	Listener          listener.Config
-	TLSCert, TLSKey   string // paths; "" means plain HTTP
+	TLSCert, TLSKey   string // paths; "" means plain HTTP, or the certificate of Domain
+	Domain            string // "" disables ACME
+	ACMEDirectory     string // see acme.New
+	HTTPAddr          string // with Domain, where the daemon redirects to https
 	UserRate          int    // see ratelimit.Config
 	TrustedProxies    realip.Proxies
 	MaxInProgress     int // see studio.Config for this and the next two
@@ -107,10 +112,21 @@ type daemon struct {
 	http     *http.Server
 	runner   *jobs.Runner
 
-	certificate *listener.Certificate // nil without TLS
+	certificate   certificateSource // nil without TLS
+	acme          *acme.Manager     // nil without Domain, as are the next two
+	plainListener *listener.Listener
+	plain         *http.Server
+
 	tokens      *auth.Tokens
 	revocations *auth.Revocations
 	userRates   *ratelimit.Limiter
+}
+
+// certificateSource has the certificate for TLS.
+type certificateSource interface {
+	Config() *tls.Config
+	Expires() time.Time // zero if there is none yet
+	Run(ctx context.Context, logger *slog.Logger)
 }
 
 // openDaemon opens the listener and the database, so that problems with either are reported before the
@@ -137,6 +153,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.openParts(ctx, store.Config{Daemon: true, ReceiveUse: d.userRates.Receive}); err != nil {
 		return d, err
 	}
+	if d.acme != nil {
+		if err := d.acme.Open(ctx, d.store); err != nil {
+			return d, err
+		}
+	}
 	if err := d.openTokens(ctx); err != nil {
 		return d, err
 	}
@@ -153,6 +174,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	d.tokens.APIKeys = &auth.APIKeys{Check: d.studio.CheckAPIKey, Now: time.Now}
 	if d.admin != nil {
 		d.admin.metrics.WatchStreams(d.studio.StreamCounts)
+		if d.certificate != nil {
+			d.admin.metrics.WatchCertificate(d.certificate.Expires)
+		}
 	}
 	work, err := d.openJobs(ctx)
 	if err != nil {
@@ -191,7 +215,13 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if d.certificate != nil {
 		handler = withStrictTransport(handler)
 	}
-	d.http = &http.Server{
+	d.http = d.newServer(handler)
+	d.listener.Install(d.http)
+	return d, nil
+}
+
+func (d *daemon) newServer(handler http.Handler) *http.Server {
+	return &http.Server{
 		Handler:           handler,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -200,10 +230,8 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		IdleTimeout:       idleTimeout,
 		// OPTIONS * is handled like any other request.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
 	}
-	d.listener.Install(d.http)
-	return d, nil
 }
 
 // wrap adds the handlers of files, shared videos, the console and the root to next.
@@ -220,24 +248,40 @@ func isUpload(r *http.Request) bool {
 	return r.URL.Path == uploadPath || r.URL.Path == console.UploadsPath
 }
 
-// listen opens the listener.
+// listen opens the listeners.
 func (d *daemon) listen(ctx context.Context) (err error) {
 	limits := d.cfg.Listener
-	if d.cfg.TLSCert != "" {
-		if d.certificate, err = listener.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey); err != nil {
-			return commandline.Usage(err)
+	switch {
+	case d.cfg.Domain != "":
+		err = d.listenForDomain(ctx)
+	case d.cfg.TLSCert != "":
+		var files *listener.Certificate
+		files, err = listener.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey)
+		d.certificate = files
+		if err != nil {
+			err = commandline.Usage(err)
 		}
+	}
+	if err != nil {
+		return err
+	}
+	if d.certificate != nil {
 		limits.TLS = d.certificate.Config()
 	}
-	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Addr)
+	limits.Streamed = isUpload
+	d.listener, err = d.listenOn(ctx, "addr", d.cfg.Addr, limits)
+	return err
+}
+
+// listenOn opens a listener at the address of a flag.
+func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits listener.Config) (*listener.Listener, error) {
+	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return fmt.Errorf("--addr: %w", err)
+		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	limits.Logger = d.cfg.Logger
-	limits.Streamed = isUpload
 	limits.Trusted = d.cfg.TrustedProxies.Contains
-	d.listener = listener.New(inner, limits) //nolint:contextcheck // the listener lives until it is closed
-	return nil
+	return listener.New(inner, limits), nil //nolint:contextcheck // the listener lives until it is closed
 }
 
 // openParts opens the parts that "serve" and "work" have in common.
@@ -356,6 +400,9 @@ func (d *daemon) run(ctx context.Context) error {
 
 	served := make(chan error, 1)
 	go func() { served <- d.http.Serve(d.listener) }()
+	if d.plain != nil {
+		go func() { _ = d.plain.Serve(d.plainListener) }() // until the server is closed
+	}
 	d.showAdmin(ctx)
 	d.warnOfPause(ctx)
 	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
@@ -388,8 +435,14 @@ func (d *daemon) run(ctx context.Context) error {
 // close releases everything that openDaemon opened.
 func (d *daemon) close() error {
 	errs := []error{d.admin.close()}
-	if d.listener != nil {
-		if err := d.listener.Close(); !errors.Is(err, net.ErrClosed) {
+	if d.plain != nil {
+		errs = append(errs, d.plain.Close())
+	}
+	for _, l := range []*listener.Listener{d.listener, d.plainListener} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}

@@ -199,6 +199,23 @@
 // browsers to use only https for this host for a year (HSTS); a proxy that adds TLS must do so itself. An HTTP/2
 // connection can have up to 100 concurrent requests. Each of them after the first counts as another connection.
 //
+// With --domain studio.example.com, studiod gets a certificate from Let's Encrypt, whose terms of service you thereby
+// agree to, and renews it in the last third of its time, without a restart. It listens on port 443, and on port 80, which
+// must be reachable from the internet: there it proves the control of the domain, and redirects browsers to https. A port
+// 80 that is closed is no problem if the authority reaches port 443. --public-url is then https and the domain. A daemon
+// that is not root can use these ports after "sysctl net.ipv4.ip_unprivileged_port_start=80". --addr and --http-addr set
+// other addresses, to which the ports must lead. --acme-directory sets another authority, whose root certificate
+// must be among those of the system (the file SSL_CERT_FILE replaces these, also for webhooks):
+//
+//	studiod serve --domain studio.example.com
+//
+// Handshakes for other names fail, and no handshake makes studiod send a request to the authority. While the authority is
+// down or rejects the domain, the daemon uses the certificate that it has. If there is none, handshakes fail. It logs why,
+// and retries after 5 seconds to an hour, but after a failed validation at the earliest after 5 minutes, and after a rate
+// limit when the authority allows it. A restart does not shorten that. /readyz reports when the certificate expires and
+// when the next attempt is. The account, the certificate and its key are in the database, encrypted like other keys, so
+// a restart or a restored backup needs no new certificate, and all daemons on a PostgreSQL database share one.
+//
 // Behind a proxy, set --trusted-proxies to the networks of proxies, such as 10.0.0.0/8,2001:db8::/32. The address of
 // the client, for the login limits and the log, is the rightmost address of X-Forwarded-For that is not in
 // these networks. The header is ignored if it does not come from a trusted proxy. The connections of a

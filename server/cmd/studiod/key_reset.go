@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
@@ -70,6 +71,9 @@ func lostWith(found store.Unreadable) (lines []string) {
 	}
 	if slices.Contains(found.Keys, cursorKeyName) {
 		lines = append(lines, "  Lists that are read page by page must be read again from the beginning.")
+	}
+	if slices.ContainsFunc(found.Keys, acme.IsKey) {
+		lines = append(lines, "  The certificate of --domain is lost. The daemon gets a new one when it starts.")
 	}
 	if found.Secrets > 0 {
 		lines = append(lines, fmt.Sprintf("  Webhook secrets (%d, users: %d). Each user gets a new one, and receivers reject webhooks until they have it.", found.Secrets, found.Users))

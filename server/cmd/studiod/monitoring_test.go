@@ -43,7 +43,11 @@ func expressions(t *testing.T) map[string]string {
 
 func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Admin.Addr = "127.0.0.1:0" })
+	cert, key := certificate(t, "one")
+	certFile, keyFile := writeCertificate(t, cert, key)
+	d := startDaemon(t, func(cfg *daemonConfig) {
+		cfg.Admin.Addr, cfg.TLSCert, cfg.TLSKey = "127.0.0.1:0", certFile, keyFile
+	})
 	d.admin.metrics.RecordResponse(server.Response{OperationID: "login", Status: 400, Violations: []gen.Violation{{Keyword: "type"}}})
 	d.admin.metrics.Attempted(jobs.AttemptDelivered, sender.Attempt{})
 	d.admin.metrics.Rendered(studio.Avatar, jobs.RenderingSucceeded, time.Second)

@@ -33,7 +33,7 @@ func loopback() []netip.Prefix {
 func serveCommand() *cli.Command {
 	return leaf("serve", "serve the API and deliver webhooks", "", slices.Concat([]cli.Flag{
 		&cli.StringFlag{
-			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"),
+			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"), Validator: checkAddr,
 		},
 		&cli.BoolFlag{
 			Name: "docs", Usage: "serve the API reference at /docs, and the document at /openapi.yaml and /openapi.json", Value: true,
@@ -55,7 +55,7 @@ func serveCommand() *cli.Command {
 			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit (0 to 1000000000)",
 			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"), Validator: between(0, 1_000_000_000),
 		},
-	}, listenerFlags(), rendererFlags(), mediaFlags()), serve)
+	}, domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
 // rendererFlags returns the flags that "serve" and "work" have in common.
@@ -170,6 +170,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
 		return usagef("--tls-cert and --tls-key must be set together")
 	}
+	if err := domainOf(command, &cfg); err != nil {
+		return err
+	}
 	cfg.UserRate = command.Int("user-rate")
 	cfg.MaxInProgress = command.Int("user-in-progress")
 	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20
@@ -185,9 +188,6 @@ func serve(ctx context.Context, command *cli.Command) error {
 	}
 	if cfg.Render.Workers == noWorkers && isSQLite(cfg.Database) {
 		return usagef("--render-workers 0 needs studiod work to render, and studiod work needs PostgreSQL")
-	}
-	if _, port, err := net.SplitHostPort(cfg.Addr); err != nil || !isPort(port) {
-		return usagef("--addr must be HOST:PORT, such as 127.0.0.1:8080")
 	}
 	ctx = untilStopped(ctx, cfg.Logger)
 	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
@@ -211,6 +211,14 @@ func serve(ctx context.Context, command *cli.Command) error {
 		}
 	}
 	return d.run(ctx)
+}
+
+// checkAddr is the Validator of an address to listen on.
+func checkAddr(addr string) error {
+	if _, port, err := net.SplitHostPort(addr); err != nil || !isPort(port) {
+		return errors.New("must be HOST:PORT, such as 127.0.0.1:8080")
+	}
+	return nil
 }
 
 func isPort(text string) bool {

@@ -78,15 +78,23 @@ func (c *Certificate) Run(ctx context.Context, logger *slog.Logger) {
 		case err != nil && (changed || !unread):
 			logger.WarnContext(ctx, "certificate not loaded; the previous one stays in use", "err", err)
 		case changed:
-			logger.InfoContext(ctx, "certificate loaded", "expires", c.current.Load().Leaf.NotAfter)
+			logger.InfoContext(ctx, "certificate loaded", "expires", c.Expires())
 		}
 		unread = err != nil && !changed
 	}
 }
 
-// Config returns a TLS configuration for HTTP/2 and HTTP/1.1. It allows TLS 1.3, and TLS 1.2 with forward
-// secrecy and authenticated encryption.
+// Expires returns when the certificate expires.
+func (c *Certificate) Expires() time.Time { return c.current.Load().Leaf.NotAfter }
+
+// Config returns a [TLSConfig] with the certificate.
 func (c *Certificate) Config() *tls.Config {
+	return TLSConfig(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil })
+}
+
+// TLSConfig returns a TLS configuration for HTTP/2 and HTTP/1.1. It allows TLS 1.3, and TLS 1.2 with forward
+// secrecy and authenticated encryption.
+func TLSConfig(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		CipherSuites: []uint16{
@@ -95,6 +103,6 @@ func (c *Certificate) Config() *tls.Config {
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 		},
 		NextProtos:     []string{http2, "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+		GetCertificate: certificate,
 	}
 }

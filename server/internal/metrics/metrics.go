@@ -133,6 +133,18 @@ func (m *Metrics) Handler() http.Handler {
 // Watch adds the metrics of a database: its queue and its connections. A scrape before that lacks them.
 func (m *Metrics) Watch(db *store.Store) { m.database.watch(db) }
 
+// WatchCertificate adds the expiry of the certificate of the server. Call it once.
+func (m *Metrics) WatchCertificate(expires func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "studiod_certificate_expiry_timestamp_seconds", Help: "When the certificate for TLS expires; 0 if there is none yet.",
+	}, func() float64 {
+		if at := expires(); !at.IsZero() {
+			return float64(at.Unix())
+		}
+		return 0
+	}))
+}
+
 // Status returns the status of the queue in the database, which it caches for 5 seconds to a minute, the longer
 // the longer the query takes. Scrapes use the same cache. It returns an error until Watch is called.
 func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.database.status(ctx) }

@@ -63,6 +63,12 @@ func sealedKeys(ctx context.Context, q querier) (map[string][]byte, error) {
 	return keys, err
 }
 
+// SetKey stores a key with a name. It replaces the key that has the name.
+func (s *Store) SetKey(ctx context.Context, name string, key []byte) error {
+	return s.exec(ctx, `INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET key = excluded.key`,
+		name, []byte(s.keys.Seal(string(key), keyPlace(name))))
+}
+
 // DeleteKey deletes the key with a name. It is no error if there is none.
 func (s *Store) DeleteKey(ctx context.Context, name string) error {
 	return s.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)

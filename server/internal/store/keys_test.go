@@ -146,3 +146,19 @@ func TestStore_Seal_encryptsInBatches(t *testing.T) {
 		}
 	})
 }
+
+func TestStore_SetKey_replacesAKey(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db := openWith(t, dsn, keyring.New())
+		for _, value := range []string{"first", "second"} {
+			check(t, db.SetKey(t.Context(), "a-key", []byte(value)))
+			if keys, err := db.Keys(t.Context()); err != nil || string(keys["a-key"]) != value {
+				t.Errorf("the key is %q, %v", keys["a-key"], err)
+			}
+		}
+		if stored := storedValues(t, db); len(stored) != 1 || !strings.HasPrefix(stored[0], keyring.Mark()) {
+			t.Errorf("stored are %.30s", stored)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/acme"
+	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+)
+
+// maxPlainConnections limits the connections of the server of plain HTTP, which only redirects.
+const maxPlainConnections = 256
+
+func domainFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "domain", Usage: "serve https for this domain with a certificate from Let's Encrypt, whose terms of service you agree to; --addr is then :443 by default",
+			DefaultText: "plain HTTP", Sources: cli.EnvVars("STUDIO_DOMAIN"),
+		},
+		&cli.StringFlag{
+			Name: "http-addr", Usage: "address that redirects to https and proves the control of --domain; the certificate authority uses port 80",
+			Value: ":80", Sources: cli.EnvVars("STUDIO_HTTP_ADDR"), Validator: checkAddr,
+		},
+		&cli.StringFlag{
+			Name: "acme-directory", Usage: "URL of another certificate authority (ACME) for --domain",
+			Value: acme.LetsEncrypt, Sources: cli.EnvVars("STUDIO_ACME_DIRECTORY"),
+			Validator: func(text string) error {
+				if u, err := url.Parse(text); err != nil || u.Scheme != "https" || u.Host == "" {
+					return errors.New("must be an https URL")
+				}
+				return nil
+			},
+		},
+	}
+}
+
+// domainOf reads the flags that domainFlags defines.
+func domainOf(command *cli.Command, cfg *daemonConfig) error {
+	cfg.Domain = command.String("domain")
+	if cfg.Domain == "" {
+		if command.IsSet("http-addr") || command.IsSet("acme-directory") {
+			return usagef("--http-addr and --acme-directory need --domain")
+		}
+		return nil
+	}
+	if cfg.TLSCert != "" {
+		return usagef("--domain gets a certificate, so it excludes --tls-cert and --tls-key")
+	}
+	if !command.IsSet("addr") {
+		cfg.Addr = ":443"
+	}
+	if cfg.PublicURL == "" {
+		cfg.PublicURL = "https://" + cfg.Domain
+	}
+	cfg.HTTPAddr, cfg.ACMEDirectory = command.String("http-addr"), command.String("acme-directory")
+	return nil
+}
+
+// listenForDomain opens the listener of plain HTTP. The certificate is read when the database is open.
+func (d *daemon) listenForDomain(ctx context.Context) (err error) {
+	if d.acme, err = acme.New(d.cfg.Domain, d.cfg.ACMEDirectory); err != nil {
+		return usagef("--domain: %w", err)
+	}
+	d.certificate = d.acme
+	inner, err := d.listenOn(ctx, "http-addr", d.cfg.HTTPAddr, listener.Config{MaxConnections: maxPlainConnections})
+	if err != nil {
+		return err
+	}
+	target, err := url.Parse(d.cfg.PublicURL)
+	if err != nil {
+		return commandline.Usage(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+acme.ChallengePath, d.acme.Challenge)
+	mux.Handle("/", redirectTo(target))
+	d.plainListener, d.plain = inner, d.newServer(mux)
+	inner.Install(d.plain)
+	return nil
+}
+
+// redirectTo redirects to the scheme and the host of a URL. It rejects requests that a browser does not make for a
+// page, because they have probably sent a secret in clear.
+func redirectTo(target *url.URL) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			server.WriteProblem(w, r, &server.Error{Status: http.StatusBadRequest, Detail: "Use https."})
+			return
+		}
+		to := url.URL{Scheme: target.Scheme, Host: target.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
+	})
+}

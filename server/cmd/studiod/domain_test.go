@@ -1,0 +1,222 @@
+package main
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// down is a server that closes connections without a response.
+func down(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// await waits until a daemon has a certificate, and returns its serial number.
+func (a *authority) await(t *testing.T, addr string) (serial string) {
+	t.Helper()
+	harness.Eventually(t, "a certificate", func() bool {
+		certificate, err := a.handshake(addr, testDomain)
+		if err == nil {
+			serial = certificate.SerialNumber.String()
+		}
+		return err == nil
+	})
+	return serial
+}
+
+func TestDomain_certificateComesAfterTheAuthorityIsUp(t *testing.T) {
+	t.Parallel()
+	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
+	dsn := studiotest.NewSQLite(t)
+	a.failWith(down)
+	p := a.serve(t, dsn)
+	check(t, p.AwaitLog("certificate not renewed.*next_attempt="))
+	if _, err := a.handshake(a.addr(securePort), testDomain); err == nil {
+		t.Error("without a certificate, a handshake succeeds")
+	}
+	if _, ready := get(t, p.AdminURL+"/readyz"); !strings.Contains(ready, `"certificate":{"next_attempt":"20`) {
+		t.Errorf("/readyz: %s", ready)
+	}
+	a.failWith(nil)
+	serial := a.await(t, a.addr(securePort))
+	if _, ready := get(t, p.AdminURL+"/readyz"); !strings.Contains(ready, `"certificate":{"expires":"20`) {
+		t.Errorf("/readyz: %s", ready)
+	}
+
+	for _, http2 := range []bool{true, false} {
+		if status, proto, _ := shown(t, a.client(t, http2), "https://"+a.addr(securePort)); status != http.StatusOK || (proto == "HTTP/2.0") != http2 {
+			t.Errorf("https: %d, %s", status, proto)
+		}
+	}
+	requests := a.requests.Load()
+	var flood sync.WaitGroup
+	for i := range 200 {
+		flood.Go(func() {
+			for _, name := range []string{fmt.Sprintf("n%d.example.com", i), "", a.host, "*.example.com"} {
+				cfg := insecure()
+				cfg.ServerName = name
+				if connection, err := tls.Dial("tcp", a.addr(securePort), cfg); err == nil {
+					_ = connection.Close()
+					t.Errorf("a handshake for %q succeeds", name)
+				}
+			}
+		})
+	}
+	flood.Wait()
+	if _, err := a.handshake(a.addr(securePort), "STUDIO.example.COM"); err != nil {
+		t.Errorf("in upper case: %v", err)
+	}
+	check(t, p.Stop())
+
+	a.failWith(down)
+	p = a.serve(t, dsn)
+	if got := a.await(t, a.addr(securePort)); got != serial {
+		t.Errorf("after a restart the certificate is %s, not %s", got, serial)
+	}
+	check(t, p.Stop())
+	if a.requests.Load() != requests || a.orders.Load() != 1 {
+		t.Errorf("%d requests after the certificate was there, and %d orders", a.requests.Load()-requests, a.orders.Load())
+	}
+}
+
+func TestDomain_plainHTTPRedirects(t *testing.T) {
+	t.Parallel()
+	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
+	a.serve(t, studiotest.NewSQLite(t))
+	client := a.client(t, false)
+	plain := "http://" + a.addr(plainPort)
+	for _, test := range []struct {
+		method, path, location string
+		status                 int
+	}{
+		{http.MethodGet, "/console?a=b%20c", "https://" + testDomain + "/console?a=b%20c", http.StatusPermanentRedirect},
+		{http.MethodHead, "/a%2Fb", "https://" + testDomain + "/a%2Fb", http.StatusPermanentRedirect},
+		{http.MethodPost, "/v1/login", "", http.StatusBadRequest},
+		{http.MethodGet, "/.well-known/acme-challenge/no%2Ftoken", "", http.StatusNotFound},
+		{http.MethodGet, "/" + strings.Repeat("a", 64<<10), "", http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		answer, content, err := exchange(t.Context(), client, test.method, plain+test.path, "", "Host: evil.example")
+		check(t, err)
+		if answer.StatusCode != test.status || answer.Header.Get("Location") != test.location || answer.Header.Get("Strict-Transport-Security") != "" {
+			t.Errorf("%s %.60s: %d, %v, %.200s", test.method, test.path, answer.StatusCode, answer.Header, content)
+		}
+	}
+	_, err := tls.Dial("tcp", a.addr(plainPort), insecure())
+	if err == nil {
+		t.Error("a handshake succeeds on the port for plain http")
+	}
+}
+
+// The authority does not reach the port for http, so it validates by TLS.
+func TestDomain_renewsWithoutARestart(t *testing.T) {
+	t.Parallel()
+	a := startAuthority(t, authorityConfig{Validity: 15 * time.Second, HTTPPort: 1, HTTPSPort: securePort})
+	p := a.serve(t, studiotest.NewSQLite(t))
+	first := a.await(t, a.addr(securePort))
+	client := a.client(t, true)
+	shown(t, client, "https://"+a.addr(securePort))
+	harness.Eventually(t, "a renewed certificate", func() bool {
+		certificate, err := a.handshake(a.addr(securePort), testDomain)
+		if err != nil {
+			t.Fatalf("between the certificates: %v", err)
+		}
+		return certificate.SerialNumber.String() != first
+	})
+	if answer, _, err := exchange(t.Context(), client, http.MethodGet, "https://"+a.addr(securePort)+"/openapi.json", ""); err != nil || answer.TLS.PeerCertificates[0].SerialNumber.String() != first {
+		t.Errorf("the connection from before was not kept: %v", err)
+	}
+	check(t, p.Stop())
+}
+
+// A domain that leads elsewhere costs one attempt. A restart does not repeat it.
+func TestDomain_waitsAfterAFailedValidation(t *testing.T) {
+	t.Parallel()
+	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: 1, HTTPSPort: 1})
+	dsn := studiotest.NewSQLite(t)
+	p := a.serve(t, dsn)
+	check(t, p.AwaitLog("certificate not renewed.*authorization error"))
+	check(t, p.Stop())
+	requests := a.requests.Load()
+	p = a.serve(t, dsn)
+	var state readiness
+	harness.Eventually(t, "the next attempt in /readyz", func() bool {
+		_, ready := get(t, p.AdminURL+"/readyz")
+		return json.Unmarshal([]byte(ready), &state) == nil && state.Certificate != nil && !state.Certificate.NextAttempt.IsZero()
+	})
+	if wait := time.Until(state.Certificate.NextAttempt); wait < 4*time.Minute {
+		t.Errorf("the next attempt is in %v", wait)
+	}
+	check(t, p.Stop())
+	if a.requests.Load() != requests || a.orders.Load() != 2 {
+		t.Errorf("%d requests after the failure, and %d orders", a.requests.Load()-requests, a.orders.Load())
+	}
+}
+
+func TestDomain_waitsForARateLimit(t *testing.T) {
+	t.Parallel()
+	const wait = 8 * time.Second
+	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
+	var limited time.Time
+	a.failWith(func(w http.ResponseWriter, _ *http.Request) {
+		limited = time.Now()
+		a.failWith(func(http.ResponseWriter, *http.Request) {
+			if since := time.Since(limited); since < wait {
+				t.Errorf("a request %v after the rate limit", since)
+			}
+			a.failWith(nil)
+			panic(http.ErrAbortHandler)
+		})
+		w.Header().Set("Retry-After", fmt.Sprint(wait.Seconds()))
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte(`{"type":"urn:ietf:params:acme:error:rateLimited","detail":"too many"}`))
+	})
+	p := a.serve(t, studiotest.NewSQLite(t))
+	check(t, p.AwaitLog("certificate not renewed.*too many"))
+	a.await(t, a.addr(securePort))
+	check(t, p.Stop())
+}
+
+// Two daemons start on a database. The one that the domain leads to answers for the other.
+func TestDomain_daemonsShareOneCertificate(t *testing.T) {
+	t.Parallel()
+	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
+	dsn := studiotest.NewPostgres(t)
+	prepareDatabase(t, dsn)
+	a.failWith(down)
+	first := a.serve(t, dsn)
+	second := a.serve(t, dsn, "--addr", a.addr(securePort+1), "--http-addr", a.addr(plainPort+1))
+	a.failWith(nil)
+	if one, other := a.await(t, a.addr(securePort)), a.await(t, a.addr(securePort+1)); one != other || a.orders.Load() != 1 {
+		t.Errorf("the certificates are %s and %s after %d orders", one, other, a.orders.Load())
+	}
+	check(t, first.Stop())
+	check(t, second.Stop())
+}
+
+func TestServe_rejectsInvalidDomainFlags(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"--domain", "localhost"},
+		{"--domain", "127.0.0.1"},
+		{"--domain", "*.example.com"},
+		{"--domain", "studio.example.com:443"},
+		{"--domain", "https://studio.example.com"},
+		{"--domain", testDomain, "--tls-cert", "cert.pem", "--tls-key", "key.pem"},
+		{"--domain", testDomain, "--acme-directory", "http://127.0.0.1/"},
+		{"--domain", testDomain, "--http-addr", "80"},
+		{"--http-addr", "127.0.0.1:0"},
+		{"--acme-directory", "https://127.0.0.1/"},
+	} {
+		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, args...)...)
+		if code != exitUsage || strings.Count(stderr, "\n") > 1 {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
