@@ -113,7 +113,7 @@ func (m mutator) mutateElement(d object, r row) {
 
 // constraints contains constraints that no element has, by type.
 var constraints = map[string]object{
-	"string":  {"format": "email", "const": "a", "minLength": 2, "maxLength": 64, "pattern": "^[a-z]+$"},
+	"string":  {"format": "email", "const": "a", "minLength": 2, "maxLength": 63, "pattern": "^[a-z]+$"},
 	"integer": {"format": "int16", "const": 2, "minimum": 2, "maximum": 1000, "multipleOf": 2},
 	"array":   {"minItems": 2, "maxItems": 99, "uniqueItems": true, "prefixItems": []any{}},
 	"object":  {"additionalProperties": false, "unevaluatedProperties": false, "propertyNames": false, "minProperties": 2},

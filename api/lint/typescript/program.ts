@@ -41,6 +41,10 @@ export const uses: { [Id in Called]: () => Promise<unknown> } = {
     const titles: (string | null | undefined)[] = list.data.map((project) => project.title);
     return [counts, titles];
   },
+  updateProject: async () => {
+    const changes = { project_id: "id", tags: { colors: ["#2D7FF9"], names: ["onboarding"] }, shared: true };
+    return (await call("updateProject", { body: changes, parameters: none })).smart_url;
+  },
   createAvatar: async () => {
     const avatar = await call("createAvatar", { body: { title: "Ada", ...registration }, parameters: key });
     const id: string = avatar.avatar_id;
@@ -50,6 +54,10 @@ export const uses: { [Id in Called]: () => Promise<unknown> } = {
   submitConsent: async () => (await call("submitConsent", { body: { avatar_id: "id", granted: true }, parameters: none })).status,
   getAvatar: async () => (await call("getAvatar", { body: undefined, parameters: { query: { avatar_id: "id" } } })).title,
   getVideo: async () => (await call("getVideo", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
+  listVoices: async () => {
+    const list = await call("listVoices", { body: undefined, parameters: { query: { language: "pt-BR" } } });
+    return list.data.map((voice) => voice.voice_id);
+  },
   listAvatars: async () => {
     const page = await call("listAvatars", { body: undefined, parameters: { query: { limit: 100, status: "published" } } });
     const next: string | null | undefined = page.next_cursor;
