@@ -19,13 +19,8 @@ func apiKeyCommand() *cli.Command {
 				&cli.BoolFlag{Name: "read-only", Usage: "the key cannot change anything, and not read webhook secrets"},
 				&cli.StringFlag{Name: "workspace", Usage: "the key is for the projects of the workspace with this `ID` only", Validator: checkID},
 				&cli.DurationFlag{
-					Name: "expires-in", Usage: "lifetime of the key, such as 2160h", DefaultText: "no limit",
-					Validator: func(d time.Duration) error {
-						if d <= 0 {
-							return errors.New("must be positive")
-						}
-						return nil
-					},
+					Name: "expires-in", Usage: "lifetime of the key, such as 2160h (1s to 87600h)", DefaultText: "no limit",
+					Validator: between(time.Second, 87600*time.Hour),
 				},
 			}, addAPIKey), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
 

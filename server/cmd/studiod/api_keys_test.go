@@ -68,6 +68,6 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 		fails(t, exitUsage, "no such user", "key", "list", db, "eve@example.com")
 		fails(t, exitUsage, "1 to 100 characters", "key", "add", db, testEmail, " ")
 		fails(t, exitUsage, "not a member", "key", "add", db, "--workspace", listed[0].ID, testEmail, "batch")
-		fails(t, exitUsage, "must be positive", "key", "add", db, "--expires-in=0s", testEmail, "batch")
+		fails(t, exitUsage, "must be between", "key", "add", db, "--expires-in=0s", testEmail, "batch")
 	})
 }
