@@ -90,7 +90,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 // exhaust ends all pending events of a subject whose URL is switched off. It returns the zero time, or the
 // time of the next try after an error.
 func (d *deliverer) exhaust(next store.Delivery) time.Time {
-	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.databaseNow(), studio.ReasonOff)
+	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.jobs.Now(), studio.ReasonOff)
 	if err != nil {
 		return d.retryTime(err)
 	}
