@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -33,6 +34,11 @@ func (s *Store) TakeLink(ctx context.Context, hash []byte) error {
 
 func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
+		if !at.IsZero() {
+			if err := keepOperator(ctx, tx, userID); err != nil {
+				return err
+			}
+		}
 		err := execFound(ctx, tx, `UPDATE users SET disabled_at = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, micros(at))
 		if err != nil || at.IsZero() {
 			return err
@@ -41,10 +47,24 @@ func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Tim
 	})
 }
 
-func (s *Store) OtherOperators(ctx context.Context, userID string) (others bool, err error) {
-	err = queryRow(ctx, s.engine, []any{&others}, `SELECT EXISTS (SELECT 1 FROM users
-		WHERE role = $2 AND id <> $1 AND deleted_at IS NULL AND disabled_at IS NULL)`, userID, string(studio.Operator))
-	return others, err
+func (s *Store) Demote(ctx context.Context, userID string) error {
+	return s.write(ctx, func(tx transaction) error {
+		if err := keepOperator(ctx, tx, userID); err != nil {
+			return err
+		}
+		return setRole(ctx, tx, userID, studio.NoRole)
+	})
+}
+
+// keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the operators,
+// so that they cannot remove each other at the same time.
+func keepOperator(ctx context.Context, tx transaction, userID string) error {
+	operators, err := queryRows(ctx, tx, oneColumn[string], `SELECT id FROM users WHERE role = $1 AND deleted_at IS NULL AND disabled_at IS NULL
+		ORDER BY id`+tx.forUpdate(), string(studio.Operator))
+	if err == nil && slices.Equal(operators, []string{userID}) {
+		err = studio.ErrLastOperator
+	}
+	return err
 }
 
 func (s *Store) AddAct(ctx context.Context, act studio.Act) error {

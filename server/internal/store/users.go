@@ -27,7 +27,11 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, err
 }
 
 func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) error {
-	return s.execFound(ctx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
+	return s.write(ctx, func(tx transaction) error { return setRole(ctx, tx, userID, role) })
+}
+
+func setRole(ctx context.Context, tx transaction, userID string, role studio.Role) error {
+	return execFound(ctx, tx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
 }
 
 // MaxInProgress is the highest count of creations in progress that [Store.Users] returns for a user.

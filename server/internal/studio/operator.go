@@ -24,10 +24,11 @@ type OperatorStore interface {
 	LinkStore
 	// Empty reports whether there is no user yet.
 	Empty(ctx context.Context) (bool, error)
-	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user end.
+	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user end. The
+	// error is [ErrLastOperator] if no operator would be left.
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
-	// OtherOperators returns whether there is an operator beside a user who is not disabled.
-	OtherOperators(ctx context.Context, userID string) (bool, error)
+	// Demote makes an operator a user without a role. The error is [ErrLastOperator] if no operator would be left.
+	Demote(ctx context.Context, userID string) error
 	AddAct(ctx context.Context, act Act) error
 	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
 	Acts(ctx context.Context, below string, limit int) ([]Act, error)
@@ -96,8 +97,8 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	action, at := "enabled", time.Time{}
 	if !enabled {
 		action, at = "disabled", s.now()
-		if err := s.keepOperator(ctx, by, user); err != nil {
-			return err
+		if user.ID == by.ID {
+			return ErrLastOperator
 		}
 	}
 	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
@@ -115,26 +116,17 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 	action := "made an operator"
 	if role != Operator {
 		action = "made a user"
-		if err := s.keepOperator(ctx, by, user); err != nil {
-			return err
+		if user.ID == by.ID {
+			return ErrLastOperator
 		}
 	}
 	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
 		return err
 	}
+	if role != Operator {
+		return s.Operators.Demote(ctx, user.ID)
+	}
 	return s.Store.SetRole(ctx, user.ID, role)
-}
-
-// keepOperator returns [ErrLastOperator] if user may not be removed from the operators.
-func (s *Service) keepOperator(ctx context.Context, by, user User) error {
-	if user.Role != Operator {
-		return nil
-	}
-	others, err := s.Operators.OtherOperators(ctx, user.ID)
-	if err == nil && (!others || user.ID == by.ID) {
-		err = ErrLastOperator
-	}
-	return err
 }
 
 // CreateWorkspace creates a workspace, and returns its ID. The error is [ErrWorkspaceName] if the name is empty or longer than
