@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +84,7 @@ func showSetupLink(ctx context.Context, out io.Writer, d *daemon) error {
 		return nil
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(out, "There are no users yet. Open this link within 30 minutes to become the first operator:\n  %s\n", console.LinkURL(cmp.Or(strings.TrimSuffix(d.cfg.PublicURL, "/"), d.url()), secret))
+		_, err = fmt.Fprintf(out, "There are no users yet. Open this link within 30 minutes to become the first operator:\n  %s\n", console.LinkURL(d.studio.PublicURL, secret))
 	}
 	return err
 }

@@ -292,7 +292,7 @@ func TestBrowser_startsWithALink(t *testing.T) {
 	tab.Visit("/console/service", "h2")
 	tab.Do(chromedp.Click(`button[value="pause"]`))
 	tab.Await(".problem", "An operator has paused all notifications")
-	tab.Visit(strings.TrimPrefix(link, s.URL), "#password")
+	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
 	tab.Inspect("link")
 	tab.Do(chromedp.SendKeys("#password", "a new password\r"))
 	tab.Await(".notice", "Welcome.")

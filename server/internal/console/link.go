@@ -42,7 +42,8 @@ func (c *Console) showLink(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int, form linkForm) {
 	form.MinLength = studio.MinPasswordLength
-	w.Header().Set("Referrer-Policy", "no-referrer")
+	// The referrer has no query. With no-referrer, the form would have the origin null, which is rejected over plain http.
+	w.Header().Set("Referrer-Policy", "strict-origin")
 	w.Header().Set("Cache-Control", "no-store")
 	c.render(w, r, status, "link", view{Title: "Welcome", Data: form})
 }

@@ -23,7 +23,7 @@ func (s *site) operator(t testing.TB) *visitor {
 // linkOf returns the path and the key of the link on a page.
 func linkOf(t testing.TB, p page) (path, key string) {
 	t.Helper()
-	found := regexp.MustCompile(`id="link">http://[^/]+(/console/link\?key=([^<]+))<`).FindStringSubmatch(html.UnescapeString(p.text))
+	found := regexp.MustCompile(`id="link">https://studio\.example(/console/link\?key=([^<]+))<`).FindStringSubmatch(html.UnescapeString(p.text))
 	if found == nil || p.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the page shows no link: %s", p.text)
 	}
@@ -60,10 +60,54 @@ func TestLinks_workOnce(t *testing.T) {
 		if p := bob.get("/console/avatars"); p.path == "/console/avatars" {
 			t.Error("a session survives the new password")
 		}
+		v.post("/console/users/invite", url.Values{"email": {"carl@example.com"}, "workspace": {"unknown"}}).want(t, http.StatusNotFound)
+		v.post("/console/users/invite", url.Values{"email": {strings.Repeat("c", 255) + "@example.com"}}).want(t, http.StatusUnprocessableEntity, "Enter an email address.")
+		linkOf(t, v.post("/console/users/invite", url.Values{"email": {"carl@example.com"}, "role": {"operator"}}))
+
 		p := v.get("/console/users/log")
-		p.want(t, http.StatusOK, "invited", "invite link used", "reset link used", "made a link to reset the password")
+		p.want(t, http.StatusOK, "invited", "invited as an operator", "invite link used", "reset link used", "made a link to reset the password")
 		if strings.Contains(p.text, key) {
 			t.Error("the audit log shows a link")
+		}
+	})
+}
+
+// A link to reset the password ends when the user has another password, and while the user is disabled.
+func TestResetLink_endsWithThePasswordThatItResets(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v, bob := s.operator(t), s.newVisitor(t)
+		user := studiotest.AddUser(t, s.studio, "bob@example.com")
+		path, key := linkOf(t, v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {"reset"}}))
+		if policy := bob.get(path).header.Get("Referrer-Policy"); policy != "strict-origin" {
+			t.Errorf("the policy is %q: browsers send the form with another origin", policy)
+		}
+		change := func(act string) { v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {act}}).want(t, http.StatusOK) }
+		change("disable")
+		bob.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
+		change("enable")
+		bob.get(path).want(t, http.StatusOK)
+		check(t, s.studio.SetPassword(t.Context(), user.Email, "another password"))
+		bob.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
+	})
+}
+
+// A form with a value that is no text is refused alike by each database.
+func TestForms_haveTexts(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		v := newSite(t, db).operator(t)
+		for _, bad := range []string{"\x00", "\xff"} {
+			for path, form := range map[string]url.Values{
+				"/console/users/invite":      {"email": {"bob@example.com"}, "workspace": {bad}},
+				"/console/workspaces/change": {"act": {"create"}, "name": {"a" + bad}},
+				"/console/account/keys":      {"name": {"a" + bad}},
+				"/console/account/revoke":    {"key": {bad}},
+				"/console/account/sessions":  {"session": {bad}},
+			} {
+				v.post(path, form).want(t, http.StatusBadRequest, "The form contains characters that are not allowed.")
+			}
 		}
 	})
 }

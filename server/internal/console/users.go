@@ -51,7 +51,7 @@ func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, 
 // showUserLink shows a new link once.
 func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, invites bool) error {
 	w.Header().Set("Cache-Control", "no-store")
-	return c.showUsers(w, r, http.StatusOK, usersView{Link: LinkURL(c.baseURL(r), secret), LinkFor: email, LinkInvites: invites})
+	return c.showUsers(w, r, http.StatusOK, usersView{Link: LinkURL(c.cfg.Studio.PublicURL, secret), LinkFor: email, LinkInvites: invites})
 }
 
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, s session) error {
@@ -206,13 +206,4 @@ func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) er
 	}
 	http.Redirect(w, r, servicePath, http.StatusSeeOther)
 	return nil
-}
-
-// baseURL returns the URL at which the caller reaches the service.
-func (c *Console) baseURL(r *http.Request) string {
-	scheme := "http://"
-	if c.cfg.Secure || r.TLS != nil {
-		scheme = "https://"
-	}
-	return scheme + r.Host
 }

@@ -16,7 +16,7 @@ func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 			{`DELETE FROM links WHERE purpose = $1 AND email = $2`, []any{string(link.Purpose), link.Email}},
 			{
 				`INSERT INTO links (hash, purpose, email, workspace_id, operator, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-				[]any{link.Hash, string(link.Purpose), link.Email, link.WorkspaceID, flag(link.Operator), micros(link.ExpiresAt)},
+				[]any{link.Hash, string(link.Purpose), link.Email, nullable(link.WorkspaceID), flag(link.Operator), micros(link.ExpiresAt)},
 			},
 		})
 	})
@@ -24,7 +24,7 @@ func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 
 func (s *Store) Link(ctx context.Context, hash []byte) (link studio.Link, err error) {
 	err = queryRow(ctx, s.engine, []any{&link.Hash, &link.Purpose, &link.Email, &link.WorkspaceID, &link.Operator, instant{&link.ExpiresAt}},
-		`SELECT hash, purpose, email, workspace_id, operator <> 0, expires_at FROM links WHERE hash = $1`, hash)
+		`SELECT hash, purpose, email, COALESCE(workspace_id, ''), operator <> 0, expires_at FROM links WHERE hash = $1`, hash)
 	return link, err
 }
 

@@ -86,6 +86,9 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.T
 		if err != nil {
 			return err
 		}
+		if _, err := tx.exec(ctx, `DELETE FROM links WHERE purpose = $2 AND email = (SELECT email FROM users WHERE id = $1)`, userID, string(studio.ResetLink)); err != nil {
+			return err
+		}
 		return revokeTokens(ctx, tx, userID, now)
 	})
 }

@@ -43,7 +43,8 @@ type Link struct {
 
 // LinkStore stores links; see [OperatorStore].
 type LinkStore interface {
-	// AddLink adds a link, and deletes the others with its purpose and email.
+	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its workspace
+	// does not exist.
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)
@@ -70,13 +71,17 @@ func (s *Service) newLink(ctx context.Context, link Link) (secret string, err er
 // OpenLink returns the link with a secret, which stays valid. The error is [ErrLink] if it is not valid.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
 	link, err := s.Operators.Link(ctx, hashToken(secret))
-	if err == nil && link.Purpose == SetupLink {
-		var empty bool
-		if empty, err = s.Operators.Empty(ctx); err == nil && !empty {
-			err = ErrNotFound
-		}
+	useful := true
+	switch {
+	case err != nil:
+	case link.Purpose == SetupLink:
+		useful, err = s.Operators.Empty(ctx)
+	case link.Purpose == ResetLink:
+		var user User
+		user, err = s.UserByEmail(ctx, link.Email)
+		useful = user.DisabledAt.IsZero()
 	}
-	if errors.Is(err, ErrNotFound) || err == nil && !link.ExpiresAt.After(s.now()) {
+	if errors.Is(err, ErrNotFound) || err == nil && (!useful || !link.ExpiresAt.After(s.now())) {
 		err = ErrLink
 	}
 	return link, err
@@ -146,10 +151,13 @@ func (s *Service) addLinkedUser(ctx context.Context, link Link, email, password 
 	return s.Store.AddMember(ctx, link.WorkspaceID, user.ID)
 }
 
+// maxEmail is the maximum length of an address in bytes (RFC 5321, section 4.5.3.1.3).
+const maxEmail = 254
+
 // checkEmail returns the normalized form of an email.
 func (s *Service) checkEmail(email string) (string, error) {
 	email = s.NormalizeEmail(email)
-	if address, err := mail.ParseAddress(email); err != nil || address.Address != email || strings.ContainsAny(email, " \t") {
+	if address, err := mail.ParseAddress(email); err != nil || address.Address != email || len(email) > maxEmail || strings.ContainsAny(email, " \t") {
 		return "", ErrEmail
 	}
 	return email, nil

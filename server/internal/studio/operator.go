@@ -49,7 +49,7 @@ func (s *Service) RecordAct(ctx context.Context, by, action, target string) erro
 }
 
 // Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is [ErrEmail],
-// or [ErrExists] if there is a user with this email.
+// [ErrExists] if there is a user with this email, or [ErrNotFound] if the workspace does not exist.
 func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string, operator bool) (secret string, err error) {
 	if email, err = s.checkEmail(email); err != nil {
 		return "", err
@@ -57,7 +57,11 @@ func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string
 	if _, err := s.UserByEmail(ctx, email); !errors.Is(err, ErrNotFound) {
 		return "", errors.Join(err, ErrExists)
 	}
-	if err := s.RecordAct(ctx, by.Email, "invited", email); err != nil {
+	action := "invited"
+	if operator {
+		action = "invited as an operator"
+	}
+	if err := s.RecordAct(ctx, by.Email, action, email); err != nil {
 		return "", err
 	}
 	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator})

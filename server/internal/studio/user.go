@@ -28,7 +28,7 @@ type UserStore interface {
 	CreateUser(ctx context.Context, user User) error
 	// UserByEmail returns the user with a normalized email.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// SetPassword replaces the password hash and revokes all tokens, as RevokeTokens does.
+	// SetPassword replaces the password hash, deletes the link to reset it, and revokes all tokens, as RevokeTokens does.
 	SetPassword(ctx context.Context, userID, hash string, now time.Time) error
 	SetRole(ctx context.Context, userID string, role Role) error
 	// DeleteUser erases a user with all records except projects. It erases subjects as DeleteSubject does. It

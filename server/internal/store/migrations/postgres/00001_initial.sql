@@ -68,18 +68,6 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_user ON api_keys (user_id);
 
--- links let their holders do one thing once, without a password.
-CREATE TABLE links (
-    hash         BYTEA PRIMARY KEY,
-    purpose      TEXT NOT NULL,
-    email        TEXT NOT NULL,    -- of the user; '' for the first operator
-    workspace_id TEXT NOT NULL,    -- of an invited user; '' for none
-    operator     INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
-    expires_at   BIGINT NOT NULL
-);
-CREATE INDEX links_email ON links (email, purpose);
-CREATE INDEX links_expiry ON links (expires_at);
-
 -- acts are what operators did.
 CREATE TABLE acts (
     id      TEXT PRIMARY KEY,
@@ -102,6 +90,18 @@ CREATE TABLE workspaces (
     name       TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
+
+-- links let their holders do one thing once, without a password.
+CREATE TABLE links (
+    hash         BYTEA PRIMARY KEY,
+    purpose      TEXT NOT NULL,
+    email        TEXT NOT NULL, -- of the user; '' for the first operator
+    workspace_id TEXT REFERENCES workspaces (id), -- of an invited user; NULL for none
+    operator     INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
+    expires_at   BIGINT NOT NULL
+);
+CREATE INDEX links_email ON links (email, purpose);
+CREATE INDEX links_expiry ON links (expires_at);
 
 CREATE TABLE members (
     workspace_id TEXT NOT NULL REFERENCES workspaces,
