@@ -110,7 +110,7 @@ func speakable(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, " "))
-	return strings.ReplaceAll(text, "[[", "[ [")
+	return strings.ReplaceAll(text, "[", "[ ")
 }
 
 func spokenWhole(whole bool) Check {

@@ -129,3 +129,13 @@ func TestVoice_readsItsScripts(t *testing.T) {
 		}
 	}
 }
+
+// Text cannot switch espeak-ng to phonemes.
+func TestSpeakable_hasNoPhonemes(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"[[h@l'oU]]", "[[[h@l'oU]]", "[[[[[h@l'oU]]", "[\x01[h@l'oU]]"} {
+		if got := speakable(text); strings.Contains(got, "[[") {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
