@@ -615,6 +615,7 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 //
 // Changes the title, the tags or the thumbnail of a project of the caller, or whether it is shared.
 // Members that are missing stay as they are. The avatar, video or lip-sync gets the title as well.
+// With `x-workspace-id`, a project of another workspace is not found.
 //
 // A shared project has a `smart_url`, at which everyone can watch the video when it has succeeded. The
 // URL stops working when the project is no longer shared or is deleted. A project that is shared again
@@ -625,6 +626,9 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].
 func (c *Client) UpdateProject(ctx context.Context, body gen.UpdateProjectRequest, options ...CallOption) (*gen.Project, error) {
 	call := c.call(&operations.UpdateProject, options)
+	if c.workspace != "" {
+		call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	}
 	call.JSON("application/json", body)
 	return decode[gen.Project](call.send(ctx))
 }

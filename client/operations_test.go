@@ -61,7 +61,7 @@ func TestOperations_sendDocumentedRequests(t *testing.T) {
 				})
 			},
 			want:      &gen.Project{Title: new("Hello")},
-			operation: "POST /v1/projects/update", header: map[string]string{"X-Workspace-Id": ""},
+			operation: "POST /v1/projects/update", header: map[string]string{"X-Workspace-Id": workspace},
 			body: `{"custom_thumbnail":"","project_id":"1","shared":false,"tags":{"names":["new"]},"title":"Hello"}`,
 		},
 		"GetAvatar": {

@@ -1235,6 +1235,9 @@ type AvatarID = string
 //   - consent_failed: user consent was not obtained.
 type AvatarStatusFilter = AvatarStatus
 
+// ChangedWorkspaceID defines model for ChangedWorkspaceID.
+type ChangedWorkspaceID = string
+
 // EventID defines model for EventID.
 type EventID = string
 
@@ -1544,6 +1547,12 @@ type ListLipsyncsParams struct {
 
 	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+}
+
+// UpdateProjectParams defines parameters for UpdateProject.
+type UpdateProjectParams struct {
+	// Id of the workspace of the project.
+	ChangedWorkspaceID *ChangedWorkspaceID `json:"x-workspace-id,omitempty"`
 }
 
 // ListVoicesParams defines parameters for ListVoices.
@@ -2111,7 +2120,7 @@ type ServerInterface interface {
 	UploadMedia(w http.ResponseWriter, r *http.Request)
 	// UpdateProject: change a project
 	// (POST /v1/projects/update)
-	UpdateProject(w http.ResponseWriter, r *http.Request)
+	UpdateProject(w http.ResponseWriter, r *http.Request, params UpdateProjectParams)
 	// ListVoices: list voices
 	// (GET /v1/voices)
 	ListVoices(w http.ResponseWriter, r *http.Request, params ListVoicesParams)
@@ -2726,12 +2735,25 @@ func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Re
 // UpdateProject decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) UpdateProject(w http.ResponseWriter, r *http.Request) {
 
+	var params UpdateProjectParams
+
+	if text, found := headerText(r, "x-workspace-id"); found {
+		var value ChangedWorkspaceID
+		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
+			return
+		}
+		params.ChangedWorkspaceID = &value
+	}
+
 	if len(siw.HandlerMiddlewares) == 0 {
-		siw.Handler.UpdateProject(w, r)
+		siw.Handler.UpdateProject(w, r, params)
 		return
 	}
+	read := params // keeps params off the heap
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.UpdateProject(w, r)
+		siw.Handler.UpdateProject(w, r, read)
 	}))
 	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
 		handler = siw.HandlerMiddlewares[i](handler)
@@ -5515,6 +5537,8 @@ func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMedi
 
 // UpdateProjectRequestObject is a decoded request.
 type UpdateProjectRequestObject struct {
+	Params UpdateProjectParams
+
 	Body *UpdateProjectJSONRequestBody
 }
 
@@ -6777,8 +6801,10 @@ func (h *strictHandler) UploadMedia(w http.ResponseWriter, r *http.Request) {
 }
 
 // UpdateProject decodes the request, performs the operation and writes its response.
-func (h *strictHandler) UpdateProject(w http.ResponseWriter, r *http.Request) {
+func (h *strictHandler) UpdateProject(w http.ResponseWriter, r *http.Request, params UpdateProjectParams) {
 	var request UpdateProjectRequestObject
+
+	request.Params = params
 
 	var body UpdateProjectJSONRequestBody
 	switch err := decodeJSON(r.Body, &body); {

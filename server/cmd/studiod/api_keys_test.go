@@ -50,6 +50,23 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 			t.Fatalf("the keys are %+v", listed)
 		}
 
+		other := must(t, "", "workspace", "add", db, "Ads")
+		must(t, "", "workspace", "member", db, other, testEmail)
+		everywhere := must(t, "", "key", "add", db, testEmail, "everywhere")
+		_, content, err := exchange(t.Context(), client, http.MethodPost, p.URL+"/v1/lipsync/create_lipsync", "{}", bearer(everywhere), "X-Workspace-Id: "+other)
+		check(t, err)
+		var made struct {
+			ID string `json:"inference_id"`
+		}
+		check(t, json.Unmarshal([]byte(content), &made))
+		for key, want := range map[string]int{writing: http.StatusNotFound, everywhere: http.StatusOK} {
+			response, content, err := exchange(t.Context(), client, http.MethodPost, p.URL+"/v1/projects/update", `{"project_id":"`+made.ID+`"}`, bearer(key))
+			check(t, err)
+			if response.StatusCode != want {
+				t.Errorf("a project of another workspace: %d, %s", response.StatusCode, content)
+			}
+		}
+
 		stream := openEvents(t, p.URL, writing, "")
 		must(t, "", "key", "revoke", db, testEmail, listed[1].ID)
 		if status := listStatus(t, p.URL, writing); status != http.StatusUnauthorized {

@@ -30,7 +30,7 @@ func mediaFlags() []cli.Flag {
 	return []cli.Flag{
 		mediaFlag("a directory next to the database"),
 		&cli.StringFlag{
-			Name: "public-url", Usage: "URL of this service for clients; URLs of files begin with it", DefaultText: "http:// and --addr",
+			Name: "public-url", Usage: "URL of this service for clients; URLs of files and links begin with it", DefaultText: "http:// and --addr",
 			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
 			Validator: func(text string) error {
 				u, err := url.Parse(text)

@@ -90,7 +90,7 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 // UpdateProject serves POST /v1/projects/update.
 func (a *API) UpdateProject(ctx context.Context, request gen.UpdateProjectRequestObject) (gen.UpdateProjectResponseObject, error) {
 	body := request.Body
-	change := studio.ProjectChange{Title: body.Title, CustomThumbnail: body.CustomThumbnail, Shared: body.Shared}
+	change := studio.ProjectChange{WorkspaceID: value(request.Params.ChangedWorkspaceID), Title: body.Title, CustomThumbnail: body.CustomThumbnail, Shared: body.Shared}
 	if body.Tags != nil {
 		change.Tags = &studio.Tags{Colors: value(body.Tags.Colors), Names: value(body.Tags.Names)}
 	}

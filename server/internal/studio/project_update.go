@@ -23,6 +23,7 @@ type Tags struct {
 
 // ProjectChange is a change of a project. Fields that are nil stay as they are.
 type ProjectChange struct {
+	WorkspaceID     string // of the project; "" for any
 	Title           *string
 	Tags            *Tags
 	CustomThumbnail *string // id of an upload of the caller, which is copied; "" removes the thumbnail
@@ -47,6 +48,9 @@ func (s *Service) UpdateProject(ctx context.Context, userID, projectID string, c
 	subject, err := s.ownProject(ctx, userID, projectID)
 	if err != nil {
 		return Project{}, err
+	}
+	if change.WorkspaceID != "" && subject.WorkspaceID != change.WorkspaceID {
+		return Project{}, ErrNotFound
 	}
 	if subject.Kind == Avatar && change.Shared != nil && *change.Shared {
 		return Project{}, ErrNoVideo
@@ -93,7 +97,7 @@ func (s *Service) ownProject(ctx context.Context, userID, projectID string) (Sub
 
 // applyChange applies a change to the subject of a project. thumbnail is the name of the new custom thumbnail.
 func (s *Service) applyChange(subject *Subject, change ProjectChange, thumbnail string) {
-	if change == (ProjectChange{}) {
+	if change == (ProjectChange{WorkspaceID: change.WorkspaceID}) {
 		return
 	}
 	subject.UpdatedAt = s.now()

@@ -187,6 +187,10 @@ func TestUpdateProject_changesWhatItNames(t *testing.T) {
 			_, err := service.UpdateProject(t.Context(), c.userID, c.projectID, studio.ProjectChange{Title: new("Mine")})
 			wantError(t, err, c.want)
 		}
+		for workspace, want := range map[string]error{films: nil, "another": studio.ErrNotFound} {
+			_, err := service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{WorkspaceID: workspace})
+			wantError(t, err, want)
+		}
 	})
 }
 
