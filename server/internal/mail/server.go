@@ -1,0 +1,123 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/mail"
+	"net/netip"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+var (
+	// ErrURL is returned for a [Config].URL that is not valid.
+	ErrURL = errors.New("the mail server must be smtp://USER@HOST:PORT or smtps://USER@HOST:PORT, with the sender in ?from=ADDRESS unless USER is one")
+	// ErrPassword is returned if the URL contains a password, or if there is a user or a password without the other.
+	ErrPassword = errors.New("the mail server needs both a user in its URL and a password outside of it, or neither")
+)
+
+// server is a parsed [Config].URL with its password.
+type server struct {
+	host, user, password, from string
+	port                       int
+	implicitTLS                bool
+	roots                      *x509.CertPool // nil for those of the system
+}
+
+func parse(text, password string) (s server, err error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
+		return s, ErrURL
+	}
+	s = server{host: u.Hostname(), user: u.User.Username(), password: password, implicitTLS: u.Scheme == "smtps"}
+	standard := "587"
+	if s.implicitTLS {
+		standard = "465"
+	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), standard), 10, 16)
+	query := u.Query()
+	s.port, s.from = int(port), cmp.Or(query.Get("from"), s.user)
+	query.Del("from")
+	if address, invalid := mail.ParseAddress(s.from); err != nil || port == 0 || invalid != nil || address.Address != s.from || len(query) > 0 {
+		return s, ErrURL
+	}
+	if _, inURL := u.User.Password(); inURL || (s.user == "") != (password == "") {
+		return s, ErrPassword
+	}
+	return s, nil
+}
+
+// loopback reports whether the server is on this machine, so that it needs no TLS.
+func (s server) loopback() bool {
+	address, err := netip.ParseAddr(s.host)
+	return s.host == "localhost" || err == nil && address.IsLoopback()
+}
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+//nolint:gochecknoglobals // a function
+var dialTCP dialFunc = new(net.Dialer).DialContext
+
+// client returns a client for one connection, which ends with ctx at the latest: the library does not close a connection
+// that fails before the first mail.
+func (s server) client(ctx context.Context, dial dialFunc) (*gomail.Client, error) {
+	security := &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}
+	policy, login := gomail.TLSMandatory, gomail.SMTPAuthAutoDiscover
+	switch {
+	case s.implicitTLS: // the connection has TLS, and the server does not offer STARTTLS
+		policy = gomail.TLSOpportunistic
+	case s.loopback():
+		policy, login = gomail.NoTLS, gomail.SMTPAuthPlainNoEnc
+	}
+	options := []gomail.Option{
+		gomail.WithPort(s.port), gomail.WithTimeout(sendTimeout), gomail.WithTLSConfig(security), gomail.WithTLSPolicy(policy),
+		gomail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
+			connection, err := dial(dialing, network, address)
+			if err != nil {
+				return nil, err
+			}
+			context.AfterFunc(ctx, func() { _ = connection.Close() })
+			if !s.implicitTLS {
+				return connection, nil
+			}
+			secured := tls.Client(connection, security)
+			return secured, secured.HandshakeContext(dialing)
+		}),
+	}
+	if s.user != "" {
+		options = append(options, gomail.WithUsername(s.user), gomail.WithPassword(s.password), gomail.WithSMTPAuth(login))
+	}
+	return gomail.NewClient(s.host, options...)
+}
+
+// describe returns the kind of a failure, or "" for none, and the status of the server, or 0. Texts of the server may contain addresses.
+func describe(ctx context.Context, err error) (failure string, status int) {
+	var timeout net.Error
+	var answer *textproto.Error
+	var refusal *gomail.SendError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case err == nil:
+		return "", 0
+	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout", 0
+	case errors.As(err, &certificate):
+		return "certificate", 0
+	case errors.As(err, &answer):
+		return "refused", answer.Code
+	case errors.As(err, &refusal) && refusal.ErrorCode() != 0:
+		return "refused", refusal.ErrorCode()
+	case errors.As(err, &refusal):
+		return "send", 0
+	default:
+		return "connect", 0
+	}
+}
