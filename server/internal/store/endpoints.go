@@ -192,7 +192,9 @@ func (s *Store) countEvents(ctx context.Context, userID string, page []studio.En
 		if e := byURL[url]; e != nil {
 			e.Waiting = count
 			if e.Last.Failure != "" && oldest != "" && since.After(e.LastSuccessAt) {
-				e.FailingSince = since
+				if e.FailingSince.IsZero() || since.Before(e.FailingSince) {
+					e.FailingSince = since
+				}
 				failing = append(failing, endpointQuery{userID, url, oldest})
 			}
 		}

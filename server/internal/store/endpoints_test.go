@@ -87,6 +87,25 @@ func TestStore_Endpoint_showsAnOutage(t *testing.T) {
 	})
 }
 
+// An outage goes on when its first event is exhausted and the next one fails.
+func TestStore_Endpoint_countsExhaustedEventsAsAnOutage(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		create(t, db, subject("a", 2))
+		for hour, outcome := range []store.Outcome{
+			{State: studio.EventExhausted, Reason: studio.ReasonSchedule}, {State: studio.EventPending, RetryAt: noon()},
+		} {
+			failed := studio.Attempt{At: noon().Add(time.Duration(hour) * time.Hour), Failure: "connect"}
+			check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, failed, outcome))
+		}
+		got, err := db.Endpoint(t.Context(), "ada", "https://hooks.example.com/")
+		check(t, err)
+		if !got.FailingSince.Equal(noon()) {
+			t.Errorf("failing since %v, want %v", got.FailingSince, noon())
+		}
+	})
+}
+
 // A replay of delivered events forgets no success. A failure counts from its attempt, not from an earlier one of the event.
 func TestStore_Endpoint_keepsTheLastSuccessDuringAReplay(t *testing.T) {
 	t.Parallel()
