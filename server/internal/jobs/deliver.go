@@ -73,6 +73,9 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	if err != nil {
 		return d.retryTime(err)
 	}
+	if !sent.Delivered() {
+		d.jobs.attemptFailed(next, outcome.SwitchOff)
+	}
 	failure := string(sent.Failure)
 	if sent.NotPublic {
 		failure = "not public" // users see that there is no address

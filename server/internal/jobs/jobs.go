@@ -57,6 +57,10 @@ type Config struct {
 	// because its URL is switched off. They must be safe for concurrent use. Default: none.
 	OnAttempt   func(AttemptOutcome, sender.Attempt)
 	OnRendering func(studio.Kind, RenderingOutcome, time.Duration)
+	// Alert tells a user that a webhook URL is disabled or has failed for a day, at most once a day for each URL. After an error,
+	// which it must log or count, it is called again about 10 minutes later. The calls of a process are not concurrent. Default:
+	// users are not alerted.
+	Alert func(context.Context, Alert) error
 	// Tracer records a span for each rendering and each attempt, in the trace of the request that created
 	// the subject. Default: none.
 	Tracer trace.Tracer
@@ -72,6 +76,7 @@ type Jobs struct {
 	Config
 	processID   string // written to the rows of subjects that this process renders
 	secretCache secretCache
+	alerts      alerter
 	// rescanInterval is how often all due work is looked for without a notification.
 	rescanInterval time.Duration
 }

@@ -16,7 +16,7 @@ const (
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
 
-	renderWork, deliverWork = "render", "deliver" // for report
+	renderWork, deliverWork, alertWork = "render", "deliver", "alert" // for report
 )
 
 // Runner renders subjects and delivers events when they are due. Use one per process.
@@ -77,6 +77,7 @@ func (r *Runner) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { r.jobs.prune(stop) })
 	background.Go(func() { r.jobs.replay(stop) })
+	background.Go(func() { r.jobs.alert(stop) })
 	background.Go(func() { r.renderPool.run(ctx, stop) })
 	background.Go(func() { r.watch(stop) })
 	// The process holds its lanes until no attempt is running.

@@ -350,5 +350,8 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 	check(t, err)
 	_, err = db.ImportProjects(ctx, []studio.Project{{ID: "new", WorkspaceID: "w0", CreatedAt: now}})
 	check(t, err)
+	_, err = db.ClaimAlert(ctx, "u5", "https://hooks.example.com/", now, time.Time{})
+	check(t, err)
+	check(t, db.ReleaseAlert(ctx, "u5", "https://hooks.example.com/", now))
 	check(t, db.Prune(ctx, now))
 }

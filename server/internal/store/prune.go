@@ -17,8 +17,8 @@ const pruneBatch = 500
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
-// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations, and breakers a day after their pause. After an error, some rows may have been
-// deleted. Prune may be called by several processes at the same time.
+// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations, alerts after two days, and breakers a day after their pause. After an error, some
+// rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
 	for _, rule := range []struct {
@@ -43,6 +43,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			(SELECT user_id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-studio.RefreshTokenLifetime)},
 		{`DELETE FROM links WHERE expires_at < $1 AND hash IN (SELECT hash FROM links WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM acts WHERE at < $1 AND id IN (SELECT id FROM acts WHERE at < $1 LIMIT $2)`, now.Add(-studio.ActRetention)},
+		{`DELETE FROM alerts WHERE sent_at < $1 AND (user_id, url) IN
+			(SELECT user_id, url FROM alerts WHERE sent_at < $1 LIMIT $2)`, now.Add(-alertRetention)},
 		{`DELETE FROM breakers WHERE until < $1 AND origin IN
 			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
 	} {

@@ -31,7 +31,7 @@
 //	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go
 //	renderings        renderings.go; subjects_write.go inserts and deletes them
 //	lanes, holders    leases.go; notifications between processes in notifications.go
-//	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go
+//	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go; alerts in alerts.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
 //	workspaces        workspaces.go; projects in projects.go
 //	uploads           uploads.go

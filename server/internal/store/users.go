@@ -121,6 +121,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM api_keys WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
+			{`DELETE FROM alerts WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM pauses WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM replays WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},

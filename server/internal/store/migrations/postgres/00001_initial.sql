@@ -272,6 +272,15 @@ CREATE TABLE endpoints (
     PRIMARY KEY (user_id, url)
 );
 
+-- alerts are the last mails to users about webhook URLs that fail or are switched off.
+CREATE TABLE alerts (
+    user_id TEXT NOT NULL REFERENCES users,
+    url     TEXT NOT NULL,
+    sent_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, url)
+);
+CREATE INDEX alerts_sent ON alerts (sent_at);
+
 -- pauses stop the deliveries of a user to a URL. '' is every user, and every URL.
 CREATE TABLE pauses (
     user_id   TEXT NOT NULL,

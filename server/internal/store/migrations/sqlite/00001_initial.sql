@@ -272,6 +272,15 @@ CREATE TABLE endpoints (
     PRIMARY KEY (user_id, url)
 ) STRICT, WITHOUT ROWID;
 
+-- alerts are the last mails to users about webhook URLs that fail or are switched off.
+CREATE TABLE alerts (
+    user_id TEXT NOT NULL REFERENCES users,
+    url     TEXT NOT NULL,
+    sent_at INTEGER NOT NULL,
+    PRIMARY KEY (user_id, url)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX alerts_sent ON alerts (sent_at);
+
 -- pauses stop the deliveries of a user to a URL. '' is every user, and every URL.
 CREATE TABLE pauses (
     user_id   TEXT NOT NULL,
