@@ -93,6 +93,27 @@ func TestResetLink_endsWithThePasswordThatItResets(t *testing.T) {
 	})
 }
 
+// Nobody becomes an operator again with a link from before.
+func TestLinks_endWithTheirOperator(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		for _, act := range []string{"user", "disable"} {
+			bob := studiotest.AddUser(t, s.studio, act+"@example.com")
+			check(t, s.studio.SetRole(t.Context(), bob.Email, studio.Operator))
+			operator := s.signIn(t, bob.Email)
+			invitation, _ := linkOf(t, operator.post("/console/users/invite", url.Values{"email": {"eve@example.com"}, "role": {"operator"}}))
+			reset, _ := linkOf(t, operator.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}}))
+			v.get(invitation).want(t, http.StatusOK)
+			v.post("/console/users/change", url.Values{"email": {bob.Email}, "act": {act}}).want(t, http.StatusOK)
+			for _, path := range []string{invitation, reset} {
+				v.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
+			}
+		}
+	})
+}
+
 // A form with a value that is no text is refused alike by each database.
 func TestForms_haveTexts(t *testing.T) {
 	t.Parallel()

@@ -15,16 +15,16 @@ func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 		return tx.execAll(ctx, []statement{
 			{`DELETE FROM links WHERE purpose = $1 AND email = $2`, []any{string(link.Purpose), link.Email}},
 			{
-				`INSERT INTO links (hash, purpose, email, workspace_id, operator, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-				[]any{link.Hash, string(link.Purpose), link.Email, nullable(link.WorkspaceID), flag(link.Operator), micros(link.ExpiresAt)},
+				`INSERT INTO links (hash, purpose, email, workspace_id, operator, made_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+				[]any{link.Hash, string(link.Purpose), link.Email, nullable(link.WorkspaceID), flag(link.Operator), link.By, micros(link.ExpiresAt)},
 			},
 		})
 	})
 }
 
 func (s *Store) Link(ctx context.Context, hash []byte) (link studio.Link, err error) {
-	err = queryRow(ctx, s.engine, []any{&link.Hash, &link.Purpose, &link.Email, &link.WorkspaceID, &link.Operator, instant{&link.ExpiresAt}},
-		`SELECT hash, purpose, email, COALESCE(workspace_id, ''), operator <> 0, expires_at FROM links WHERE hash = $1`, hash)
+	err = queryRow(ctx, s.engine, []any{&link.Hash, &link.Purpose, &link.Email, &link.WorkspaceID, &link.Operator, &link.By, instant{&link.ExpiresAt}},
+		`SELECT hash, purpose, email, COALESCE(workspace_id, ''), operator <> 0, made_by, expires_at FROM links WHERE hash = $1`, hash)
 	return link, err
 }
 
@@ -43,6 +43,9 @@ func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Tim
 		if err != nil || at.IsZero() {
 			return err
 		}
+		if err := deleteLinksOf(ctx, tx, userID); err != nil {
+			return err
+		}
 		return revokeTokens(ctx, tx, userID, now)
 	})
 }
@@ -54,6 +57,12 @@ func (s *Store) Demote(ctx context.Context, userID string) error {
 		}
 		return setRole(ctx, tx, userID, studio.NoRole)
 	})
+}
+
+// deleteLinksOf deletes the links that an operator has made.
+func deleteLinksOf(ctx context.Context, tx transaction, userID string) error {
+	_, err := tx.exec(ctx, `DELETE FROM links WHERE made_by = $1`, userID)
+	return err
 }
 
 // keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the operators,

@@ -31,6 +31,11 @@ func (s *Store) SetRole(ctx context.Context, userID string, role studio.Role) er
 }
 
 func setRole(ctx context.Context, tx transaction, userID string, role studio.Role) error {
+	if role != studio.Operator {
+		if err := deleteLinksOf(ctx, tx, userID); err != nil {
+			return err
+		}
+	}
 	return execFound(ctx, tx, `UPDATE users SET role = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, string(role))
 }
 
@@ -124,7 +129,7 @@ func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (s
 			{`DELETE FROM alerts WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM pauses WHERE user_id = $1`, []any{userID}},
 			{`DELETE FROM replays WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
+			{`DELETE FROM links WHERE made_by = $1 OR email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
 			{`DELETE FROM members WHERE user_id = $1`, []any{userID}},
 			{`UPDATE users SET deleted_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
 		}...))

@@ -38,6 +38,7 @@ type Link struct {
 	Email       string // of the user, normalized; "" for the first operator
 	WorkspaceID string // the workspace of an invited user; "" for none
 	Operator    bool   // the role of an invited user
+	By          string // the ID of the operator who made it; "" for the first operator
 	ExpiresAt   time.Time
 }
 

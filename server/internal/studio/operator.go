@@ -24,10 +24,10 @@ type OperatorStore interface {
 	LinkStore
 	// Empty reports whether there is no user yet.
 	Empty(ctx context.Context) (bool, error)
-	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user end. The
-	// error is [ErrLastOperator] if no operator would be left.
+	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user
+	// end, and the links that the user has made. The error is [ErrLastOperator] if no operator would be left.
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
-	// Demote makes an operator a user without a role. The error is [ErrLastOperator] if no operator would be left.
+	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if no operator would be left.
 	Demote(ctx context.Context, userID string) error
 	AddAct(ctx context.Context, act Act) error
 	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
@@ -64,7 +64,7 @@ func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string
 	if err := s.RecordAct(ctx, by.Email, action, email); err != nil {
 		return "", err
 	}
-	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator})
+	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator, By: by.ID})
 }
 
 // NewResetLink returns the secret of a link with which a user can set a new password.
@@ -76,7 +76,7 @@ func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secr
 	if err := s.RecordAct(ctx, by.Email, "made a link to reset the password", user.Email); err != nil {
 		return "", err
 	}
-	return s.newLink(ctx, Link{Purpose: ResetLink, Email: user.Email})
+	return s.newLink(ctx, Link{Purpose: ResetLink, Email: user.Email, By: by.ID})
 }
 
 // EndSessions ends all sessions of a user, as [Service.RevokeTokens] does.

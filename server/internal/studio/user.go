@@ -30,6 +30,7 @@ type UserStore interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// SetPassword replaces the password hash, deletes the link to reset it, and revokes all tokens, as RevokeTokens does.
 	SetPassword(ctx context.Context, userID, hash string, now time.Time) error
+	// SetRole replaces the role of a user. The links that a former operator has made end.
 	SetRole(ctx context.Context, userID string, role Role) error
 	// DeleteUser erases a user with all records except projects. It erases subjects as DeleteSubject does. It
 	// returns the ids of the subjects and the keys of the uploads.

@@ -99,9 +99,11 @@ CREATE TABLE links (
     email        TEXT NOT NULL, -- of the user; '' for the first operator
     workspace_id TEXT REFERENCES workspaces (id), -- of an invited user; NULL for none
     operator     INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
+    made_by      TEXT NOT NULL, -- id of the operator; '' for the daemon
     expires_at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX links_email ON links (email, purpose);
+CREATE INDEX links_operator ON links (made_by);
 CREATE INDEX links_expiry ON links (expires_at);
 
 CREATE TABLE members (
