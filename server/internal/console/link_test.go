@@ -83,7 +83,9 @@ func TestResetLink_endsWithThePasswordThatItResets(t *testing.T) {
 		if policy := bob.get(path).header.Get("Referrer-Policy"); policy != "strict-origin" {
 			t.Errorf("the policy is %q: browsers send the form with another origin", policy)
 		}
-		change := func(act string) { v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {act}}).want(t, http.StatusOK) }
+		change := func(act string) {
+			v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {act}}).want(t, http.StatusOK)
+		}
 		change("disable")
 		bob.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
 		change("enable")
