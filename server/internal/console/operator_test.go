@@ -31,7 +31,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		check(t, s.studio.SetRole(t.Context(), "Olga@example.com", studio.Operator))
 		v := s.signIn(t, "olga@example.com")
 		users := v.get("/console/users")
-		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, "<td>1<span")
+		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, "<td>1 in progress</td>")
 		v.get("/console/users?email=ADA@example.com").want(t, http.StatusOK, s.user.ID)
 		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "No user found.")
 		service := v.get("/console/service")

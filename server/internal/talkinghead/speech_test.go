@@ -120,7 +120,8 @@ func TestVoice_readsItsScripts(t *testing.T) {
 		{"en-GB", "1984 + 5", true},
 		{"ru", "Привет, это Bob", false}, // a fifth of the letters
 		{"ru", "Здравствуйте, дорогие друзья, это Bob", true},
-		{"ja", "今日は、いい天気ですねー。", true},
+		{"ja", "きょうは、いいてんきですねー。", true},
+		{"ja", "今日は、いい天気ですねー。", false},
 		{"cmn", "こんにちは", false},
 		{"cmn-Latn-pinyin", "nǐ hǎo", true},
 		{"zh", "你好", true},

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 )
 
 // Config configures how videos are made. Its zero value works. Its methods are safe for concurrent use if
@@ -166,7 +167,8 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 		if spoken, err = c.speak(ctx, speech, work); err != nil {
 			return Video{}, err
 		}
-		foreign := slices.ContainsFunc(spoken.checks, func(c Check) bool { return c.Name == speaksLanguage && !c.OK })
+		// A voice names the letters that it does not read. In Japanese, it reads the others.
+		foreign := !strings.HasPrefix(spoken.language, "ja") && slices.ContainsFunc(spoken.checks, func(c Check) bool { return c.Name == speaksLanguage && !c.OK })
 		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text), foreign)
 	}
 	if p.sound, err = open(ctx, spoken.path, "The sound"); err != nil {

@@ -91,7 +91,7 @@ func parseVoices(output []byte, women bool) (voices []Voice) {
 	return voices
 }
 
-// scripts has the scripts of languages that are not written in Latin letters, by the code of the language.
+// scripts has the scripts that voices of other than Latin letters read, by the code of their language.
 //
 //nolint:gochecknoglobals // a table
 var scripts = func() map[string][]*unicode.RangeTable {
@@ -101,8 +101,8 @@ var scripts = func() map[string][]*unicode.RangeTable {
 		"bs sr tk uz":                       {unicode.Cyrillic, unicode.Latin},
 		"ar fa sd ug ur":                    {unicode.Arabic},
 		"cmn hak yue zh":                    {unicode.Han, unicode.Bopomofo},
-		"ja":                                {unicode.Han, unicode.Hiragana, unicode.Katakana},
-		"ko":                                {unicode.Hangul, unicode.Han},
+		"ja":                                {unicode.Hiragana, unicode.Katakana}, // espeak-ng names each Chinese character
+		"ko":                                {unicode.Hangul},
 		"as bn bpy":                         {unicode.Bengali},
 		"hi kok mr ne":                      {unicode.Devanagari},
 		"el grc":                            {unicode.Greek},
@@ -135,7 +135,7 @@ const mostForeign = 0.2
 // speaksLanguage is the name of the check of reads.
 const speaksLanguage = "speaks_language"
 
-// reads checks whether the letters of a text are those of the language of the voice.
+// reads checks whether the voice reads the letters of a text.
 func (v Voice) reads(text string) Check {
 	code, script, _ := strings.Cut(v.Language, "-")
 	tables := scripts[code]
@@ -151,10 +151,10 @@ func (v Voice) reads(text string) Check {
 			}
 		}
 	}
-	c := Check{Name: speaksLanguage, OK: true, Message: "The letters of the text are those of the language of the voice."}
+	c := Check{Name: speaksLanguage, OK: true, Message: "The voice reads the letters of the text."}
 	if share := float64(foreign) / float64(max(letters, 1)); share > mostForeign {
 		c.OK = false
-		c.Message = fmt.Sprintf("The voice speaks %s, and %.0f%% of the letters of the text are not of its language. Choose a voice of the language of the text.", v.Name, 100*share)
+		c.Message = fmt.Sprintf("The voice speaks %s, and does not read %.0f%% of the letters of the text. Choose another voice, or write the text in letters that it reads.", v.Name, 100*share)
 	}
 	return c
 }
