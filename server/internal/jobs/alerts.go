@@ -17,7 +17,7 @@ const (
 	maxDisabledAge = 36 * time.Hour
 	// alertCheckInterval is how often the URLs are looked for whose check is due. alertCheckDelay is the time until the first
 	// check of a URL that fails, or until another one after an error. Most failures have passed by then.
-	alertCheckInterval = time.Minute
+	alertCheckInterval = 5 * time.Second
 	alertCheckDelay    = 10 * time.Minute
 	// maxWatched bounds the URLs in memory. A URL that finds no room is watched from a later failure on.
 	maxWatched = 10_000

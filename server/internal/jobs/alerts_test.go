@@ -39,9 +39,10 @@ func TestRunner_Run_alertsOwnersOfFailingURLs(t *testing.T) {
 		failingMail int
 		want        []time.Duration
 	}{
-		"fails for days":     {500, 1000 * time.Hour, 0, []time.Duration{24 * time.Hour, 48 * time.Hour, 72 * time.Hour, 96 * time.Hour, 120 * time.Hour, 144 * time.Hour}},
-		"fails for an hour":  {500, time.Hour, 0, nil},
-		"fails for 30 hours": {500, 30 * time.Hour, 0, []time.Duration{24 * time.Hour}},
+		"fails for days":    {500, 1000 * time.Hour, 0, []time.Duration{24 * time.Hour, 48 * time.Hour, 72 * time.Hour, 96 * time.Hour, 120 * time.Hour, 144 * time.Hour}},
+		"fails for an hour": {500, time.Hour, 0, nil},
+		// The retry after a day is made after 25 hours at least.
+		"fails for a day": {500, 24*time.Hour + time.Minute, 0, []time.Duration{24 * time.Hour}},
 		// The last of six attempts is made after less than three hours.
 		"rejects for days":        {404, 1000 * time.Hour, 0, []time.Duration{24 * time.Hour}},
 		"no mail server at first": {404, 1000 * time.Hour, 2, []time.Duration{24*time.Hour + 20*time.Minute}},
