@@ -22,6 +22,7 @@ const (
 	// maxConnections bounds the concurrent connections to the server.
 	maxConnections = 2
 	sendTimeout    = 30 * time.Second
+	closeTimeout   = 2 * time.Second
 )
 
 // ErrRefused is returned if another try would not help, because the server or the form of the address refuses the mail.
@@ -155,13 +156,13 @@ func (m *Mailer) Send(ctx context.Context, message Message) error {
 	return err
 }
 
-// Close ends the retries of queued mails, and waits for the tries that run. It ends them when ctx is done.
-func (m *Mailer) Close(ctx context.Context) {
+// Close ends the retries of queued mails, and waits for the tries that run, for up to two seconds.
+func (m *Mailer) Close() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
 	m.stopWaits()
-	defer context.AfterFunc(ctx, m.cutOff)()
+	defer time.AfterFunc(closeTimeout, m.cutOff).Stop()
 	m.running.Wait()
 	m.cutOff()
 }

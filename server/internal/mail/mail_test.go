@@ -1,7 +1,6 @@
 package mail_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -51,7 +50,7 @@ func newMailer(t *testing.T, url, password string, server *smtptest.Server) (*ma
 	})
 	check(t, err)
 	m.SetTimes(time.Millisecond, 10*time.Second)
-	t.Cleanup(func() { m.Close(t.Context()) })
+	t.Cleanup(func() { m.Close() })
 	return m, counts, log
 }
 
@@ -196,9 +195,7 @@ func TestMailer_Queue_survivesServersThatHang(t *testing.T) {
 			if _, open := server.Connections(); open > 2 {
 				t.Errorf("%d connections are open", open)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			m.Close(ctx)
+			m.Close()
 			if m.Queue(hello) {
 				t.Error("a closed mailer queues a mail")
 			}
@@ -279,7 +276,7 @@ func TestNew_refusesInvalidServers(t *testing.T) {
 			t.Errorf("%s: %v, want %v", url, err, want)
 		}
 		if err == nil {
-			m.Close(t.Context())
+			m.Close()
 		}
 	}
 }
