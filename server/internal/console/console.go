@@ -59,8 +59,8 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except Admit, NoVideo, Daemon, Secure, Revoked and
-// PollInterval.
+// Config configures a [Console]. All fields are required except Admit, NoVideo, MailLink, Daemon, Secure, Revoked
+// and PollInterval.
 type Config struct {
 	// Studio implements the use cases of users.
 	Studio *studio.Service
@@ -75,6 +75,9 @@ type Config struct {
 	Admit func(userID string, change bool) error
 	// NoVideo returns why no video can be made of an avatar, or "". Default: a video can be made of each.
 	NoVideo func(avatar studio.Subject) string
+	// MailLink sends a mail with the URL of a new link, for an invitation or to reset a password, in the background. It reports
+	// whether it will try. The link is shown in any case. Default: no mails are sent.
+	MailLink func(email, link string, invites bool) bool
 	// Daemon is shown to operators.
 	Daemon Daemon
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
@@ -106,6 +109,9 @@ func New(cfg Config) *Console {
 	}
 	if cfg.Revoked == nil {
 		cfg.Revoked = func(string, time.Time) bool { return false }
+	}
+	if cfg.MailLink == nil {
+		cfg.MailLink = func(string, string, bool) bool { return false }
 	}
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
@@ -172,10 +178,10 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 
 		"GET " + projectsPath + "/{id}/{file}": c.projectFile,
 
-		"GET " + webhooksPath:              c.webhooks,
-		"POST " + webhooksPath + "/test":   c.testWebhook,
-		"POST " + webhooksPath + "/rotate": c.rotateSecret,
-		"POST " + webhooksPath + "/set":    c.setEndpoint,
+		"GET " + WebhooksPath:              c.webhooks,
+		"POST " + WebhooksPath + "/test":   c.testWebhook,
+		"POST " + WebhooksPath + "/rotate": c.rotateSecret,
+		"POST " + WebhooksPath + "/set":    c.setEndpoint,
 		"GET " + eventsPath:                c.events,
 		"GET " + eventsPath + "/live":      c.eventsLive,
 		"GET " + eventsPath + "/{id}":      c.event,

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -133,6 +135,43 @@ func TestForms_haveTexts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// With a mail server, a link is sent to the normalized address and still shown. It is not sent if there is no link.
+func TestLinks_areMailed(t *testing.T) {
+	t.Parallel()
+	type mailed struct {
+		email, key string
+		invites    bool
+	}
+	var all []mailed
+	queue := true
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+		cfg.MailLink = func(email, link string, invites bool) bool {
+			base, key, _ := strings.Cut(link, "/console/link?key=")
+			if base != "https://studio.example" {
+				t.Errorf("the mailed link is %s", link)
+			}
+			all = append(all, mailed{email, key, invites})
+			return queue
+		}
+	})
+	v := s.operator(t)
+	invite := func(email string) page { return v.post("/console/users/invite", url.Values{"email": {email}}) }
+	invited := invite(" Bob@example.com")
+	invited.want(t, http.StatusOK, "A mail with this link is on its way to  Bob@example.com.")
+	_, first := linkOf(t, invited)
+	reset := v.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}})
+	_, second := linkOf(t, reset)
+	queue = false
+	full := invite("eve@example.com")
+	full.want(t, http.StatusOK, "Send this link to eve@example.com.")
+	_, third := linkOf(t, full)
+	invite("eve@example.com\r\nBcc: bob@example.com").want(t, http.StatusUnprocessableEntity)
+	invite(email).want(t, http.StatusUnprocessableEntity)
+	if want := []mailed{{"bob@example.com", first, true}, {email, second, false}, {"eve@example.com", third, true}}; !slices.Equal(all, want) {
+		t.Errorf("mailed %v, want %v", all, want)
+	}
 }
 
 // A user who is disabled is locked out everywhere, until enabled.

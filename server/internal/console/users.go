@@ -21,6 +21,7 @@ type usersView struct {
 	Link        string // of the last invitation or reset
 	LinkFor     string
 	LinkInvites bool
+	LinkMailed  bool   // whether a mail with it is on its way
 	Problem     string // with the last invitation
 	Invited     string // the email in the form, after a problem
 }
@@ -48,10 +49,13 @@ func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, 
 	return nil
 }
 
-// showUserLink shows a new link once.
+// showUserLink shows a new link once, and sends it if there is a mail server.
 func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, invites bool) error {
 	w.Header().Set("Cache-Control", "no-store")
-	return c.showUsers(w, r, http.StatusOK, usersView{Link: LinkURL(c.cfg.Studio.PublicURL, secret), LinkFor: email, LinkInvites: invites})
+	link := LinkURL(c.cfg.Studio.PublicURL, secret)
+	return c.showUsers(w, r, http.StatusOK, usersView{
+		Link: link, LinkFor: email, LinkInvites: invites, LinkMailed: c.cfg.MailLink(c.cfg.Studio.NormalizeEmail(email), link, invites),
+	})
 }
 
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, s session) error {

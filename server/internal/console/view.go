@@ -32,7 +32,7 @@ func sections(user studio.User) []section {
 	for _, kind := range kinds() {
 		all = append(all, section{kind.Title, kind.Path})
 	}
-	all = append(all, section{"Projects", projectsPath}, section{"Webhooks", webhooksPath}, section{"Events", eventsPath}, section{"Account", accountPath})
+	all = append(all, section{"Projects", projectsPath}, section{"Webhooks", WebhooksPath}, section{"Events", eventsPath}, section{"Account", accountPath})
 	if user.Role == studio.Operator {
 		all = append(all, section{"Users", usersPath}, section{"Service", servicePath})
 	}

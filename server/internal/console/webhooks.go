@@ -8,7 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-const webhooksPath = Path + "/webhooks"
+// WebhooksPath is the path of the page about the webhooks of a user.
+const WebhooksPath = Path + "/webhooks"
 
 // webhooksView is the page about the webhook URLs and secrets of a user.
 type webhooksView struct {
@@ -57,11 +58,11 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	if err != nil {
 		return err
 	}
-	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(webhooksPath, make(url.Values), cursor, page.Next)}
+	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(WebhooksPath, make(url.Values), cursor, page.Next)}
 	for _, one := range page.Endpoints {
 		v.Endpoints = append(v.Endpoints, endpoint{one})
 	}
-	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: webhooksPath, Data: v})
+	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: WebhooksPath, Data: v})
 	return nil
 }
 
@@ -87,7 +88,7 @@ func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session
 	if _, err := c.cfg.Studio.RotateWebhookSecret(r.Context(), s.ID); err != nil {
 		return err
 	}
-	http.Redirect(w, r, webhooksPath+"?done=rotated#secret", http.StatusSeeOther)
+	http.Redirect(w, r, WebhooksPath+"?done=rotated#secret", http.StatusSeeOther)
 	return nil
 }
 
@@ -108,6 +109,6 @@ func (c *Console) setEndpoint(w http.ResponseWriter, r *http.Request, s session)
 	case enabled:
 		done = "enabled"
 	}
-	http.Redirect(w, r, webhooksPath+"?done="+done, http.StatusSeeOther)
+	http.Redirect(w, r, WebhooksPath+"?done="+done, http.StatusSeeOther)
 	return nil
 }
