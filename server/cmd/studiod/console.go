@@ -26,6 +26,9 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
 		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
 		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
 	}
+	if d.mailer != nil {
+		cfg.MailLink = d.mailLink
+	}
 	if len(d.cfg.Render.Program) > 0 {
 		cfg.NoVideo = simulate.NoVideo
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/realip"
@@ -69,8 +70,9 @@ type daemonConfig struct {
 	Keys              keySource
 	Passwords         studio.Passwords
 	Render            renderConfig
-	Media             string // see media.Config; defaults to a directory beside the database
-	PublicURL         string // defaults to the URL of the listener
+	Media             string      // see media.Config; defaults to a directory beside the database
+	PublicURL         string      // defaults to the URL of the listener
+	Mail              mail.Config // without a URL, no mails are sent
 	Docs              bool
 	Console           bool
 	Demo              bool // lends a picture of a face
@@ -111,6 +113,7 @@ type daemon struct {
 	console  *console.Console // nil if the console is disabled
 	http     *http.Server
 	runner   *jobs.Runner
+	mailer   *mail.Mailer // nil if no mails are sent
 
 	certificate   certificateSource // nil without TLS
 	acme          *acme.Manager     // nil without Domain, as are the next two
@@ -140,6 +143,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		}
 	}()
 	if err := d.openMonitoring(ctx); err != nil {
+		return d, err
+	}
+	if err := d.openMailer(); err != nil {
 		return d, err
 	}
 	if err := d.listen(ctx); err != nil {
@@ -319,6 +325,9 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
 		Workers: d.cfg.Workers, Rate: d.cfg.Rate, Tracer: d.traces.Tracer(),
 	}
+	if d.mailer != nil {
+		cfg.Alert = d.mailAlert
+	}
 	if d.admin != nil {
 		cfg.OnAttempt, cfg.OnRendering = d.admin.metrics.Attempted, d.admin.metrics.Rendered
 	}
@@ -426,6 +435,9 @@ func (d *daemon) run(ctx context.Context) error {
 		shutdown = d.http.Close()
 	}
 	working.Wait()
+	if d.mailer != nil {
+		d.mailer.Close()
+	}
 	stopReading()
 	reading.Wait()
 	d.cfg.Logger.InfoContext(ctx, "stopped")

@@ -27,7 +27,7 @@
 //
 // In the console, an operator also invites users, resets their passwords, ends their sessions, disables them, changes their
 // role, manages workspaces and their members, and pauses all notifications. Invitations (7 days) and resets (24 hours) are
-// links that work once; the operator sends them. An operator sees the queues and their age, the processes that render and
+// links that work once; the operator sends them, or studiod with --smtp. An operator sees the queues and their age, the processes that render and
 // deliver, and the failing receivers, but not the records of other users. Operators can remove neither themselves nor the
 // last operator. A disabled user cannot log in, and API keys of the user are refused; what is being rendered or sent goes
 // on. A change of the role takes effect at once:
@@ -35,6 +35,25 @@
 //	studiod user role olga@example.com operator
 //	studiod user role olga@example.com user
 //	studiod audit   # what operators did, in the console and by commands; kept for a year
+//
+// # Mails
+//
+// With --smtp, studiod also sends mails. They need a public URL, to which they link, from --public-url or --domain:
+//
+//	STUDIO_SMTP_PASSWORD=… studiod serve --domain studio.example.com --smtp 'smtp://USER@HOST:587?from=studio@example.com'
+//
+// The sender in ?from= can be omitted if USER is an email address. smtp:// requires STARTTLS, except from a server on this
+// machine, and smtps:// begins with TLS. Without USER, studiod does not log in. These mails are sent:
+//
+//   - Invitations and resets that an operator makes in the console. Their links are still shown. Up to 256 such mails wait,
+//     in memory, and each is tried up to 4 times within about 6 minutes. A restart loses those that wait, so send the link
+//     yourself if a mail does not arrive.
+//   - To a user, when a webhook URL has failed for a day or was disabled because it responded with 410. All daemons together
+//     send at most one mail a day for each user and URL. A mail that the server does not accept for now is tried again after
+//     10 minutes. Mails do not contain the query of the URL, which may be a secret.
+//
+// No request waits for the mail server. A try ends after 30 seconds. The first mail that fails is logged, and the next one
+// that is sent; studiod_mails_total counts all.
 //
 // # Databases
 //

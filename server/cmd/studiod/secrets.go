@@ -7,7 +7,7 @@ import "os"
 //
 //nolint:gochecknoglobals // a list
 var secretVariables = []string{
-	keysVariable, "STUDIO_DB", "PGPASSWORD", "PGSSLPASSWORD",
+	keysVariable, smtpPasswordVariable, "STUDIO_DB", "PGPASSWORD", "PGSSLPASSWORD",
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 	"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 }

@@ -55,6 +55,7 @@ func serveCommand() *cli.Command {
 			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit (0 to 1000000000)",
 			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"), Validator: between(0, 1_000_000_000),
 		},
+		smtpFlag(),
 	}, domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
@@ -171,6 +172,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return usagef("--tls-cert and --tls-key must be set together")
 	}
 	if err := domainOf(command, &cfg); err != nil {
+		return err
+	}
+	if err := mailOf(command, &cfg); err != nil {
 		return err
 	}
 	cfg.UserRate = command.Int("user-rate")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -48,6 +49,7 @@ type Metrics struct {
 	renderingDurations *prometheus.HistogramVec
 
 	streamEnds *prometheus.CounterVec
+	mails      *prometheus.CounterVec
 
 	mu        sync.RWMutex
 	responses map[response]responseMetrics
@@ -85,6 +87,7 @@ func New(version string) *Metrics {
 		renderingDurations: histograms("studiod_rendering_duration_seconds", "Duration of renderings, by kind.",
 			[]float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900}, "kind"),
 		streamEnds: counters("studiod_event_streams_ended_total", "Ended streams of events, by reason.", "reason"),
+		mails:      counters("studiod_mails_total", "Mails to users and tries that are repeated, by outcome.", "outcome"),
 		responses:  make(map[response]responseMetrics),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -92,7 +95,7 @@ func New(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.database, m.requests, m.durations, m.refused, m.logins, m.attempts, m.attemptDurations, m.renderings, m.renderingDurations, m.streamEnds)
+		m.database, m.requests, m.durations, m.refused, m.logins, m.attempts, m.attemptDurations, m.renderings, m.renderingDurations, m.streamEnds, m.mails)
 	m.begin()
 	return m
 }
@@ -105,6 +108,9 @@ func (m *Metrics) begin() {
 	}
 	for _, known := range streamEnds {
 		m.streamEnds.WithLabelValues(known.reason)
+	}
+	for _, outcome := range []mail.Outcome{mail.Sent, mail.Retried, mail.Failed, mail.Dropped} {
+		m.mails.WithLabelValues(string(outcome))
 	}
 	m.attempts.WithLabelValues(string(jobs.AttemptDelivered), "")
 	for _, outcome := range []jobs.AttemptOutcome{jobs.AttemptRetried, jobs.AttemptExhausted} {
@@ -226,3 +232,6 @@ func (m *Metrics) Rendered(kind studio.Kind, outcome jobs.RenderingOutcome, took
 	m.renderings.WithLabelValues(string(kind), string(outcome)).Inc()
 	m.renderingDurations.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
+
+// Mailed counts a mail or a try, for mail.Config.
+func (m *Metrics) Mailed(outcome mail.Outcome) { m.mails.WithLabelValues(string(outcome)).Inc() }

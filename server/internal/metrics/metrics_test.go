@@ -13,6 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -87,6 +88,13 @@ func TestMetrics_StreamEnded_countsReasons(t *testing.T) {
 		t, m, ended+`stalled"} 1`, ended+`unauthorized"} 1`, ended+`shutdown"} 1`, ended+`client"} 1`, ended+`failed"} 1`,
 		`studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
 	)
+}
+
+func TestMetrics_Mailed_countsOutcomes(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	m.Mailed(mail.Failed)
+	want(t, m, `studiod_mails_total{outcome="failed"} 1`, `studiod_mails_total{outcome="dropped"} 0`)
 }
 
 func TestMetrics_reportTheQueue(t *testing.T) {

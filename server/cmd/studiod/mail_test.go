@@ -1,0 +1,105 @@
+package main
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/smtptest"
+)
+
+const mailPublicURL = "http://studio.example/"
+
+// serveWithMail starts a daemon that sends mails over a server, and returns it with a function that invites a user.
+func serveWithMail(t *testing.T, server *smtptest.Server, secret *webhook.Secret) (p *process, invite func(email string) string) {
+	t.Helper()
+	dsn := studiotest.NewSQLite(t)
+	*secret = prepareDatabase(t, dsn)
+	must(t, "", "user", "role", "--db="+dsn, testEmail, "operator")
+	p = startProcess(t, dsn, "--admin-addr=127.0.0.1:0", "--renderer=simulate:0s", "--public-url="+mailPublicURL, "--smtp=smtp://robot@"+server.Addr+"?from=robot@studio.example")
+	open := visit(t, p.URL)
+	return p, func(email string) string {
+		t.Helper()
+		return html.UnescapeString(readAll(t, open(http.MethodPost, "/console/users/invite", url.Values{"email": {email}})))
+	}
+}
+
+// Mails link to the public URL, not to the host of a request. They and the log contain no query of a webhook URL.
+func TestServe_sendsMails(t *testing.T) {
+	t.Setenv(smtpPasswordVariable, "hunter2")
+	server := smtptest.Start(t, smtptest.Config{Password: "hunter2"})
+	await := func(count int) smtptest.Mail {
+		t.Helper()
+		harness.Eventually(t, "a mail", func() bool { return len(server.Mails()) >= count })
+		return server.Mails()[count-1]
+	}
+	var secret webhook.Secret
+	p, invite := serveWithMail(t, server, &secret)
+	shown := invite("Bob@example.com")
+	link := regexp.MustCompile(`id="link">(http://studio\.example/console/link\?key=[^<]+)<`).FindStringSubmatch(shown)
+	if link == nil || !strings.Contains(shown, "A mail with this link is on its way") {
+		t.Fatalf("the page shows no link: %s", shown)
+	}
+	if got := await(1); got.To != "TO:<bob@example.com>" || !strings.Contains(got.Text, "\n"+link[1]+"\n") || strings.Contains(got.Text, "127.0.0.1") {
+		t.Errorf("a mail %s:\n%s", got.To, got.Text)
+	}
+
+	in := startInbox(t, secret, func(w http.ResponseWriter, _ string) bool {
+		w.WriteHeader(http.StatusGone)
+		return true
+	})
+	receiver, _, _ := strings.Cut(in.url, "?")
+	_, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", receiver+"?key=canary-query"))
+	check(t, err)
+	got := await(2)
+	if got.To != "TO:<"+testEmail+">" || !strings.Contains(got.Text, "\n"+receiver+"?…\n") || !strings.Contains(got.Text, "\nhttp://studio.example/console/webhooks\n") {
+		t.Errorf("a mail %s:\n%s", got.To, got.Text)
+	}
+	if _, shown := get(t, p.AdminURL+"/metrics"); !strings.Contains(shown, `studiod_mails_total{outcome="sent"} 2`) {
+		t.Error("two mails are not counted as sent")
+	}
+	for _, canary := range []string{"canary-query", "hunter2", "bob@", "robot@"} {
+		if strings.Contains(p.Log(), canary) || strings.Contains(got.Text, canary) {
+			t.Errorf("the log or a mail shows %q", canary)
+		}
+	}
+}
+
+// A mail server that hangs or refuses mails delays neither requests nor the stop, and its answer is not logged.
+func TestServe_doesNotWaitForTheMailServer(t *testing.T) {
+	t.Setenv(smtpPasswordVariable, "hunter2")
+	for answer, outcome := range map[string]string{"hang": "sent\"} 0", "554 no hunter2 from you": "retried\"} 1"} {
+		t.Run(answer[:4], func(t *testing.T) {
+			server := smtptest.Start(t, smtptest.Config{Password: "hunter2", Answer: func(string) string { return answer }})
+			var secret webhook.Secret
+			p, invite := serveWithMail(t, server, &secret)
+			began := time.Now()
+			if shown := invite("bob@example.com"); !strings.Contains(shown, `id="link"`) {
+				t.Errorf("no link is shown: %s", shown)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("an invitation takes %v", took)
+			}
+			harness.Eventually(t, "a try that ends so", func() bool {
+				all, _ := server.Connections()
+				_, shown := get(t, p.AdminURL+"/metrics")
+				return all > 0 && strings.Contains(shown, `studiod_mails_total{outcome="`+outcome)
+			})
+			began = time.Now()
+			check(t, p.Stop())
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("the stop takes %v", took)
+			}
+			if strings.Contains(p.Log(), "hunter2") || strings.Contains(p.Log(), "bob@") || strings.Count(p.Log(), "a mail was not sent") > 1 {
+				t.Errorf("the log is\n%s", p.Log())
+			}
+		})
+	}
+}
