@@ -79,6 +79,7 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 		"STARTTLS":              {starttls, smtptest.Config{TLS: security, Password: "pass"}, roots, true},
 		"implicit TLS":          {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, roots, true},
 		"without STARTTLS":      {starttls, smtptest.Config{Password: "pass"}, roots, false},
+		"no login, no STARTTLS": {"smtp://example.com?from=robot@example.com", smtptest.Config{}, roots, false},
 		"unknown certificate":   {starttls, smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), false},
 		"unknown, implicit TLS": {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, x509.NewCertPool(), false},
 		"wrong password":        {starttls, smtptest.Config{TLS: security, Password: "other"}, roots, false},
