@@ -2,6 +2,8 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := .bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GOVULNCHECK_VERSION := v1.8.0
 GOVULNCHECK := .bin/govulncheck-$(GOVULNCHECK_VERSION)
+NFPM_VERSION := v2.45.0
+NFPM := .bin/nfpm-$(NFPM_VERSION)
 
 # The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to Go, is built
 # without race detection: the detector does not support its locks and would make it ten times slower.
@@ -33,16 +35,30 @@ RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 RELEASE := $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .PHONY: release
-release: ## Build archives for all platforms into .release, with checksums and SBOMs (10 minutes)
+release: ## Build archives for all platforms and packages for Linux into .release, with checksums and SBOMs (10 minutes)
 	@rm -rf .release && mkdir .release && at=$$(git log -1 --format=%ct) && for target in $(RELEASES); do \
 		name=avatarstudio_$(RELEASE)_$$(echo $$target | tr / _) && echo "$$name" && \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -trimpath -buildvcs=true -ldflags='-s -w' \
 			-o .release/$$name/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio && \
 		for program in .release/$$name/*; do go version -m -json "$$program" | jq -f server/cmd/studiod/deploy/sbom.jq > "$$program.cdx.json" || exit; done && \
 		cp README.md server/cmd/studiod/deploy/studiod.service .release/$$name/ && \
+		case $$target in linux/*) SOURCE_DATE_EPOCH=$$at $(MAKE) --no-print-directory package PROGRAMS=.release/$$name ARCH=$${target#*/} TO=.release \
+			VERSION="$$(go version -m -json .release/$$name/studiod | jq -r .Main.Version)";; esac && \
 		tar -C .release --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$at -cf - $$name | gzip -9n > .release/$$name.tar.gz && \
 		rm -r .release/$$name || exit; \
-	done && cd .release && sha256sum *.tar.gz > SHA256SUMS && cat SHA256SUMS
+	done && cd .release && sha256sum *.tar.gz *.deb *.rpm > SHA256SUMS && cat SHA256SUMS
+
+# The manual pages and the completions are printed by the programs for this machine.
+.PHONY: package
+package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH, with the version VERSION, into TO
+	@texts=$$(mktemp -d) && trap 'rm -rf "$$texts"' EXIT && go build -o "$$texts/" ./server/cmd/studiod ./client/cmd/studio && \
+	for program in studiod studio; do \
+		"$$texts/$$program" man | gzip -9n > "$$texts/$$program.1.gz" && \
+		for shell in bash fish zsh; do "$$texts/$$program" completion $$shell > "$$texts/$$program.$$shell" || exit; done || exit; \
+	done && for format in deb rpm; do \
+		PROGRAMS='$(PROGRAMS)' ARCH='$(ARCH)' VERSION='$(VERSION)' TEXTS="$$texts" \
+			$(NFPM) package --config server/cmd/studiod/deploy/nfpm.yaml --packager $$format --target '$(TO)' || exit; \
+	done
 
 .PHONY: run
 run: build ## Run the demo on 127.0.0.1:8080
@@ -221,3 +237,7 @@ $(GOVULNCHECK):
 $(GOLANGCI_LINT):
 	GOBIN=$(CURDIR)/.bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	mv .bin/golangci-lint $@
+
+$(NFPM):
+	GOBIN=$(CURDIR)/.bin go install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+	mv .bin/nfpm $@

@@ -34,11 +34,13 @@ type FailureError struct{ error }
 func (e FailureError) Unwrap() error { return e.error }
 
 // Prepare sets the input, the outputs and the version of a root command. Its commands return usage errors instead of
-// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name.
+// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. The hidden commands
+// completion and man print scripts for shells and the manual page.
 func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Reader, root.Writer, root.ErrWriter = stdin, stdout, stderr
 	root.Version, root.EnableShellCompletion = Version(), true
 	root.ExitErrHandler = func(context.Context, *cli.Command, error) {} // the caller prints errors and chooses the exit code
+	root.Commands = append(root.Commands, manCommand(root))
 	suggest(root)
 }
 

@@ -13,7 +13,7 @@ func TestHelp_printsPackageDocumentation(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, stderr)
 	}
 	commands, _, _ := strings.Cut(help, "DESCRIPTION:")
-	for _, command := range rootCommand(nil, nil, nil).Commands {
+	for _, command := range rootCommand(nil, nil, nil).VisibleCommands() {
 		if !strings.Contains(commands, "\n   "+command.Name+" ") {
 			t.Errorf("%s is not before the manual", command.Name)
 		}

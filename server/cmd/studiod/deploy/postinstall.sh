@@ -1,0 +1,37 @@
+#!/bin/sh
+# dpkg passes "configure" and the version that was configured before, if any. rpm passes the number of installed versions.
+set -e
+case "$1:$2" in
+configure: | 1:) first=yes ;;
+*) first=no ;;
+esac
+
+getent passwd studiod >/dev/null ||
+	useradd --system --user-group --home-dir /var/lib/studiod --shell /usr/sbin/nologin --comment 'Avatar Studio' studiod
+install -d -o studiod -g studiod -m 0700 /var/lib/studiod
+
+if [ ! -d /run/systemd/system ]; then
+	[ $first = no ] || cat <<'END'
+systemd is not running. This command starts studiod and prints the link for the first operator:
+  runuser -u studiod -- studiod serve --db sqlite:/var/lib/studiod/studio.db
+END
+	exit 0
+fi
+
+systemctl daemon-reload
+[ $first = no ] || systemctl enable --quiet studiod
+systemctl is-enabled --quiet studiod || exit 0 # the operator has disabled it
+began=$(date '+%F %T')
+systemctl restart studiod || true
+[ $first = yes ] || exit 0
+
+# studiod prints the link before it is ready.
+for _ in $(seq 50); do
+	if studiod health >/dev/null 2>&1; then
+		journalctl --unit studiod --since "$began" --output cat --quiet | grep -A 1 '^There are no users yet' || break
+		exit 0
+	fi
+	sleep 0.2
+done
+echo 'This command shows the link for the first operator:'
+echo '  journalctl --unit studiod'
