@@ -51,7 +51,7 @@ release: ## Build archives for all platforms and packages for Linux into .releas
 # The manual pages and the completions are printed by the programs for this machine.
 .PHONY: package
 package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH, with the version VERSION, into TO
-	@texts=$$(mktemp -d) && trap 'rm -rf "$$texts"' EXIT && go build -o "$$texts/" ./server/cmd/studiod ./client/cmd/studio && \
+	@umask 022 && texts=$$(mktemp -d) && trap 'rm -rf "$$texts"' EXIT && go build -o "$$texts/" ./server/cmd/studiod ./client/cmd/studio && \
 	for program in studiod studio; do \
 		"$$texts/$$program" man | gzip -9n > "$$texts/$$program.1.gz" && \
 		for shell in bash fish zsh; do "$$texts/$$program" completion $$shell > "$$texts/$$program.$$shell" || exit; done || exit; \

@@ -5,11 +5,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
 
 // settings returns the environment variables of a command and its subcommands.
@@ -81,5 +84,47 @@ func TestDeploy_systemdUnitIsHardened(t *testing.T) {
 	output, err := exec.CommandContext(t.Context(), program, "security", "--offline=true", "--no-pager", "--threshold=30", unit).CombinedOutput()
 	if err != nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, output)
+	}
+}
+
+// The packages are installed on a copy of this machine that exists only in memory, and in no network.
+func TestPackages_installUpgradeAndRemove(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the packages are only tested in full")
+	}
+	scratch := t.TempDir()
+	inCopy := func(script string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-euc", `
+			mount -t tmpfs tmpfs "$0" && mkdir -m 755 "$0/upper" "$0/work" "$0/root"
+			mount -t overlay overlay -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/root"
+			exec bwrap --bind "$0/root" / --proc /proc --dev /dev --perms 1777 --tmpfs /tmp --ro-bind "$1" /mnt --unshare-pid --unshare-net \
+				--cap-add ALL --die-with-parent --clearenv --setenv PATH /usr/sbin:/usr/bin:/sbin:/bin sh -c "$2"`,
+			scratch+"/copy", scratch, script)
+	}
+	check(t, os.Mkdir(scratch+"/copy", 0o700))
+	if output, err := inCopy("apt-get --version").CombinedOutput(); err != nil {
+		t.Skipf("the packages are not tested, which needs root, bubblewrap and apt-get: %v: %s", err, output)
+	}
+	programs, packages := filepath.Join(scratch, "programs"), filepath.Join(scratch, "packages")
+	check(t, os.Mkdir(programs, 0o700))
+	for _, path := range []string{"server/cmd/studiod", "server/cmd/studio-render", "client/cmd/studio"} {
+		program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/"+path)
+		check(t, err)
+		check(t, exec.CommandContext(t.Context(), "cp", program, programs).Run())
+	}
+	script, err := os.ReadFile("testdata/packages.sh")
+	check(t, err)
+	check(t, os.Mkdir(packages, 0o700))
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		output, err := exec.CommandContext(t.Context(), "make", "-C", "../../..", "package",
+			"PROGRAMS="+programs, "ARCH="+runtime.GOARCH, "VERSION="+version, "TO="+packages).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+	}
+	output, err := inCopy("set -- /mnt/packages\n" + string(script)).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, output)
 	}
 }

@@ -17,6 +17,18 @@
 // also work while a daemon is running. On failure, a command prints one line. Its exit code is 2 after invalid input
 // and 1 otherwise, also if the host of the database is unknown.
 //
+// # Packages
+//
+// A release has packages for Debian and Red Hat systems. They add the user studiod and the service, start it, and print
+// the link for the first operator:
+//
+//	apt install ./studiod_VERSION_amd64.deb                       # dnf install ./studiod-VERSION-1.x86_64.rpm
+//	apt install --allow-downgrades ./studiod_VERSION_amd64.deb   # back to the previous version; dnf downgrade
+//
+// The settings are in /etc/studiod/studiod.env, and the data is in /var/lib/studiod. An upgrade keeps both and restarts the
+// service. "apt remove" also keeps both, and "apt purge" deletes them and the user. The packages include studio,
+// studio-render, completions for bash, fish and zsh, and manual pages, which "studiod man" and "studio man" print.
+//
 // # In the browser
 //
 // The API reference is at /docs. At /console, to which / leads, users log in with the credentials of the API. They
