@@ -85,8 +85,8 @@
 //
 // PostgreSQL is backed up with pg_dump and restored with pg_restore. "studiod backup --help" shows how.
 //
-// A daemon or a command of a new version migrates the tables when it starts, and logs that. There is no downgrade: a
-// program that is older than the previous version refuses the migrated tables. On PostgreSQL, daemons of the previous
+// A daemon or a command of a new version migrates the tables when it starts, and logs that. One can go back one version: the
+// previous one works with the migrated tables, and an older one refuses them. On PostgreSQL, daemons of the previous
 // version still work after the migration, and can be restarted. So replace them one after the other (rolling update):
 // remove each from the load balancer, and then stop it with SIGTERM. SIGHUP stops it only if its terminal is closed. If
 // a daemon exits because it does not get the lock for its migration, start it again. Upgrade one version at a time, or
