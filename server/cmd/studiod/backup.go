@@ -8,6 +8,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/backup"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -18,7 +20,7 @@ const (
 )
 
 func backupCommand() *cli.Command {
-	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, backup),
+	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, writeBackup),
 		`The backup is a consistent snapshot, also while daemons are running. Its file contains password hashes and is
 readable by its owner only. The backup cannot be used without the key file, because keys and webhook secrets are
 encrypted. Keep a copy of the key file in another place. The backup contains no media files. Copy their folder
@@ -31,18 +33,24 @@ Example: studiod backup studio-$(date +%F).db`)
 }
 
 func restoreCommand() *cli.Command {
-	return described(leaf("restore", "create a database from a backup", "FILE", nil, restore),
+	return described(leaf("restore", "create a database from a backup, or all from a backup of studiod serve", "FILE|PLACE@TIME",
+		[]cli.Flag{mediaFlag("a directory next to the database")}, restore),
 		`The command checks the backup, and migrates tables of an earlier version. Copy the key file of the backup next to
 the database, with the name of the database and the extension .keys, or set it as --key-file of studiod serve.
 Events that were pending in the backup are sent again, with the same ids.
 
-Restore PostgreSQL with its own program, to an empty database:
+From a backup by --backup of studiod serve, the command restores the files and the database. It needs the key file
+first. PLACE is the value of --backup, and TIME is in UTC: the latest backup that begins with it is restored, or the
+latest one before it. @latest restores the latest one. If the command is interrupted, run it again.
+
+Restore PostgreSQL with its own program, to an empty database. Its files are restored from PLACE@TIME:
     `+restoreLine+`
 
-Example: studiod restore --db sqlite:studio.db studio-2026-01-31.db`)
+Example: studiod restore --db sqlite:studio.db studio-2026-01-31.db
+Example: studiod restore --key-file studio.keys s3://BUCKET/PREFIX@2026-11-22T10:00`)
 }
 
-func backup(ctx context.Context, command *cli.Command) error {
+func writeBackup(ctx context.Context, command *cli.Command) error {
 	path := command.Args().First()
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		err := db.Backup(ctx, path)
@@ -70,7 +78,17 @@ func restore(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	err = store.Restore(ctx, command.Args().First(), dsn)
+	if from := command.Args().First(); isPlace(from) {
+		return explainRestore(restorePlace(ctx, command, dsn, from))
+	}
+	if err := explainRestore(store.Restore(ctx, command.Args().First(), dsn)); err != nil {
+		return err
+	}
+	return printLines(command, "the database is restored", "studiod serve needs the key file that belongs to it")
+}
+
+// explainRestore converts errors that the caller can fix to usage errors.
+func explainRestore(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotSQLite):
 		return usagef("restore PostgreSQL with: %s", restoreLine)
@@ -80,10 +98,11 @@ func restore(ctx context.Context, command *cli.Command) error {
 		return usagef("no such file")
 	case errors.Is(err, store.ErrNewer):
 		return usagef("the backup was %w", err)
-	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged):
+	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, backup.ErrPlace), errors.Is(err, backup.ErrTime),
+		errors.Is(err, backup.ErrNone):
 		return usagef("%w", err)
-	case err != nil:
-		return err
+	case errors.Is(err, keyring.ErrNoKey):
+		return usagef("the backup is encrypted with another key; set --key-file to the key file of the daemon that wrote it")
 	}
-	return printLines(command, "the database is restored", "studiod serve needs the key file that belongs to it")
+	return err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/fairqueue"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
@@ -70,7 +71,9 @@ type daemonConfig struct {
 	Keys              keySource
 	Passwords         studio.Passwords
 	Render            renderConfig
-	Media             string      // see media.Config; defaults to a directory beside the database
+	Media             string // see media.Config; defaults to a directory beside the database
+	Backup            string // see backup.Config; "" means no backups
+	BackupEvery       time.Duration
 	PublicURL         string      // defaults to the URL of the listener
 	Mail              mail.Config // without a URL, no mails are sent
 	Docs              bool
@@ -109,6 +112,7 @@ type daemon struct {
 	studio   *studio.Service
 	sender   *sender.Sender
 	media    *media.Store
+	backups  *backup.Backup   // nil if there are none
 	renderer io.Closer        // nil if the renderer needs no Close
 	console  *console.Console // nil if the console is disabled
 	http     *http.Server
@@ -183,6 +187,9 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		if d.certificate != nil {
 			d.admin.metrics.WatchCertificate(d.certificate.Expires)
 		}
+	}
+	if err := d.openBackups(ctx); err != nil {
+		return d, err
 	}
 	work, err := d.openJobs(ctx)
 	if err != nil {
@@ -399,6 +406,9 @@ func (d *daemon) run(ctx context.Context) error {
 	var working, reading sync.WaitGroup
 	working.Go(func() { d.runner.Run(work, stop) })
 	working.Go(func() { d.sweepMedia(stop) })
+	if d.backups != nil {
+		working.Go(func() { d.backups.Run(stop) })
+	}
 	reading.Go(func() { d.revocations.Run(read) }) // until all responses have been written
 	reading.Go(func() { d.tokens.RunKeys(read, d.readSigningKeys, d.cfg.Logger) })
 	if d.certificate != nil {
@@ -463,6 +473,9 @@ func (d *daemon) close() error {
 	}
 	if d.renderer != nil {
 		errs = append(errs, d.renderer.Close())
+	}
+	if d.backups != nil {
+		errs = append(errs, d.backups.Close())
 	}
 	if d.media != nil {
 		errs = append(errs, d.media.Close())

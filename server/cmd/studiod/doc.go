@@ -79,11 +79,7 @@
 // if the file is missing or empty but has a key file. At its start, it removes the permissions of other users from the
 // file, and logs a warning if there were any.
 //
-//	studiod backup FILE    # SQLite, while a daemon is running
-//	studiod restore FILE   # to a new database
-//	studiod check          # report inconsistent rows
-//
-// PostgreSQL is backed up with pg_dump and restored with pg_restore. "studiod backup --help" shows how.
+//	studiod check   # report inconsistent rows
 //
 // A daemon or a command of a new version migrates the tables when it starts, and logs that. One can go back one version: the
 // previous one works with the migrated tables, and an older one refuses them. On PostgreSQL, daemons of the previous
@@ -91,6 +87,44 @@
 // remove each from the load balancer, and then stop it with SIGTERM. SIGHUP stops it only if its terminal is closed. If
 // a daemon exits because it does not get the lock for its migration, start it again. Upgrade one version at a time, or
 // stop all daemons.
+//
+// # Backups
+//
+// With --backup, a daemon backs up its database and its files to a place on another machine, each --backup-every (1h):
+//
+//	studiod serve --backup 's3://BUCKET/PREFIX?region=…'
+//	studiod serve --backup file:/mnt/backups/studio
+//
+// The daemon writes a snapshot of the SQLite database, compresses and encrypts it, and restores it next to the database for
+// a check, which needs space for three databases. Then it copies the files that the place lacks, and uploads the snapshot
+// last: so a backup with a snapshot is complete. The place keeps the latest backup, and the latest of each of the last 24
+// hours, 7 days and 4 weeks that have one. A deleted file stays until no kept backup needs it, for about four weeks. The
+// place must belong to one installation and hold nothing else. In a bucket, the daemon needs the permissions that it needs
+// for --media, and nobody else should be able to delete.
+//
+// Backups are encrypted with the key file, in the format of age (age-encryption.org) with a key of its own for each file.
+// Without the key file, a backup is lost: keep a copy in another place. On a new machine, one command restores all:
+//
+//	studiod restore --key-file studio.keys 's3://BUCKET/PREFIX?region=…@latest'
+//	studiod restore --key-file studio.keys file:/mnt/backups/studio@2026-11-22T10:00
+//
+// What was written after the backup is lost, at most an interval and the time that a backup takes. Stop the daemon of the
+// old machine first, if it still runs. If a backup fails, the daemon tries again after a minute, and later with each
+// interval. It logs a warning when backups begin to fail, and a line when they succeed again. The console and /metrics show
+// the age of the latest backup and the step that fails, and an alert in deploy fires after three intervals without one.
+//
+//	studiod backup FILE    # a snapshot of a SQLite database without its files
+//	studiod restore FILE   # to a new database
+//
+// Of a PostgreSQL database, --backup and restore copy only the files. Daemons share the place. Back up the database with
+// pg_basebackup and an archive of the write-ahead log (WAL), so that it can be restored to any time, or with pg_dump:
+//
+//	archive_mode = on   # in postgresql.conf
+//	archive_command = 'test ! -f /mnt/wal/%f && cp %p /mnt/wal/%f'
+//	pg_basebackup --pgdata=/mnt/base --wal-method=stream --checkpoint=fast
+//	pg_dump --format=custom --no-owner --file=FILE "postgres://…"
+//
+// Restore the database to an earlier time than the files, so that each record has its files.
 //
 // # High availability
 //

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -60,7 +59,7 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 	case s.Content != "":
 		keys, err = keyring.Parse(s.Content)
 	case beside:
-		file = strings.TrimSuffix(path, filepath.Ext(path)) + ".keys"
+		file = keyFileBeside(path)
 		keys, err = keyring.Load(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, file, nil

@@ -46,6 +46,7 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	cert, key := certificate(t, "one")
 	certFile, keyFile := writeCertificate(t, cert, key)
 	d := startDaemon(t, func(cfg *daemonConfig) {
+		cfg.Backup = "file:" + t.TempDir()
 		cfg.Admin.Addr, cfg.TLSCert, cfg.TLSKey = "127.0.0.1:0", certFile, keyFile
 	})
 	d.admin.metrics.RecordResponse(server.Response{OperationID: "login", Status: 400, Violations: []gen.Violation{{Keyword: "type"}}})

@@ -56,7 +56,7 @@ func serveCommand() *cli.Command {
 			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"), Validator: between(0, 1_000_000_000),
 		},
 		smtpFlag(),
-	}, domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve)
+	}, backupFlags(), domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
 
 // rendererFlags returns the flags that "serve" and "work" have in common.
@@ -177,6 +177,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if err := mailOf(command, &cfg); err != nil {
 		return err
 	}
+	cfg.Backup, cfg.BackupEvery = command.String("backup"), command.Duration("backup-every")
 	cfg.UserRate = command.Int("user-rate")
 	cfg.MaxInProgress = command.Int("user-in-progress")
 	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20

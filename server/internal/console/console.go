@@ -80,6 +80,8 @@ type Config struct {
 	MailLink func(email, link string, invites bool) bool
 	// Daemon is shown to operators.
 	Daemon Daemon
+	// Backup returns the state of backups, or nil if there are none. Default: there are none.
+	Backup func() *Backup
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
 	// cookie is then Secure.
 	Secure bool
@@ -104,6 +106,9 @@ type Console struct {
 // New returns a Console.
 func New(cfg Config) *Console {
 	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
+	if cfg.Backup == nil {
+		cfg.Backup = func() *Backup { return nil }
+	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(string, bool) error { return nil }
 	}

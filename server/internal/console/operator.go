@@ -26,6 +26,18 @@ type Daemon struct {
 	RenderWorkers int
 }
 
+// Backup is the state of the backups of a daemon.
+type Backup struct {
+	// Every is the interval between backups.
+	Every time.Duration
+	// Last is the time of the latest complete backup. It is zero if there is none.
+	Last time.Time
+	// Size is the size of its database in bytes.
+	Size int64
+	// Failed is the step that failed since then, or "".
+	Failed string
+}
+
 // requireOperator shows a page to operators and responds with 404 to all other users. A change of the role takes
 // effect with the next request, because each request reads the user from the database.
 func (c *Console) requireOperator(page page) page {
@@ -48,6 +60,8 @@ type serviceView struct {
 	Renderers   []store.Process
 	Deliverers  []store.Process
 	Breakers    []store.Breaker
+	Backup      *Backup // nil if there are none
+	BackupAge   time.Duration
 }
 
 func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (err error) {
@@ -55,6 +69,9 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	v := serviceView{Daemon: c.cfg.Daemon, Connections: db.Connections(), Shared: db.Shared()}
 	if v.Status, err = db.Status(ctx); err != nil {
 		return err
+	}
+	if v.Backup = c.cfg.Backup(); v.Backup != nil {
+		v.BackupAge = time.Since(v.Backup.Last)
 	}
 	if v.Renderers, err = db.Renderers(ctx); err != nil {
 		return err

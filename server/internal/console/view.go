@@ -90,6 +90,7 @@ func functions() template.FuncMap {
 		"datetime": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
 		"age":      func(d time.Duration) string { return d.Round(time.Second).String() },
+		"size":     func(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) },
 		"count":    count,
 		"label":    label,
 		"result":   resultText,

@@ -213,7 +213,7 @@ func openFile(dir, name string) (f file, err error) {
 
 // Erase implements [studio.Media].
 func (s *Store) Erase(ctx context.Context, prefix string) error {
-	return s.forEach(ctx, prefix, func(object *blob.ListObject) error { return s.remove(ctx, object.Key) })
+	return s.ForEach(ctx, prefix, func(object *blob.ListObject) error { return s.remove(ctx, object.Key) })
 }
 
 func (s *Store) remove(ctx context.Context, key string) error {
@@ -232,8 +232,8 @@ func (s *Store) removeDirectory(key string) {
 	}
 }
 
-// forEach calls do for each object whose key has the prefix.
-func (s *Store) forEach(ctx context.Context, prefix string, do func(*blob.ListObject) error) error {
+// ForEach calls do for each object whose key has the prefix.
+func (s *Store) ForEach(ctx context.Context, prefix string, do func(*blob.ListObject) error) error {
 	list := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		object, err := list.Next(ctx)

@@ -19,7 +19,7 @@ import (
 // the time between the beginning of a write and writing the record that refers to the file.
 func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx context.Context, key string) (bool, error)) error {
 	before := s.cfg.Now().Add(-grace)
-	err := s.forEach(ctx, "", func(object *blob.ListObject) error {
+	err := s.ForEach(ctx, "", func(object *blob.ListObject) error {
 		if !object.ModTime.Before(before) {
 			return nil
 		}

@@ -84,10 +84,8 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 	if !locked {
 		return ErrInUse
 	}
-	for _, file := range []string{path, path + "-wal", path + "-shm"} {
-		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fs.ErrExist, lock.Close())
-		}
+	if err := Vacant(dsn); err != nil {
+		return errors.Join(err, lock.Close())
 	}
 	// Whoever left a partial file behind no longer has the lock.
 	if err = os.Remove(path + ".partial"); err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -101,6 +99,21 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 		return err
 	}
 	return db.Close()
+}
+
+// Vacant returns fs.ErrExist if [Restore] would find a file where it creates a database, and [ErrNotSQLite] if it cannot
+// create one.
+func Vacant(dsn string) error {
+	path, ok := strings.CutPrefix(dsn, "sqlite:")
+	if !ok {
+		return ErrNotSQLite
+	}
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, fs.ErrExist)
+		}
+	}
+	return nil
 }
 
 // openBackup opens a backup read-only, after it has verified the whole file.

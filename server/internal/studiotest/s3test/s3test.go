@@ -24,6 +24,8 @@ type Bucket struct {
 	Down atomic.Bool
 	// Cut aborts every upload halfway.
 	Cut atomic.Bool
+	// Hold decides whether an upload hangs, before it is stored, until its client is gone. Default: none hangs.
+	Hold atomic.Pointer[func(path string) bool]
 
 	address string // of the bucket, for plain requests
 }
@@ -43,6 +45,9 @@ func New(t testing.TB) *Bucket {
 		switch {
 		case b.Down.Load():
 			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.Method == http.MethodPut && b.holds(r.URL.Path):
+			_, _ = io.Copy(io.Discard, r.Body) // the server looks for the end of a connection only after the body
+			<-r.Context().Done()
 		case b.Cut.Load() && r.Method == http.MethodPut:
 			_, _ = r.Body.Read(make([]byte, r.ContentLength/2+1))
 			panic(http.ErrAbortHandler)
@@ -59,6 +64,17 @@ func New(t testing.TB) *Bucket {
 		"rate_limiter_capacity":        {"1"},             // less than a retry costs, because the backoff takes seconds
 	}.Encode()
 	return b
+}
+
+func (b *Bucket) holds(path string) bool {
+	hold := b.Hold.Load()
+	return hold != nil && (*hold)(path)
+}
+
+// Objects returns the number of objects whose keys begin with prefix.
+func (b *Bucket) Objects(t testing.TB, prefix string) int {
+	t.Helper()
+	return strings.Count(b.send(t, http.MethodGet, "?list-type=2&prefix="+url.QueryEscape(prefix)), "<Key>")
 }
 
 // BeginUpload begins an upload in several parts and does not end it.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/backup"
+	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+)
+
+func backupFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "backup", Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; see studiod restore",
+			DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
+		},
+		&cli.DurationFlag{
+			Name: "backup-every", Usage: "interval between backups (1m to 168h)", Value: backup.DefaultEvery,
+			Sources: cli.EnvVars("STUDIO_BACKUP_EVERY"), Validator: between(time.Minute, 7*24*time.Hour),
+		},
+	}
+}
+
+// openBackups opens the place of backups, if there is one. The media and the server for operators must be open.
+func (d *daemon) openBackups(ctx context.Context) (err error) {
+	if d.cfg.Backup == "" {
+		return nil
+	}
+	scratch := ""
+	if path, ok := strings.CutPrefix(d.cfg.Database, "sqlite:"); ok {
+		scratch = path + ".backup"
+	}
+	d.backups, err = backup.Open(ctx, backup.Config{
+		Place: d.cfg.Backup, Every: d.cfg.BackupEvery, Scratch: scratch,
+		Store: d.store, Media: d.media, Keys: d.keys, Logger: d.cfg.Logger,
+	})
+	if err != nil {
+		return commandline.Usage(fmt.Errorf("--backup: %w", err))
+	}
+	if d.keys == nil {
+		d.cfg.Logger.WarnContext(ctx, "backups are not encrypted; set a key file")
+	}
+	if d.admin != nil {
+		d.admin.metrics.WatchBackups(d.backups.Status)
+	}
+	return nil
+}
+
+// backupStatus returns the state of backups for the console, or nil if there are none.
+func (d *daemon) backupStatus() *console.Backup {
+	if d.backups == nil {
+		return nil
+	}
+	status := d.backups.Status()
+	return &console.Backup{Every: status.Every, Last: status.Last, Size: status.Size, Failed: string(status.Failed)}
+}
+
+// isPlace reports whether an argument of "restore" is a place and not a file.
+func isPlace(text string) bool {
+	return strings.HasPrefix(text, "s3://") || strings.HasPrefix(text, "file:")
+}
+
+// restorePlace restores a backup by --backup.
+func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (err error) {
+	i := strings.LastIndexByte(from, '@')
+	if i < 0 {
+		return usagef("a place must end with @TIME, such as %s@latest", from)
+	}
+	restoration := backup.Restoration{Place: from[:i], At: from[i+1:], Database: dsn}
+	if restoration.Keys, err = restoreKeys(keySourceOf(command), dsn); err != nil {
+		return err
+	}
+	bucket := command.String("media")
+	if bucket == "" {
+		if bucket, err = defaultMedia(dsn); err != nil {
+			return err
+		}
+	}
+	restoration.Media, err = media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()}) // signs no URLs
+	if err != nil {
+		return commandline.Usage(err)
+	}
+	defer func() { err = errors.Join(err, restoration.Media.Close()) }()
+	restored, err := backup.Restore(ctx, restoration)
+	if err != nil {
+		return err
+	}
+	what, hint := "the database and", "studiod serve needs the key file that belongs to it"
+	if !restored.Database {
+		what, hint = "", "restore PostgreSQL with: "+restoreLine
+	}
+	return printLines(command, strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint)
+}
+
+// restoreKeys returns the keys for a database that does not exist yet, or nil if there is no key file.
+func restoreKeys(source keySource, dsn string) (*keyring.Keyring, error) {
+	path, beside := strings.CutPrefix(dsn, "sqlite:")
+	if !beside || source.File != "" || source.Content != "" {
+		keys, _, err := source.open(dsn)
+		return keys, err
+	}
+	keys, err := keyring.Load(keyFileBeside(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // backups without keys are not encrypted
+	}
+	return keys, err
+}
+
+// keyFileBeside returns the path of the default key file of a SQLite database.
+func keyFileBeside(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".keys" }

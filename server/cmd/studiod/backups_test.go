@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
+)
+
+// A daemon is killed in the middle of an upload, and makes the backup after its restart. When its machine is lost, one
+// command restores all records and files on a new one.
+func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
+	t.Parallel()
+	bucket := s3test.New(t)
+	place := strings.Replace(bucket.URL, "?", "/team?", 1)
+	begun := make(chan struct{}, 1)
+	bucket.Hold.Store(new(func(path string) bool {
+		if !strings.Contains(path, "/db/") {
+			return false
+		}
+		select {
+		case begun <- struct{}{}:
+		default: // repeated
+		}
+		return true
+	}))
+	lost, found := filepath.Join(t.TempDir(), "lost"), t.TempDir()
+	dsn, key := "sqlite:"+filepath.Join(lost, "studio.db"), filepath.Join(found, "operator.keys")
+	prepareDatabase(t, dsn)
+	before := startProcess(t, dsn)
+	const content = "\xff\xd8\xff\xe0 a picture"
+	_, err := before.client.UploadMedia(t.Context(), "image/jpeg", strings.NewReader(content))
+	check(t, err)
+	lipsync, err := before.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
+	check(t, err)
+	check(t, before.Stop())
+	keys, err := os.ReadFile(filepath.Join(lost, "studio.keys"))
+	check(t, err)
+	check(t, os.WriteFile(key, keys, 0o600))
+
+	killed := startProcess(t, dsn, "--backup", place)
+	<-begun
+	check(t, killed.Kill())
+	bucket.Hold.Store(nil)
+	if n := bucket.Objects(t, "team/db/"); n != 0 {
+		t.Errorf("half an upload counts: %d", n)
+	}
+	again := startProcess(t, dsn, "--backup", place)
+	harness.Eventually(t, "the backup", func() bool { return bucket.Objects(t, "team/db/") == 1 })
+	check(t, again.Stop())
+	left, err := filepath.Glob(filepath.Join(lost, "*.backup"))
+	if check(t, err); len(left) != 0 {
+		t.Errorf("%v are left", left)
+	}
+	check(t, os.RemoveAll(lost))
+
+	dsn = "sqlite:" + filepath.Join(found, "studio.db")
+	fails(t, exitUsage, "another key", "restore", "--db="+dsn, place+"@latest")
+	fails(t, exitUsage, "must end with @TIME", "restore", "--db="+dsn, "--key-file="+key, "file:backups")
+	fails(t, exitUsage, "no backup of this time", "restore", "--db="+dsn, "--key-file="+key, place+"@2020-01-01")
+	code, stdout, stderr := studiod(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest")
+	if code != exitOK || !strings.Contains(stdout, "the database and 1 files") {
+		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	files, err := filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*"))
+	check(t, err)
+	if len(files) != 1 {
+		t.Fatalf("the files are %v", files)
+	}
+	if restored, err := os.ReadFile(files[0]); string(restored) != content {
+		t.Errorf("the file is %q, %v", restored, err)
+	}
+	after := startProcess(t, dsn, "--key-file", key)
+	if _, err := after.client.WaitLipsync(t.Context(), lipsync.InferenceID); err != nil {
+		t.Error(err)
+	}
+	check(t, after.Stop())
+}

@@ -1,0 +1,355 @@
+// Package backup copies the database and the media of a daemon to another place, and restores them from there. A place
+// is a directory or a prefix of a bucket. Its layout is:
+//
+//	installation                      the id of the installation that the place belongs to
+//	db/2026-11-22T10:00:00Z.db.gz     a snapshot of a SQLite database
+//	db/2026-11-22T10:00:00Z.media     a backup of the media of a PostgreSQL database
+//	media/KEY@MODIFIED-SIZE           a version of a file
+//	gone/KEY@MODIFIED-SIZE@TIME       marks a version that was no longer in the media at a time
+//
+// Names of encrypted files end with .age. A backup is complete when its file in db is there, which is written last.
+package backup
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	installationKey = "installation"
+	// placeTimeout bounds the first requests to a place, so that one that hangs is reported.
+	placeTimeout = time.Minute
+	// sweepGrace exceeds the time that an upload may take.
+	sweepGrace   = 2 * copyTimeout
+	minimumRetry = time.Minute
+)
+
+// DefaultEvery is the default interval between backups.
+const DefaultEvery = time.Hour
+
+// Errors of backups.
+var (
+	// ErrPlace means that the place has neither the form file:DIRECTORY nor s3://BUCKET/PREFIX.
+	ErrPlace = errors.New("a place of backups must have the form file:DIRECTORY or s3://BUCKET/PREFIX?region=…")
+	// ErrOther means that the place has the backups of another installation.
+	ErrOther = errors.New("the place has the backups of another installation")
+	// ErrTime means that a text names no time.
+	ErrTime = errors.New("the time of a backup must be latest, or in UTC and have the form 2006-01-02T15:04")
+	// ErrNone means that the place has no complete backup of this time.
+	ErrNone = errors.New("there is no backup of this time or before it")
+)
+
+// Config configures a [Backup]. Place, Scratch, Store, Media and Logger are required. A PostgreSQL
+// database needs no Scratch.
+type Config struct {
+	// Place is file:DIRECTORY, which is created if needed, or s3://BUCKET/PREFIX with the options of a bucket in the query.
+	// Nothing else may be there.
+	Place string
+	// Every is the interval between backups. Default one hour.
+	Every time.Duration
+	// Scratch is the path of a directory for temporary files, which Run removes. It needs space for three databases.
+	Scratch string
+	Store   *store.Store
+	Media   *media.Store
+	// Keys encrypts the backups. If it is nil, they are not encrypted.
+	Keys   *keyring.Keyring
+	Logger *slog.Logger
+	// Now returns the current time. Default [time.Now].
+	Now func() time.Time
+}
+
+// Backup makes backups. It is safe for concurrent use.
+type Backup struct {
+	cfg    Config
+	sealer sealer
+	place  *media.Store
+	status atomic.Pointer[Status]
+}
+
+// Status is the state of backups.
+type Status struct {
+	Every time.Duration
+	// Began is when this process began to make backups.
+	Began time.Time
+	// Last is the time of the latest complete backup. It is zero if there is none.
+	Last time.Time
+	// Size is the size of its database in bytes, compressed.
+	Size int64
+	// Failed is the step that failed since then, or "".
+	Failed Step
+}
+
+// Age returns the time since the latest complete backup. If there is none, it is the time since the process began to
+// make backups.
+func (s Status) Age(now time.Time) time.Duration {
+	if s.Last.IsZero() {
+		return now.Sub(s.Began)
+	}
+	return now.Sub(s.Last)
+}
+
+// Step is a part of a backup. It classifies failures.
+type Step string
+
+// The steps of a backup, in their order.
+const (
+	StepPlace    Step = "place"    // reading the place
+	StepSnapshot Step = "snapshot" // writing the snapshot of the database
+	StepCheck    Step = "check"    // restoring it for a check
+	StepMedia    Step = "media"    // copying files
+	StepUpload   Step = "upload"   // uploading the snapshot
+	StepSweep    Step = "sweep"    // removing old backups
+)
+
+// Steps returns all steps.
+func Steps() []Step {
+	return []Step{StepPlace, StepSnapshot, StepCheck, StepMedia, StepUpload, StepSweep}
+}
+
+// Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
+func Open(ctx context.Context, cfg Config) (*Backup, error) {
+	cfg.Every = cmp.Or(cfg.Every, DefaultEvery)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	place, err := openPlace(ctx, cfg.Place, cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backup{cfg: cfg, sealer: sealer{cfg.Keys}, place: place}
+	b.status.Store(&Status{Every: cfg.Every, Began: cfg.Now()})
+	return b, nil
+}
+
+func openPlace(ctx context.Context, place string, now func() time.Time) (*media.Store, error) {
+	if address, err := url.Parse(place); err == nil && address.Scheme == "s3" {
+		prefix := strings.Trim(address.Path, "/")
+		if address.Host == "" || prefix == "" {
+			return nil, ErrPlace
+		}
+		query := address.Query()
+		query.Set("prefix", prefix+"/")
+		address.Path, address.RawQuery = "", query.Encode()
+		place = address.String()
+	} else if !strings.HasPrefix(place, "file:") {
+		return nil, ErrPlace
+	}
+	return media.Open(ctx, media.Config{Bucket: place, Key: []byte(rand.Text()), Now: now}) // signs no URLs
+}
+
+// Close closes the place.
+func (b *Backup) Close() error { return b.place.Close() }
+
+// Status returns the state of backups.
+func (b *Backup) Status() Status { return *b.status.Load() }
+
+// Run makes backups until ctx is done. It retries after a failure, at first after a minute and later with each interval,
+// and logs when backups begin to fail and when they succeed again.
+func (b *Backup) Run(ctx context.Context) {
+	var retry time.Duration
+	for {
+		next, err := b.backUp(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		status := b.Status()
+		failed, isStep := errors.AsType[*stepError](err)
+		switch {
+		case isStep:
+			if status.Failed == "" {
+				b.cfg.Logger.WarnContext(ctx, "backups fail", "step", failed.step, "err", failed.err, "last", status.Last)
+			}
+			status.Failed = failed.step
+			retry = min(max(2*retry, minimumRetry), b.cfg.Every)
+			next = b.cfg.Now().Add(retry)
+		case status.Failed != "":
+			b.cfg.Logger.InfoContext(ctx, "backups succeed again", "last", status.Last)
+			fallthrough
+		default:
+			status.Failed, retry = "", 0
+		}
+		b.status.Store(&status)
+		timer := time.NewTimer(next.Sub(b.cfg.Now()))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// stepError is the failure of a step.
+type stepError struct {
+	step Step
+	err  error
+}
+
+func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.step, e.err) }
+
+func (e *stepError) Unwrap() error { return e.err }
+
+func step(step Step, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &stepError{step, err}
+}
+
+// backUp makes a backup if one is due, and returns when the next one is. Another daemon may have made the last one.
+func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
+	points, err := b.open(ctx)
+	if err != nil {
+		return next, step(StepPlace, err)
+	}
+	now := b.cfg.Now().UTC().Truncate(time.Second)
+	b.succeeded(latest(points))
+	if next = latest(points).time.Add(b.cfg.Every); now.Before(next) {
+		return next, nil
+	}
+	if err := os.RemoveAll(b.cfg.Scratch); err != nil { // left by a process that was killed
+		return next, step(StepSnapshot, err)
+	}
+	defer func() { err = errors.Join(err, step(StepSnapshot, os.RemoveAll(b.cfg.Scratch))) }()
+	packed, err := b.snapshot(ctx)
+	extension := databaseExtension + b.sealer.extension()
+	if errors.Is(err, store.ErrNotSQLite) {
+		packed, err = os.DevNull, nil
+		extension = mediaExtension
+	}
+	if err != nil {
+		return next, err
+	}
+	live, err := b.copyMedia(ctx)
+	if err != nil {
+		return next, step(StepMedia, err)
+	}
+	made, err := b.upload(ctx, packed, pointKey(now, extension))
+	if err != nil {
+		return next, step(StepUpload, err)
+	}
+	b.succeeded(made)
+	return now.Add(b.cfg.Every), step(StepSweep, b.sweep(ctx, append(points, made), live))
+}
+
+// succeeded records the latest complete backup.
+func (b *Backup) succeeded(p point) {
+	status := b.Status()
+	status.Last, status.Size = p.time, p.size
+	b.status.Store(&status)
+}
+
+// open checks that the place belongs to this installation, and returns its points.
+func (b *Backup) open(ctx context.Context) (points []point, err error) {
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
+	id, err := b.cfg.Store.InstallationID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch owner, err := read(ctx, b.place, installationKey); {
+	case errors.Is(err, studio.ErrNotFound):
+		if err := b.place.Write(ctx, installationKey, strings.NewReader(id)); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	case owner != id:
+		return nil, ErrOther
+	}
+	return list(ctx, b.place)
+}
+
+func read(ctx context.Context, bucket *media.Store, key string) (string, error) {
+	file, err := bucket.Open(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, 1<<10))
+	return string(content), errors.Join(err, file.Close())
+}
+
+// list returns the points of a place.
+func list(ctx context.Context, place *media.Store) (points []point, err error) {
+	err = place.ForEach(ctx, folder, func(object *blob.ListObject) error {
+		if p, ok := parsePoint(object.Key, object.Size); ok {
+			points = append(points, p)
+		}
+		return nil
+	})
+	return points, err
+}
+
+// snapshot writes a packed snapshot of the database and checks that it can be restored. It returns its path.
+func (b *Backup) snapshot(ctx context.Context) (packed string, err error) {
+	path := func(name string) string { return filepath.Join(b.cfg.Scratch, name) }
+	if err := os.MkdirAll(b.cfg.Scratch, 0o700); err != nil {
+		return "", step(StepSnapshot, err)
+	}
+	snapshot, packed := path("snapshot.db"), path("packed")
+	err = b.cfg.Store.Backup(ctx, snapshot)
+	if errors.Is(err, store.ErrNotSQLite) {
+		return "", err
+	}
+	if err == nil {
+		err = b.sealer.pack(snapshot, packed)
+	}
+	if err := errors.Join(err, ignoreMissing(os.Remove(snapshot))); err != nil {
+		return "", step(StepSnapshot, err)
+	}
+	return packed, step(StepCheck, b.check(ctx, packed))
+}
+
+// check restores a packed snapshot.
+func (b *Backup) check(ctx context.Context, packed string) error {
+	file, err := os.Open(packed)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	return b.sealer.restore(ctx, databaseExtension+b.sealer.extension(), file, "sqlite:"+filepath.Join(b.cfg.Scratch, "check.db"))
+}
+
+func (b *Backup) upload(ctx context.Context, packed, key string) (made point, err error) {
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+	defer cancel()
+	file, err := os.Open(packed)
+	if err != nil {
+		return made, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err == nil {
+		err = b.place.Write(ctx, key, file)
+	}
+	if err != nil {
+		return made, err
+	}
+	made, _ = parsePoint(key, info.Size())
+	return made, nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,370 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/s3blob"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
+)
+
+var check = harness.Check
+
+// machine is a database with its media, and backups of both.
+type machine struct {
+	*Backup
+	t     *testing.T
+	store *store.Store
+	media *media.Store
+	dir   string // of the media
+	clock *studiotest.Clock
+	log   *harness.Buffer
+}
+
+func newMachine(t *testing.T, place, dsn string, keys *keyring.Keyring) *machine {
+	t.Helper()
+	m := &machine{t: t, store: studiotest.Open(t, dsn), dir: t.TempDir(), clock: studiotest.NewClock(), log: &harness.Buffer{}}
+	m.media = openMedia(t, m.dir)
+	m.clock.Add(time.Since(m.clock.Now())) // files have times of the system clock
+	var err error
+	m.Backup, err = Open(t.Context(), Config{
+		Place: place, Scratch: filepath.Join(t.TempDir(), "scratch"), Store: m.store, Media: m.media, Keys: keys,
+		Logger: slog.New(slog.NewTextHandler(m.log, nil)), Now: m.clock.Now,
+	})
+	check(t, err)
+	t.Cleanup(func() { check(t, m.Close()) })
+	return m
+}
+
+func openMedia(t *testing.T, dir string) *media.Store {
+	t.Helper()
+	m, err := media.Open(t.Context(), media.Config{Bucket: "file:" + dir, Key: []byte("key")})
+	check(t, err)
+	t.Cleanup(func() { check(t, m.Close()) })
+	return m
+}
+
+func (m *machine) write(key, content string) {
+	m.t.Helper()
+	check(m.t, m.media.Write(m.t.Context(), key, strings.NewReader(content)))
+	check(m.t, os.Chtimes(filepath.Join(m.dir, key), time.Time{}, m.clock.Now()))
+}
+
+func (m *machine) addUser(id string) error {
+	return m.store.CreateUser(m.t.Context(), studio.User{ID: id, Email: id + "@example.com", CreatedAt: m.clock.Now()})
+}
+
+// backUpAfter makes a backup after a time and returns its time.
+func (m *machine) backUpAfter(d time.Duration) time.Time {
+	m.t.Helper()
+	m.clock.Add(d)
+	_, err := m.backUp(m.t.Context())
+	check(m.t, err)
+	return m.Status().Last
+}
+
+// keys returns the keys of a place.
+func (m *machine) keys(prefix string) (keys []string) {
+	m.t.Helper()
+	check(m.t, m.place.ForEach(m.t.Context(), prefix, func(object *blob.ListObject) error {
+		keys = append(keys, object.Key)
+		return nil
+	}))
+	return keys
+}
+
+// restoreAt restores a backup on a new machine and returns its database and media.
+func restoreAt(t *testing.T, place, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
+	t.Helper()
+	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
+	_, err := Restore(t.Context(), Restoration{Place: place, At: at, Database: dsn, Media: files, Keys: keys})
+	check(t, err)
+	left, err := filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*")
+	check(t, err)
+	if len(left) > 1 { // the lock
+		t.Errorf("%v are left", left)
+	}
+	return studiotest.Open(t, dsn), files
+}
+
+// eachPlace runs a test with a directory and with a bucket.
+func eachPlace(t *testing.T, test func(t *testing.T, place string)) {
+	t.Helper()
+	t.Run("directory", func(t *testing.T) { t.Parallel(); test(t, "file:"+t.TempDir()) })
+	t.Run("bucket", func(t *testing.T) { t.Parallel(); test(t, inFolder(s3test.New(t))) })
+}
+
+func inFolder(bucket *s3test.Bucket) string {
+	return strings.Replace(bucket.URL, "?", "/team/backups?", 1)
+}
+
+func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, place string) {
+		const result, deleted = "results/1/out.mp4", "uploads/2/in.jpg"
+		keys := keyring.New()
+		m := newMachine(t, place, studiotest.NewSQLite(t), keys)
+		check(t, m.addUser("ada"))
+		m.write(result, "first")
+		m.write(deleted, "picture")
+		first := m.backUpAfter(time.Minute)
+		check(t, m.addUser("bob"))
+		m.clock.Add(time.Minute)
+		m.write(result, "second!")
+		check(t, m.media.Erase(t.Context(), deleted))
+		second := m.backUpAfter(time.Hour)
+		if m.backUpAfter(0) != second {
+			t.Error("a backup was made before it was due")
+		}
+		for at, want := range map[string]map[string]string{
+			first.Format(timeFormat):         {"users": "ada", result: "first", deleted: "picture"},
+			first.Format("2006-01-02T15:04"): {"users": "ada", result: "first", deleted: "picture"},
+			"latest":                         {"users": "ada bob", result: "second!"},
+		} {
+			db, files := restoreAt(t, place, at, keys)
+			for _, id := range []string{"ada", "bob"} {
+				if _, err := db.UserByEmail(t.Context(), id+"@example.com"); (err == nil) != strings.Contains(want["users"], id) {
+					t.Errorf("%s: user %s: %v", at, id, err)
+				}
+			}
+			for _, key := range []string{result, deleted} {
+				if content, err := read(t.Context(), files, key); want[key] != "" && (content != want[key] || err != nil) {
+					t.Errorf("%s: %s is %q, %v", at, key, content, err)
+				}
+			}
+		}
+		for _, key := range m.keys("") { // neither the database nor a file is readable
+			content, err := read(t.Context(), m.place, key)
+			if check(t, err); strings.Contains(content, "picture") || strings.HasPrefix(content, "SQLite") {
+				t.Errorf("%s is not encrypted", key)
+			}
+		}
+		for name, r := range map[string]struct {
+			Restoration
+			want error
+		}{
+			"another key":       {Restoration{Place: place, At: "latest", Keys: keyring.New()}, keyring.ErrNoKey},
+			"no key":            {Restoration{Place: place, At: "latest"}, keyring.ErrNoKey},
+			"an earlier time":   {Restoration{Place: place, At: "2020-01-01", Keys: keys}, ErrNone},
+			"no time":           {Restoration{Place: place, At: "noon", Keys: keys}, ErrTime},
+			"no place":          {Restoration{Place: "s3://bucket", At: "latest", Keys: keys}, ErrPlace},
+			"a database before": {Restoration{Place: place, At: "latest", Keys: keys, Database: "sqlite:" + m.cfg.Scratch}, fs.ErrExist},
+		} {
+			if r.Database == "" {
+				r.Database = "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+			} else {
+				check(t, os.WriteFile(m.cfg.Scratch, nil, 0o600))
+			}
+			r.Media = openMedia(t, t.TempDir())
+			if _, err := Restore(t.Context(), r.Restoration); !errors.Is(err, r.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// Each record of a backup during writes has its file.
+func TestBackup_duringWritesIsComplete(t *testing.T) {
+	t.Parallel()
+	place := "file:" + t.TempDir()
+	m := newMachine(t, place, studiotest.NewSQLite(t), nil)
+	done, begun := make(chan struct{}), make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			id := fmt.Sprintf("u%d", i)
+			if err := errors.Join(m.media.Write(m.t.Context(), "results/"+id+"/out.mp4", strings.NewReader(id)), m.addUser(id)); err != nil {
+				t.Error(err)
+				return
+			}
+			if i == 20 {
+				close(begun)
+			}
+		}
+	})
+	<-begun
+	for range 3 {
+		m.backUpAfter(time.Hour)
+	}
+	close(done)
+	writing.Wait()
+	db, files := restoreAt(t, place, "latest", nil)
+	n := 0
+	for ; ; n++ {
+		id := fmt.Sprintf("u%d", n)
+		if _, err := db.UserByEmail(t.Context(), id+"@example.com"); err != nil {
+			break
+		}
+		if content, err := read(t.Context(), files, "results/"+id+"/out.mp4"); content != id {
+			t.Errorf("the file of %s: %q, %v", id, content, err)
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d users are restored", n)
+	}
+	violations, err := db.Check(t.Context())
+	if check(t, err); len(violations) > 0 {
+		t.Errorf("the restored database: %v", violations)
+	}
+}
+
+// An upload that breaks is no backup, leaves nothing, and is repeated.
+func TestBackup_brokenUploadDoesNotCount(t *testing.T) {
+	t.Parallel()
+	bucket := s3test.New(t)
+	m := newMachine(t, inFolder(bucket), studiotest.NewSQLite(t), keyring.New())
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	for want, fault := range map[Step]interface{ Store(bool) }{StepUpload: &bucket.Cut, StepPlace: &bucket.Down} {
+		before := m.Status()
+		fault.Store(true)
+		m.clock.Add(time.Hour)
+		_, err := m.backUp(t.Context())
+		fault.Store(false)
+		if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != want {
+			t.Errorf("error %v, want a failure of %s", err, want)
+		}
+		if n := len(m.keys(folder)); n != 1 || m.Status().Last != before.Last {
+			t.Errorf("there are %d backups", n)
+		}
+		if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("temporary files are left: %v", err)
+		}
+	}
+	if m.backUpAfter(time.Hour); len(m.keys(folder)) != 2 {
+		t.Error("the backup is not repeated")
+	}
+}
+
+func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := newMachine(t, "file:"+dir, studiotest.NewSQLite(t), nil)
+	m.write("results/1/out.mp4", "deleted")
+	m.write("results/2/out.mp4", "kept")
+	foreign := filepath.Join(dir, "holiday.jpg")
+	half := filepath.Join(dir, "db", "2026-11-22T10:00:00Z.db.gz.18a.tmp")
+	m.backUpAfter(0)
+	for _, path := range []string{foreign, half} {
+		check(t, os.WriteFile(path, []byte("x"), 0o600))
+	}
+	m.backUpAfter(3 * time.Hour)
+	check(t, m.media.Erase(t.Context(), "results/1/"))
+	versions := func() int { return len(m.keys(mediaFolder)) }
+	m.backUpAfter(time.Hour)
+	if len(m.keys(goneFolder)) != 1 || versions() != 2 {
+		t.Errorf("after it was deleted: %v", m.keys(""))
+	}
+	// Until no kept backup needs the file.
+	for range 5 * 7 * 24 {
+		deleted := versions() < 2
+		points, err := list(t.Context(), m.place)
+		check(t, err)
+		if oldest := points[0].time; deleted && time.Since(oldest) > 0 && oldest.Before(m.Status().Began.Add(3*time.Hour)) {
+			t.Fatalf("the file is gone, but the backup of %v needs it", oldest)
+		}
+		m.backUpAfter(12 * time.Hour)
+		if deleted {
+			break
+		}
+	}
+	if left := m.keys(mediaFolder); len(left) != 1 || !strings.Contains(left[0], "results/2/") {
+		t.Errorf("the files are %v", left)
+	}
+	m.backUpAfter(12 * time.Hour)
+	if gone := m.keys(goneFolder); len(gone) != 0 {
+		t.Errorf("%v are left", gone)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(half); err == nil {
+		t.Error("half an upload is left")
+	}
+	other := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
+	if _, err := other.backUp(t.Context()); !errors.Is(err, ErrOther) {
+		t.Errorf("another installation: %v", err)
+	}
+}
+
+// Backups of PostgreSQL contain the media, and daemons share them.
+func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
+	t.Parallel()
+	place := "file:" + t.TempDir()
+	m := newMachine(t, place, studiotest.NewPostgres(t), nil)
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	files := openMedia(t, t.TempDir())
+	restored, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files})
+	check(t, err)
+	if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
+		t.Errorf("restored are %q, %v, %v", content, err, restored)
+	}
+}
+
+// A place that fails for a week gets one warning, and no temporary file remains.
+func TestRun_reportsAChangeOnceAndRetries(t *testing.T) {
+	t.Parallel()
+	dir, dsn := filepath.Join(t.TempDir(), "place"), studiotest.NewSQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t, "file:"+dir, dsn, nil)
+		m.cfg.Now = time.Now
+		m.status.Store(&Status{Every: time.Hour, Began: time.Now()})
+		fail := func() {
+			check(t, os.RemoveAll(dir))
+			check(t, os.WriteFile(dir, nil, 0o600))
+		}
+		fail()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { m.Run(ctx) })
+		lines := func(text string) int { return strings.Count(m.log.String(), text) }
+		for range 7 * 24 {
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) || lines("backups fail") != 1 {
+				t.Fatalf("temporary files: %v, log: %s", err, m.log)
+			}
+		}
+		if status := m.Status(); status.Failed != StepPlace || !status.Last.IsZero() || status.Age(time.Now()) < 7*24*time.Hour {
+			t.Errorf("after a week: %+v", status)
+		}
+		check(t, os.Remove(dir))
+		time.Sleep(time.Hour + time.Second) // the longest time until an attempt
+		synctest.Wait()
+		if status := m.Status(); status.Failed != "" || status.Size == 0 || status.Age(time.Now()) > time.Hour+time.Second || lines("succeed again") != 1 {
+			t.Errorf("when it is back: %+v", status)
+		}
+		fail()
+		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
+		if status := m.Status(); status.Failed != StepPlace || status.Last.IsZero() || lines("backups fail") != 2 {
+			t.Errorf("when it fails again: %+v", status)
+		}
+		stop()
+		running.Wait()
+	})
+}

@@ -1,0 +1,121 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+// Restoration configures [Restore]. All fields but Keys are required.
+type Restoration struct {
+	// Place is the place of the backups. See [Config].
+	Place string
+	// At is "latest", or a second, minute, hour or day in UTC, such as 2026-11-22T10:00. The latest backup whose time begins
+	// with it is restored, or otherwise the latest one before it.
+	At string
+	// Database is the DSN of the database to create, which is not used if the backup has none.
+	Database string
+	// Media is where the files are restored.
+	Media *media.Store
+	// Keys decrypts the backup.
+	Keys *keyring.Keyring
+}
+
+// Restored is the result of [Restore].
+type Restored struct {
+	Time  time.Time
+	Files int
+	// Database reports whether the backup has a database. Backups of PostgreSQL have none.
+	Database bool
+}
+
+// Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated. Errors
+// are ErrPlace, ErrTime, ErrNone, keyring.ErrNoKey, and those of [store.Restore].
+func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
+	place, err := openPlace(ctx, r.Place, time.Now)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	points, err := list(ctx, place)
+	if err != nil {
+		return result, err
+	}
+	p, err := find(points, r.At)
+	if err != nil {
+		return result, err
+	}
+	sealer := sealer{r.Keys}
+	result.Time = p.time
+	result.Database = filepath.Ext(p.key) != mediaExtension
+	if result.Database {
+		// The check comes first, because copying the files may take hours.
+		if err := store.Vacant(r.Database); err != nil {
+			return result, err
+		}
+	}
+	if result.Files, err = sealer.restoreMedia(ctx, place, p.time, r.Media); err != nil || !result.Database {
+		return result, err
+	}
+	content, err := place.Open(ctx, p.key)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return result, sealer.restore(ctx, p.key, content, r.Database)
+}
+
+// restore restores a packed snapshot to a database. A directory next to the database has temporary files.
+func (s sealer) restore(ctx context.Context, key string, content io.Reader, dsn string) (err error) {
+	scratch := strings.TrimPrefix(dsn, "sqlite:") + ".restore"
+	if err := os.RemoveAll(scratch); err != nil { // left by a process that was killed
+		return err
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	snapshot := filepath.Join(scratch, "snapshot.db")
+	if err := s.unpack(key, content, snapshot); err != nil {
+		return err
+	}
+	return store.Restore(ctx, snapshot, dsn)
+}
+
+// restoreMedia restores each file as it was at a time. A file that has no copy that is old enough was copied during the
+// backup or later; its first copy is restored.
+func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, err error) {
+	chosen := make(map[string]version)
+	if err := place.ForEach(ctx, mediaFolder, func(object *blob.ListObject) error {
+		v, ok := parseVersion(object.Key)
+		if !ok {
+			return nil
+		}
+		// The keys of the versions of a file are listed by time.
+		if _, known := chosen[v.file]; !known || v.modified <= at.UnixNano() {
+			chosen[v.file] = v
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	copying, ctx := errgroup.WithContext(ctx)
+	copying.SetLimit(copies)
+	for _, v := range chosen {
+		copying.Go(func() error {
+			return transfer(ctx, place, v.key, target, v.file, func(r io.Reader) (io.Reader, error) { return s.open(v.key, r) })
+		})
+	}
+	return len(chosen), copying.Wait()
+}
