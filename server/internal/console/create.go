@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -100,9 +101,6 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 // createSubject sends the form to the API. If the API rejects it, the form is shown again with the errors.
 func (c *Console) createSubject(kind kind, api http.Handler) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if err := parseForm(r); err != nil {
-			return err
-		}
 		if !slices.ContainsFunc(kind.needed, func(name string) bool { return r.PostForm.Get(name) != "" }) && len(kind.needed) > 0 {
 			return c.renderForm(w, r, s, http.StatusUnprocessableEntity, createView{
 				Kind: kind, Values: r.PostForm, Violations: map[string][]string{kind.needed[0]: {kind.neededText}},
@@ -153,6 +151,7 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 	}
 }
 
+// parseForm reads a form, whose values must be texts that every database can store.
 func parseForm(r *http.Request) error {
 	err := r.ParseForm()
 	switch {
@@ -160,6 +159,11 @@ func parseForm(r *http.Request) error {
 		return &server.Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The form has more than %d bytes.", maxFormBytes), Err: err}
 	case err != nil:
 		return &server.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
+	}
+	for _, values := range r.PostForm {
+		if slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) || strings.ContainsRune(v, 0) }) {
+			return &server.Error{Status: http.StatusBadRequest, Detail: "The form contains characters that are not allowed."}
+		}
 	}
 	return nil
 }

@@ -40,9 +40,6 @@ func parseTags(text string, before studio.Tags) *gen.ProjectTags {
 // updateProject sends what the form changes of a project to the API.
 func (c *Console) updateProject(api http.Handler) page {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		if err := parseForm(r); err != nil {
-			return err
-		}
 		subject, err := c.cfg.Studio.FindProject(r.Context(), s.ID, r.PathValue("id"))
 		if err != nil {
 			return err

@@ -156,7 +156,7 @@ func TestProjects_areChangedByTheOwner(t *testing.T) {
 	if got := shared(); got != "" {
 		t.Errorf("the link is still %s", got)
 	}
-	v.post(form, url.Values{"title": {"\x00"}}).want(t, http.StatusUnprocessableEntity)
+	v.post(form, url.Values{"title": {"\x00"}}).want(t, http.StatusBadRequest)
 	v.post(form, url.Values{"tags": {strings.Repeat("a", 65)}}).want(t, http.StatusBadRequest, "/tags/names/0") // as the API
 }
 

@@ -20,9 +20,6 @@ type replayView struct {
 // replay shows how many events the form selects, by their IDs or by a filter. If the form has the field confirmed, replay
 // sends them again.
 func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := parseForm(r); err != nil {
-		return err
-	}
 	form := r.PostForm
 	selected, err := selectedEvents(s, form)
 	if err != nil {

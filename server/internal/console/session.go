@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -77,22 +75,11 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 			return &server.Error{Status: http.StatusTooManyRequests, Detail: "Too many forms are sent at once.", RetryAfter: time.Second}
 		}
 		defer c.forms.release(s.ID)
-		if !isText(r) {
-			return &server.Error{Status: http.StatusBadRequest, Detail: "The form contains characters that are not allowed."}
+		if err := parseForm(r); err != nil {
+			return err
 		}
 	}
 	return page(w, r, s)
-}
-
-// isText reports whether the values of a form are texts that every database can store.
-func isText(r *http.Request) bool {
-	_ = r.PostFormValue("") // parses the form
-	for _, values := range r.PostForm {
-		if slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) || strings.ContainsRune(v, 0) }) {
-			return false
-		}
-	}
-	return true
 }
 
 // askLogin responds to a form that was sent without a session. The login leads to the page that the form was on. It
