@@ -114,11 +114,13 @@ func TestPostgres_Projects_withStaleStatisticsReadsBothIndexes(t *testing.T) {
 			seen := 0
 			db.Explain(func(query string, plan []string) {
 				text := query + "\n" + strings.Join(plan, "\n")
-				for _, index := range []string{"projects_newest", "subjects_projects"} {
-					i := slices.IndexFunc(plan, func(line string) bool { return strings.Contains(line, "Index Scan using "+index+" ") })
-					if i < 0 || !strings.Contains(plan[i+1], "Index Cond: ((workspace_id = ") || slices.ContainsFunc(plan, scan.MatchString) {
-						t.Errorf("%s is not used: %s", index, text)
-					}
+				index := "subjects_projects"
+				if strings.Contains(query, "FROM projects s") {
+					index = "projects_newest"
+				}
+				i := slices.IndexFunc(plan, func(line string) bool { return strings.Contains(line, "Index Scan using "+index+" ") })
+				if i < 0 || !strings.Contains(plan[i+1], "Index Cond: ((workspace_id = ") || slices.ContainsFunc(plan, scan.MatchString) {
+					t.Errorf("%s is not used: %s", index, text)
 				}
 				seen++
 			})

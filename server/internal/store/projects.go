@@ -32,58 +32,67 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 	return index, err
 }
 
-// projectColumns are the columns of imported projects and of subjects s that are projects, for projectDest.
-const (
-	importedColumns = `id, user_id, created_at, published <> 0, document, '', '', NULL, '{}', '', 0, '', '{}', '{}', created_at, 0`
-	projectColumns  = `s.id, s.user_id, s.created_at, FALSE, '', s.kind, COALESCE(s.avatar_id, ''), s.title, s.request, s.status, s.progress,
-		s.failure_reason, s.rendering, s.project, s.updated_at,
-		COALESCE((SELECT c.video_seconds FROM event_clocks c WHERE c.user_id = s.user_id), 0)`
-)
-
-func projectDest(p *studio.Project, s *studio.Subject) []any {
-	return []any{
-		&p.ID, &p.UserID,
-		instant{&p.CreatedAt},
-		&p.Published, (*[]byte)(&p.Document), &s.Kind, &s.AvatarID, &s.Title, &s.Request,
-		&s.Status, &s.Progress, &s.FailureReason,
-		jsonText{&s.Rendering},
-		jsonText{&s.Project},
-		instant{&s.UpdatedAt},
-		&p.VideoSeconds,
-	}
-}
-
-// Projects merges the first imported projects and the first subjects, each read from an index. It checks the membership in
-// the same query, because most lists are short and a query has a fixed cost.
+// Projects merges the first imported projects and the first subjects, each read from an index. Most lists have only one of
+// them, are short, and take one query, which also checks the membership.
 func (s *Store) Projects(
 	ctx context.Context, workspaceID, userID string, after studio.Position, limit int,
 ) (projects []studio.Project, more bool, err error) {
-	args, older := []any{workspaceID, userID, limit + 1}, ""
-	subjectID := s.engine.bytewise("s.id")
-	olderSubject := ""
-	if after.ID != "" {
-		args = append(args, after.CreatedAt.UnixMicro(), after.ID)
-		older, olderSubject = ` AND (created_at, id) < ($4, $5)`, ` AND (s.created_at, `+subjectID+`) < ($4, $5)`
-	}
 	const isMember = ` AND EXISTS (SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2)`
-	page := page[studio.Project]{limit: limit}
-	err = page.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
-		p, subject := studio.Project{WorkspaceID: workspaceID}, studio.Subject{WorkspaceID: workspaceID}
-		err := scan(projectDest(&p, &subject)...)
-		if subject.Kind != "" {
-			subject.ID, subject.UserID, subject.CreatedAt = p.ID, p.UserID, p.CreatedAt
-			p = studio.NewProject(&subject, p.VideoSeconds)
-		}
-		return p, len(p.Document) + len(subject.Request) + textLength(subject.Title), err
-	}, `SELECT * FROM (SELECT `+importedColumns+` FROM projects WHERE workspace_id = $1`+older+isMember+`
-			ORDER BY created_at DESC, id DESC LIMIT $3 + 0) imported
-		UNION ALL SELECT * FROM (SELECT `+projectColumns+` FROM subjects s WHERE s.workspace_id = $1`+olderSubject+isMember+`
-			ORDER BY s.created_at DESC, `+subjectID+` DESC LIMIT $3 + 0) subjects
-		ORDER BY 3 DESC, 1 DESC LIMIT $3 + 0`, args...)
-	if err != nil || len(page.rows) > 0 {
-		return page.rows, page.more, err
+	args, older, id := []any{workspaceID, userID, limit + 1}, "", s.engine.bytewise("s.id")
+	if after.ID != "" {
+		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (s.created_at, `+id+`) < ($4, $5)`
+	}
+	selected := ` WHERE s.workspace_id = $1` + older + isMember + ` ORDER BY s.created_at DESC, ` + id + ` DESC LIMIT $3 + 0`
+	imported, subjects := page[studio.Project]{limit: limit}, page[studio.Project]{limit: limit}
+	mixed := false
+	err = imported.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
+		p := studio.Project{WorkspaceID: workspaceID}
+		err := scan(&p.ID, &p.UserID, instant{&p.CreatedAt}, &p.Published, (*[]byte)(&p.Document), &mixed)
+		return p, len(p.Document), err
+	}, `SELECT s.id, s.user_id, s.created_at, s.published <> 0, s.document, EXISTS (SELECT 1 FROM subjects WHERE workspace_id = $1) FROM projects s`+
+		selected, args...)
+	if err != nil || len(imported.rows) > 0 && !mixed {
+		return imported.rows, imported.more, err
+	}
+	err = subjects.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
+		subject, used := studio.Subject{WorkspaceID: workspaceID}, int64(0)
+		err := scan(&subject.ID, &subject.UserID, instant{&subject.CreatedAt}, &subject.Kind, &subject.AvatarID, &subject.Title, &subject.Request,
+			&subject.Status, &subject.Progress, &subject.FailureReason, jsonText{&subject.Rendering}, jsonText{&subject.Project},
+			instant{&subject.UpdatedAt}, &used)
+		return studio.NewProject(&subject, used), len(subject.Request) + textLength(subject.Title), err
+	}, `SELECT s.id, s.user_id, s.created_at, s.kind, COALESCE(s.avatar_id, ''), s.title, s.request, s.status, s.progress, s.failure_reason,
+		s.rendering, s.project, s.updated_at, COALESCE((SELECT c.video_seconds FROM event_clocks c WHERE c.user_id = s.user_id), 0) FROM subjects s`+
+		selected, args...)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case len(imported.rows) > 0:
+		projects, more = mergePages(imported, subjects)
+		return projects, more, nil
+	case len(subjects.rows) > 0:
+		return subjects.rows, subjects.more, nil
 	}
 	return nil, false, checkMember(ctx, s.engine, workspaceID, userID)
+}
+
+// mergePages returns the page that begins the list of all projects. If rows follow those of one page, it ends with the last
+// of them, because others may be between them and the next ones of the other page.
+func mergePages(a, b page[studio.Project]) (merged []studio.Project, more bool) {
+	newestFirst := func(p, q studio.Project) int {
+		return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))
+	}
+	merged, more = slices.Concat(a.rows, b.rows), a.more || b.more
+	slices.SortFunc(merged, newestFirst)
+	for _, half := range []page[studio.Project]{a, b} {
+		if half.more {
+			last, _ := slices.BinarySearchFunc(merged, half.rows[len(half.rows)-1], newestFirst)
+			merged = merged[:last+1]
+		}
+	}
+	if len(merged) > a.limit {
+		merged, more = merged[:a.limit], true
+	}
+	return merged, more
 }
 
 func (s *Store) IsImported(ctx context.Context, userID, id string) (bool, error) {

@@ -88,7 +88,8 @@ func TestCreate_makesAProjectOfTheWorkspace(t *testing.T) {
 	})
 }
 
-// Imported projects and records are one list, whose pages and filters see both.
+// Imported projects and records are one list, whose pages and filters see both, also if a page ends because its documents are
+// large.
 func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
@@ -103,7 +104,8 @@ func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 			made := lipsync(t, service, ada.ID, 1)
 			imported := fmt.Sprint(i) // with the same time
 			_, err := service.ImportProjects(t.Context(), []studio.Project{{
-				ID: imported, WorkspaceID: films, UserID: ada.ID, CreatedAt: clock.Now(), Document: []byte(`{"status":"DRAFT","tags":{"names":["new"]}}`),
+				ID: imported, WorkspaceID: films, UserID: ada.ID, CreatedAt: clock.Now(),
+				Document: fmt.Appendf(nil, `{"status":"DRAFT","tags":{"names":["new"]},"recording_script":"%0100000d"}`, i),
 			}})
 			check(t, err)
 			if i == 3 {
