@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ const (
 	maxTries        = 5                      // of a rate, while other programs use the machine
 	maxOthersCPU    = 0.3                    // CPUs that other programs may use
 	projectsPerUser = 20
+	releaseInterval = 10 * time.Second // of unused memory by an idle process
 )
 
 // openLoad sends requests whose arrival times do not depend on responses.
@@ -165,8 +167,16 @@ func runBare(in *bufio.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	release := sync.OnceFunc(func() { // unused memory, as studiod does when it is idle
+		go func() {
+			for range time.Tick(releaseInterval) {
+				debug.FreeOSMemory()
+			}
+		}()
+	})
 	url, server, err := measure.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == streamPath {
+			release()
 			w.Header().Set("Content-Type", "text/event-stream")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()

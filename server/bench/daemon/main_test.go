@@ -62,6 +62,9 @@ type plan struct {
 	streamUsers    int
 	eventRate      int
 	streamDuration time.Duration // of the events
+	settle         time.Duration // until an idle process has released unused memory
+
+	replayed int // events of a replay
 }
 
 func newPlan() plan {
@@ -72,7 +75,7 @@ func newPlan() plan {
 			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
 			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
 			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
-			streams: 10_000, streamUsers: 1000, eventRate: 500, streamDuration: 20 * time.Second,
+			streams: 10_000, streamUsers: 1000, eventRate: 500, streamDuration: 20 * time.Second, settle: 3 * releaseInterval, replayed: 1_000_000,
 		}
 	}
 	return plan{
@@ -81,7 +84,7 @@ func newPlan() plan {
 		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
 		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
 		searchStep: 100 * time.Millisecond, maxRate: 100,
-		streams: 40, streamUsers: 4, eventRate: 60, streamDuration: 500 * time.Millisecond,
+		streams: 40, streamUsers: 4, eventRate: 60, streamDuration: 500 * time.Millisecond, replayed: 2000,
 	}
 }
 
@@ -116,5 +119,6 @@ func TestLoad(t *testing.T) {
 		{"lists", nil, listLoad},
 		{"streams", nil, streamLoad},
 		{"deliveries beside streams", ports{accepts: newPlan().ports}, deliveriesBesideStreams},
+		{"replay", ports{accepts: latencyPorts}, replayLoad},
 	})
 }

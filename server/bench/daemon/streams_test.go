@@ -124,7 +124,7 @@ func streamLoad(s *setup) []figure {
 	rate := s.lists / 10
 	without := lists.measure(rate, s.listDuration)
 	url, bare := s.startBare("")
-	idle, bareMemory := s.weighStreams(url, bare.PID())
+	idle, bareMemory := s.weighStreams(url, bare.PID()) // which takes so long that studiod is idle
 	idle.close(0)
 	check(s.t, bare.Close())
 	all, memory := s.weighStreams(s.d.URL, s.d.PID())
@@ -176,11 +176,12 @@ func streamLoad(s *setup) []figure {
 	}
 }
 
-// weighStreams opens streams at a process, and measures its memory for each.
+// weighStreams opens streams at an idle process, and measures its memory for each when it is idle again.
 func (s *setup) weighStreams(url string, pid int) (all *streams, memory int64) {
 	s.t.Helper()
 	before := harness.TreeMemory(pid)
 	all = s.openStreams(url, s.users, s.streams)
+	time.Sleep(s.settle)
 	return all, (harness.TreeMemory(pid) - before) / int64(s.streams)
 }
 
