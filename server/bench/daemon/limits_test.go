@@ -75,7 +75,7 @@ func projects(s *setup) []figure {
 	first := measure.Median(firsts)
 	name := fmt.Sprintf("GET /projects/v2 with %s projects", thousands(s.projects))
 	return []figure{
-		{name + ": time to first byte", "≤ 50 ms", milliseconds(first), first <= 50*time.Millisecond},
+		{name + ": time to first byte", "≤ 5 ms", milliseconds(first), first <= 5*time.Millisecond},
 		{name + ": memory", "< 40 MiB above idle", mebibytes(peak - before), peak-before < 40<<20},
 	}
 }
