@@ -17,18 +17,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
-// endpointPage is how many endpoints of a user are read at once.
-const endpointPage = 100
+const (
+	endpointPage = 100 // how many endpoints of a user are read at once
+	maxTroubled  = 1000
+)
 
 func endpointCommand() *cli.Command {
 	user := func(usage string) cli.Flag { return &cli.StringFlag{Name: "user", Usage: usage} }
 	return &cli.Command{
 		Name: "endpoint", Usage: "list, pause and enable webhook URLs",
 		Commands: []*cli.Command{
-			described(leaf("list", "list the URLs that are disabled because the receiver responded with 410 (gone), latest first",
+			described(leaf("list", "list the URLs that fail, that are disabled because the receiver responded with 410 (gone), or that are paused",
 				"", []cli.Flag{user("list all URLs of the user with this `EMAIL` instead"), jsonFlag()}, listEndpoints),
-				`JSON fields: id, user_id, email, webhook_url (without its query), state (ok, failing, paused or disabled), since,
-reason; with --user also waiting, exhausted (the events in this state), last_success_at.
+				`Up to 1,000 URLs are listed without --user. JSON fields: id, user_id, email, webhook_url (without its query), state
+(ok, failing, paused or disabled), since, reason, waiting, exhausted (the events in this state), last_success_at.
 
 Example: studiod endpoint list --user ada@example.com`),
 			described(leaf("pause", "let the events for a URL of a user wait, in their order", "ID", []cli.Flag{user("the `EMAIL` of the user"), jsonFlag()},
@@ -37,7 +39,7 @@ Example: studiod endpoint list --user ada@example.com`),
 
 Example: studiod endpoint pause --user ada@example.com 5f1c0e9a7b3d24685f1c0e9a7b3d2468`),
 			described(leaf("enable", "enable a URL again; missed events can then be replayed", "ID",
-				[]cli.Flag{user("the `EMAIL` of the user, if the URL is paused and not disabled"), jsonFlag()}, setEndpoint(true)),
+				[]cli.Flag{user("the `EMAIL` of the user, if the URL is not in the list without --user"), jsonFlag()}, setEndpoint(true)),
 				`ID is an id of "studiod endpoint list". The argument is not the URL, because its query may contain a
 secret. With --json, the endpoint is printed as in the list.
 
@@ -63,43 +65,35 @@ type endpoint struct {
 	Waiting     int64                `json:"waiting,omitempty"`
 	Exhausted   int64                `json:"exhausted,omitempty"`
 	LastSuccess time.Time            `json:"last_success_at,omitzero"`
-
-	url string
 }
 
-func newEndpoint(userID, email string, e studio.Endpoint) endpoint {
+func newEndpoint(e studio.Endpoint) endpoint {
 	since := map[studio.EndpointState]time.Time{
 		studio.EndpointFailing: e.FailingSince, studio.EndpointPaused: e.PausedAt, studio.EndpointDisabled: e.DisabledAt,
 	}[e.State]
 	return endpoint{
-		ID: e.ID, UserID: userID, Email: email, WebhookURL: studio.WithoutQuery(e.URL), State: e.State, Since: since,
-		Reason: e.DisabledReason, Waiting: e.Waiting, Exhausted: e.Exhausted, LastSuccess: e.LastSuccessAt, url: e.URL,
+		ID: e.ID, UserID: e.UserID, Email: e.Email, WebhookURL: studio.WithoutQuery(e.URL), State: e.State, Since: since,
+		Reason: e.DisabledReason, Waiting: e.Waiting, Exhausted: e.Exhausted, LastSuccess: e.LastSuccessAt,
 	}
 }
 
 // withEndpoints opens the database like withStore. The endpoints of the service have the IDs of the API.
-func withEndpoints(ctx context.Context, command *cli.Command, do func(*store.Store, *studio.Service) error) error {
+func withEndpoints(ctx context.Context, command *cli.Command, do func(*studio.Service) error) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		cfg := wire.Config(db, passwordsOf(command))
+		cfg.Operators = db
 		var err error
 		if cfg.CursorKey, err = db.Key(ctx, cursorKeyName, newKey); err != nil {
 			return err
 		}
-		return do(db, studio.New(cfg))
+		return do(studio.New(cfg))
 	})
 }
 
-// endpoints returns all endpoints of the user in --user, or the disabled ones of all users.
-func endpoints(ctx context.Context, command *cli.Command, db *store.Store, service *studio.Service) (all []endpoint, err error) {
+// endpoints returns all endpoints of the user in --user, or those of all users that have trouble.
+func endpoints(ctx context.Context, command *cli.Command, service *studio.Service) (all []studio.Endpoint, err error) {
 	if !command.IsSet("user") {
-		disabled, err := db.DisabledEndpoints(ctx)
-		for _, e := range disabled {
-			all = append(all, newEndpoint(e.UserID, e.Email, studio.Endpoint{
-				ID: studio.EndpointID(service.CursorKey, e.UserID, e.URL), URL: e.URL, State: studio.EndpointDisabled,
-				DisabledAt: e.DisabledAt, DisabledReason: e.Reason,
-			}))
-		}
-		return all, err
+		return service.TroubledEndpoints(ctx, maxTroubled)
 	}
 	user, err := userOf(ctx, command, service)
 	if err != nil {
@@ -110,21 +104,22 @@ func endpoints(ctx context.Context, command *cli.Command, db *store.Store, servi
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range page.Endpoints {
-			all = append(all, newEndpoint(user.ID, user.Email, e))
-		}
-		cursor = page.Next
+		all, cursor = append(all, page.Endpoints...), page.Next
 	}
 	return all, nil
 }
 
 func listEndpoints(ctx context.Context, command *cli.Command) error {
-	return withEndpoints(ctx, command, func(db *store.Store, service *studio.Service) error {
-		all, err := endpoints(ctx, command, db, service)
+	return withEndpoints(ctx, command, func(service *studio.Service) error {
+		found, err := endpoints(ctx, command, service)
 		if err != nil {
 			return err
 		}
-		none := "no disabled URLs"
+		var all []endpoint
+		for _, e := range found {
+			all = append(all, newEndpoint(e))
+		}
+		none := "no URLs that fail, are disabled or are paused"
 		if command.IsSet("user") {
 			none = "no webhook URLs"
 		}
@@ -153,8 +148,9 @@ func setEndpoint(enabled bool) cli.ActionFunc {
 		if !enabled && !command.IsSet("user") {
 			return usagef("set --user")
 		}
-		return withEndpoints(ctx, command, func(db *store.Store, service *studio.Service) error {
-			e, err := changeEndpoint(ctx, command, db, service, id, enabled)
+		return withEndpoints(ctx, command, func(service *studio.Service) error {
+			changed, err := changeEndpoint(ctx, command, service, id, enabled)
+			e := newEndpoint(changed)
 			switch {
 			case errors.Is(err, studio.ErrNotFound):
 				return fmt.Errorf("no endpoint with the id %s", id)
@@ -172,27 +168,27 @@ func setEndpoint(enabled bool) cli.ActionFunc {
 	}
 }
 
-// changeEndpoint enables or pauses an endpoint of the user in --user. Without --user, it enables one that is disabled.
-func changeEndpoint(ctx context.Context, command *cli.Command, db *store.Store, service *studio.Service, id string, enabled bool) (endpoint, error) {
+// changeEndpoint enables or pauses an endpoint of the user in --user. Without --user, it enables one that has trouble.
+func changeEndpoint(ctx context.Context, command *cli.Command, service *studio.Service, id string, enabled bool) (e studio.Endpoint, err error) {
+	userID := ""
 	if command.IsSet("user") {
 		user, err := userOf(ctx, command, service)
 		if err != nil {
-			return endpoint{}, err
+			return e, err
 		}
-		e, err := service.SetEndpoint(ctx, user.ID, id, enabled)
-		return newEndpoint(user.ID, user.Email, e), err
+		userID = user.ID
+	} else {
+		all, err := endpoints(ctx, command, service)
+		if err != nil {
+			return e, err
+		}
+		i := slices.IndexFunc(all, func(e studio.Endpoint) bool { return e.ID == id })
+		if i < 0 {
+			return e, studio.ErrNotFound
+		}
+		userID = all[i].UserID
 	}
-	disabled, err := endpoints(ctx, command, db, service)
-	if err != nil {
-		return endpoint{}, err
-	}
-	i := slices.IndexFunc(disabled, func(e endpoint) bool { return e.ID == id })
-	if i < 0 {
-		return endpoint{}, studio.ErrNotFound
-	}
-	e := disabled[i]
-	e.State, e.Reason, e.Since = studio.EndpointOK, "", time.Time{}
-	return e, db.EnableEndpoint(ctx, e.UserID, e.url)
+	return service.SetEndpoint(ctx, userID, id, enabled)
 }
 
 // userOf returns the user in --user.

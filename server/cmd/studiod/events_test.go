@@ -188,16 +188,18 @@ func TestEndpoints_listPauseAndEnable(t *testing.T) {
 		db := fillEvents(t, dsn)
 		const id, user = "8ffa140c06ab14164f5af87f058fe477", "--user=" + testEmail
 		compare(t, must(t, "", "endpoint", "list", db), `
-ID                                USER             STATE            SINCE                 WAITING  EXHAUSTED  LAST SUCCESS  URL
-`+id+`  ada@example.com  disabled (gone)  2026-01-12T14:00:00Z  -        -          -             https://hooks.example.com/ada?…`)
+ID                                USER             STATE            SINCE                 WAITING  EXHAUSTED  LAST SUCCESS          URL
+`+id+`  ada@example.com  disabled (gone)  2026-01-12T14:00:00Z  2        1          2026-01-12T12:00:00Z  https://hooks.example.com/ada?…`)
 		line := func(rest string) string {
 			return `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","webhook_url":"https://hooks.example.com/ada?…","state":` + rest
 		}
-		compare(t, must(t, "", "endpoint", "list", db, "--json"), line(`"disabled","since":"2026-01-12T14:00:00.012345Z","reason":"gone"}`))
 		counts := `,"waiting":2,"exhausted":1,"last_success_at":"2026-01-12T12:00:00.012345Z"}`
-		compare(t, must(t, "", "endpoint", "list", db, user, "--json"), line(`"disabled","since":"2026-01-12T14:00:00.012345Z","reason":"gone"`+counts))
-		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line(`"ok"}`))
-		fails(t, exitFailure, "studiod: no endpoint with the id "+id, "endpoint", "enable", db, id)
+		for _, args := range [][]string{{"endpoint", "list", db, "--json"}, {"endpoint", "list", db, user, "--json"}} {
+			compare(t, must(t, "", args...), line(`"disabled","since":"2026-01-12T14:00:00.012345Z","reason":"gone"`+counts))
+		}
+		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line(`"failing","since":"2026-01-12T13:00:00Z"`+counts))
+		unknown := strings.Repeat("0", len(id))
+		fails(t, exitFailure, "studiod: no endpoint with the id "+unknown, "endpoint", "enable", db, unknown)
 		fails(t, exitUsage, "studiod: set --user", "endpoint", "pause", db, id)
 		fails(t, exitUsage, "studiod: no such user", "endpoint", "pause", db, id, "--user=bob@example.com")
 		const paused = "https://hooks.example.com/ada?… of ada@example.com is "
@@ -206,8 +208,10 @@ ID                                USER             STATE            SINCE       
 			t.Error(list)
 		}
 		compare(t, must(t, "", "endpoint", "enable", db, id, user), paused+"on")
-		code, stdout, stderr := studiod(t, "", "endpoint", "list", db)
-		if code != exitOK || stdout != "" || stderr != "no disabled URLs" {
+		empty := "--db=" + studiotest.NewSQLite(t)
+		must(t, testPassword, "user", "add", empty, testEmail)
+		code, stdout, stderr := studiod(t, "", "endpoint", "list", empty)
+		if code != exitOK || stdout != "" || stderr != "no URLs that fail, are disabled or are paused" {
 			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 		}
 	})

@@ -1,5 +1,6 @@
 // Package console serves the web pages at /console. Users view, create and delete their avatars, videos and lip-syncs,
-// and manage their webhooks, API keys, sessions and password. Operators also manage users and workspaces, and view the state of the service.
+// and manage their webhooks, API keys, sessions and password. Operators also manage users, workspaces and the webhook URLs
+// of all users, and view the state of the service.
 //
 // Pages are rendered on the server and work without JavaScript. With it, htmx updates them from server-sent
 // events, and console.js uploads files. All resources come from this origin. The Content-Security-Policy
@@ -204,6 +205,8 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + actsPath:                     c.requireOperator(c.acts),
 		"GET " + workspacesPath:               c.requireOperator(c.workspaces),
 		"POST " + workspacesPath + "/change":  c.requireOperator(c.changeWorkspace),
+		"GET " + endpointsPath:                c.requireOperator(c.endpoints),
+		"POST " + endpointsPath + "/change":   c.requireOperator(c.changeEndpointOf),
 		"GET " + servicePath:                  c.requireOperator(c.service),
 		"POST " + servicePath + "/deliveries": c.requireOperator(c.pauseAll),
 	} {

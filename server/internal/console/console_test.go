@@ -309,7 +309,7 @@ func TestConsole_handlesHostileValues(t *testing.T) {
 			values = append(values, "a\x00b", "%", "..", "💥\u202e", "-1", "{}", "null")
 		}
 		for _, value := range values {
-			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "service", "login"} {
+			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "endpoints", "service", "login"} {
 				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "kind", "subject", "from", "to", "email", "done", "next"} {
 					p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
 					if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
@@ -330,7 +330,7 @@ func TestConsole_handlesHostileValues(t *testing.T) {
 			for path, form := range map[string]url.Values{
 				"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
 				"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
-				"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/set": {"endpoint": {value}, "state": {"paused"}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
+				"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/set": {"endpoint": {value}, "state": {"paused"}}, "endpoints/change": {"endpoint": {value}, "email": {email}, "state": {"enabled"}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
 				"login": {"email": {value}, "password": {value}, "next": {value}},
 			} {
 				if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // operatorPaths returns the paths that only operators can read.
 func operatorPaths() []string {
-	return []string{"/console/users", "/console/users/log", "/console/workspaces", "/console/service"}
+	return []string{"/console/users", "/console/users/log", "/console/workspaces", "/console/endpoints", "/console/service"}
 }
 
 // An operator sees all users and the waiting work, but no data that belongs to a user.
@@ -34,7 +35,7 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		check(t, s.studio.SetRole(t.Context(), "Olga@example.com", studio.Operator))
 		v := s.signIn(t, "olga@example.com")
 		users := v.get("/console/users")
-		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, "<td>1 in progress</td>")
+		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, "<td>1 in progress<")
 		v.get("/console/users?email=ADA@example.com").want(t, http.StatusOK, s.user.ID)
 		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "No user found.")
 		service := v.get("/console/service")
@@ -52,6 +53,47 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
 		check(t, err)
 		v.get("/console/lipsyncs/"+page.Subjects[0].ID).want(t, http.StatusNotFound)
+	})
+}
+
+// An operator finds the endpoints that have trouble and those of a user, without the queries of their URLs, and pauses them.
+func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		studiotest.AddUser(t, s.studio, "olga@example.com")
+		check(t, s.studio.SetRole(t.Context(), "olga@example.com", studio.Operator))
+		v := s.signIn(t, "olga@example.com")
+		v.get("/console/endpoints").want(t, http.StatusOK, "No webhook URL fails")
+		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
+		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
+		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+		troubled := v.get("/console/endpoints")
+		troubled.want(t, http.StatusOK, email, ">failing<", "No connection could be opened.", "because it responded with 410", "1 exhausted")
+		troubled.wantNone(t, "good.example")
+		if strings.Index(troubled.text, "https://dead.example/") > strings.Index(troubled.text, "https://off.example/") {
+			t.Error("what fails is not first")
+		}
+		v.get("/console/endpoints?email=olga@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+		v.get("/console/endpoints?email=nobody@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+		for _, query := range []string{"?all=true", "?email=ADA@example.com"} {
+			p := v.get("/console/endpoints" + query)
+			p.want(t, http.StatusOK, "https://good.example/?…", "https://dead.example/", ">in use<")
+			p.wantNone(t, "key=")
+		}
+		urls, err := s.studio.Endpoints(t.Context(), s.user.ID, "", 3)
+		check(t, err)
+		set := func(email, state string) page {
+			return v.post("/console/endpoints/change", url.Values{"email": {email}, "endpoint": {urls.Endpoints[1].ID}, "state": {state}})
+		}
+		set(email, "paused").want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
+		v.get("/console/endpoints").want(t, http.StatusOK, "https://good.example/?…")
+		set(email, "enabled").want(t, http.StatusOK, "The endpoint is enabled.")
+		set(email, "gone").want(t, http.StatusNotFound)
+		set("olga@example.com", "paused").want(t, http.StatusNotFound)
+		log := v.get("/console/users/log")
+		log.want(t, http.StatusOK, "paused the endpoint "+urls.Endpoints[1].ID, "enabled the endpoint "+urls.Endpoints[1].ID)
+		log.wantNone(t, "good.example")
 	})
 }
 

@@ -37,6 +37,13 @@ func (e endpoint) BreakerOpen() bool { return e.OpenUntil.After(time.Now()) }
 // Result returns the result of the latest attempt, or "" if there is none.
 func (e endpoint) Result() string { return lastResult(e.Last) }
 
+func endpointsOf(all []studio.Endpoint) (shown []endpoint) {
+	for _, one := range all {
+		shown = append(shown, endpoint{one})
+	}
+	return shown
+}
+
 // testForm is the form that sends a sample event, with the result of the last one.
 type testForm struct {
 	URL, Kind, Error string
@@ -59,9 +66,7 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 		return err
 	}
 	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(WebhooksPath, make(url.Values), cursor, page.Next)}
-	for _, one := range page.Endpoints {
-		v.Endpoints = append(v.Endpoints, endpoint{one})
-	}
+	v.Endpoints = endpointsOf(page.Endpoints)
 	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: WebhooksPath, Data: v})
 	return nil
 }
@@ -94,11 +99,18 @@ func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session
 
 // setEndpoint pauses or enables a URL.
 func (c *Console) setEndpoint(w http.ResponseWriter, r *http.Request, s session) error {
+	return changeEndpoint(w, r, WebhooksPath, make(url.Values), func(id string, enabled bool) (studio.Endpoint, error) {
+		return c.cfg.Studio.SetEndpoint(r.Context(), s.ID, id, enabled)
+	})
+}
+
+// changeEndpoint pauses or enables the endpoint of a form with set, and leads back to a page with a query.
+func changeEndpoint(w http.ResponseWriter, r *http.Request, path string, query url.Values, set func(id string, enabled bool) (studio.Endpoint, error)) error {
 	enabled := r.PostFormValue("state") == "enabled"
 	if !enabled && r.PostFormValue("state") != "paused" {
 		return studio.ErrNotFound
 	}
-	changed, err := c.cfg.Studio.SetEndpoint(r.Context(), s.ID, r.PostFormValue("endpoint"), enabled)
+	changed, err := set(r.PostFormValue("endpoint"), enabled)
 	if err != nil {
 		return err
 	}
@@ -109,6 +121,7 @@ func (c *Console) setEndpoint(w http.ResponseWriter, r *http.Request, s session)
 	case enabled:
 		done = "enabled"
 	}
-	http.Redirect(w, r, WebhooksPath+"?done="+done, http.StatusSeeOther)
+	query.Set("done", done)
+	http.Redirect(w, r, path+"?"+query.Encode(), http.StatusSeeOther)
 	return nil
 }

@@ -18,7 +18,7 @@ func (s *Store) endpoints(userID string) (all []studio.Endpoint) {
 		}
 		e := byURL[subject.WebhookURL]
 		if e == nil {
-			e = &studio.Endpoint{URL: subject.WebhookURL, PausedAt: s.pauses[pair{userID, subject.WebhookURL}]}
+			e = &studio.Endpoint{UserID: userID, URL: subject.WebhookURL, PausedAt: s.pauses[pair{userID, subject.WebhookURL}]}
 			byURL[e.URL] = e
 		}
 		e.SubjectID = max(e.SubjectID, subject.ID)

@@ -45,6 +45,66 @@ func TestStore_Endpoints_listsEachURLOnce(t *testing.T) {
 	})
 }
 
+// Operators see the endpoints of all users in pages, and those with trouble first.
+func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
+		check(t, db.CreateUser(t.Context(), studio.User{ID: "eve", Email: "eve@example.com", CreatedAt: noon()}))
+		failed := studio.Attempt{At: noon(), Status: 500, Failure: "status"}
+		for i, outcome := range []store.Outcome{
+			{},
+			{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true},
+			{State: studio.EventPending, RetryAt: noon()},
+			{State: studio.EventExhausted, Reason: studio.ReasonSchedule},
+			{},
+			{State: studio.EventPending, RetryAt: noon()},
+		} {
+			s := subject(fmt.Sprint(i), 1)
+			s.UserID, s.WebhookURL = []string{"ada", "eve"}[i%2], fmt.Sprintf("https://hooks.example.com/%d", i/4)
+			create(t, db, s)
+			if outcome.State != "" {
+				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, outcome))
+			}
+		}
+		check(t, db.PauseEndpoint(t.Context(), "ada", "https://hooks.example.com/1", noon()))
+		line := func(e studio.Endpoint) string {
+			return fmt.Sprintf("%s %s: %d waiting, %d exhausted, %s", e.Email, e.URL[len(e.URL)-1:], e.Waiting, e.Exhausted, e.DisabledReason)
+		}
+		want := []string{
+			"ada@example.com 0: 2 waiting, 0 exhausted, ", "ada@example.com 1: 1 waiting, 0 exhausted, ",
+			"eve@example.com 0: 0 waiting, 2 exhausted, gone", "eve@example.com 1: 1 waiting, 0 exhausted, ",
+		}
+		for limit := 1; limit <= 4; limit++ {
+			var got []string
+			for after, more := "", true; more; {
+				var page []studio.Endpoint
+				var err error
+				page, more, err = db.AllEndpoints(t.Context(), after, limit)
+				check(t, err)
+				for _, e := range page {
+					got, after = append(got, line(e)), e.SubjectID
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+			}
+		}
+		_, _, err := db.AllEndpoints(t.Context(), "unknown", 1)
+		wantError(t, err, studio.ErrCursor)
+		for limit := range 5 {
+			troubled, err := db.TroubledEndpoints(t.Context(), limit)
+			check(t, err)
+			if len(troubled) != limit {
+				t.Errorf("%d endpoints have trouble, want %d", len(troubled), limit)
+			}
+			if limit == 2 && (troubled[0].Email != "ada@example.com" || troubled[0].Last.Failure == "" || line(troubled[1]) != want[3]) {
+				t.Errorf("the first with trouble are %+v", troubled)
+			}
+		}
+	})
+}
+
 // An endpoint counts its waiting and exhausted events. Its failure began after the last delivery, also if its newest subjects
 // are younger than that.
 func TestStore_Endpoint_showsAnOutage(t *testing.T) {
@@ -68,7 +128,7 @@ func TestStore_Endpoint_showsAnOutage(t *testing.T) {
 		check(t, deleteSubject(t, db, studio.Avatar, "s39", noon()))
 		check(t, db.ExhaustEvents(t.Context(), "s12", at(41), studio.ReasonSchedule))
 		want := studio.Endpoint{
-			URL: "https://hooks.example.com/", SubjectID: "s39", Waiting: 11 + 27*2, Exhausted: 1 + 2, LastSuccessAt: at(9).Add(time.Second),
+			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", SubjectID: "s39", Waiting: 11 + 27*2, Exhausted: 1 + 2, LastSuccessAt: at(9).Add(time.Second),
 			Last: studio.Attempt{Number: 1, At: at(39), Duration: time.Second, Status: 500, Failure: "status"},
 		}
 		got, err := db.Endpoint(t.Context(), "ada", want.URL)

@@ -297,6 +297,8 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.SaveBreaker(ctx, store.Breaker{Origin: line.Origin, Until: now, Pause: time.Second}))
 		_, _, err = db.Endpoints(ctx, "u9", "s9", 3)
 		check(t, err)
+		_, _, err = db.AllEndpoints(ctx, "s9", 3)
+		check(t, err)
 		_, err = db.Endpoint(ctx, "u9", "https://hooks.example.com/")
 		check(t, err)
 		_, err = db.EndpointURLs(ctx, "u9", "", 3)

@@ -155,6 +155,9 @@ func (e *postgres) query(
 
 // queryAll runs queries in one batch. It returns after the commits that it has read are confirmed.
 func (e *postgres) queryAll(ctx context.Context, each func(scan func(...any) error) error, queries []statement) (err error) {
+	if len(queries) == 0 {
+		return nil
+	}
 	defer func() { err = markUnavailable(e, err) }()
 	connection, err := e.acquire(ctx)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 // Endpoint is a webhook URL of a user.
 type Endpoint struct {
 	ID             string // see [EndpointID]
+	UserID         string
+	Email          string // of the user; only package store sets it
 	URL            string // its query may hold a secret
 	State          EndpointState
 	FailingSince   time.Time // when the first attempt after the last success failed; zero unless the last attempt failed
@@ -65,12 +67,16 @@ const endpointURLPage = 1000
 // Endpoints returns up to limit endpoints of a user, ordered by URL, that follow the page with the given cursor. If cursor
 // is "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) Endpoints(ctx context.Context, userID, cursor string, limit int) (EndpointPage, error) {
-	endpoints, next, err := readPage(s, "endpoints\x00"+userID, cursor, func(after Position) ([]Endpoint, bool, error) {
-		return s.Store.Endpoints(ctx, userID, after.ID, limit)
+	return s.endpointPage("endpoints\x00"+userID, cursor, func(after string) ([]Endpoint, bool, error) {
+		return s.Store.Endpoints(ctx, userID, after, limit)
+	})
+}
+
+func (s *Service) endpointPage(list, cursor string, read func(after string) ([]Endpoint, bool, error)) (EndpointPage, error) {
+	endpoints, next, err := readPage(s, list, cursor, func(after Position) ([]Endpoint, bool, error) {
+		return read(after.ID)
 	}, func(e Endpoint) Position { return Position{ID: e.SubjectID} })
-	for i := range endpoints {
-		endpoints[i] = s.complete(userID, endpoints[i])
-	}
+	s.complete(endpoints...)
 	return EndpointPage{endpoints, next}, err
 }
 
@@ -91,8 +97,10 @@ func (s *Service) SetEndpoint(ctx context.Context, userID, endpointID string, en
 	if err != nil {
 		return Endpoint{}, err
 	}
-	endpoint, err := s.Store.Endpoint(ctx, userID, url)
-	return s.complete(userID, endpoint), err
+	endpoint := make([]Endpoint, 1)
+	endpoint[0], err = s.Store.Endpoint(ctx, userID, url)
+	s.complete(endpoint...)
+	return endpoint[0], err
 }
 
 // endpointURL returns the URL of an endpoint. It compares the IDs of all URLs of the user, because an ID does not contain
@@ -114,23 +122,25 @@ func (s *Service) endpointURL(ctx context.Context, userID, endpointID string) (u
 	}
 }
 
-// complete returns an endpoint of the store with its ID and state.
-func (s *Service) complete(userID string, e Endpoint) Endpoint {
-	e.ID = EndpointID(s.CursorKey, userID, e.URL)
-	switch {
-	case !e.PausedAt.IsZero():
-		e.State = EndpointPaused
-	case !e.DisabledAt.IsZero():
-		e.State = EndpointDisabled
-	case e.Last.Failure != "":
-		e.State = EndpointFailing
-	default:
-		e.State = EndpointOK
+// complete sets the IDs and states of endpoints of the store.
+func (s *Service) complete(endpoints ...Endpoint) {
+	for i := range endpoints {
+		e := &endpoints[i]
+		e.ID = EndpointID(s.CursorKey, e.UserID, e.URL)
+		switch {
+		case !e.PausedAt.IsZero():
+			e.State = EndpointPaused
+		case !e.DisabledAt.IsZero():
+			e.State = EndpointDisabled
+		case e.Last.Failure != "":
+			e.State = EndpointFailing
+		default:
+			e.State = EndpointOK
+		}
+		if e.Last.Failure == "" {
+			e.FailingSince = time.Time{}
+		}
 	}
-	if e.Last.Failure == "" {
-		e.FailingSince = time.Time{}
-	}
-	return e
 }
 
 // EndpointID returns the ID of a URL of a user. It uses the CursorKey, because a query that is easy to guess could be

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,6 +30,11 @@ type OperatorStore interface {
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
 	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if no operator would be left.
 	Demote(ctx context.Context, userID string) error
+	// AllEndpoints is [EndpointStore.Endpoints] for all users, ordered by the ID of the user and the URL.
+	AllEndpoints(ctx context.Context, after string, limit int) (page []Endpoint, more bool, err error)
+	// TroubledEndpoints returns up to limit endpoints of all users whose last attempt may have failed, or which are disabled
+	// or paused, like AllEndpoints.
+	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
 	AddAct(ctx context.Context, act Act) error
 	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
 	Acts(ctx context.Context, below string, limit int) ([]Act, error)
@@ -131,6 +137,41 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 		return s.Operators.Demote(ctx, user.ID)
 	}
 	return s.Store.SetRole(ctx, user.ID, role)
+}
+
+// AllEndpoints returns up to limit endpoints of all users, ordered by the ID of the user and the URL, as [Service.Endpoints] does
+// for one user.
+func (s *Service) AllEndpoints(ctx context.Context, cursor string, limit int) (EndpointPage, error) {
+	return s.endpointPage("all endpoints", cursor, func(after string) ([]Endpoint, bool, error) {
+		return s.Operators.AllEndpoints(ctx, after, limit)
+	})
+}
+
+// TroubledEndpoints returns up to limit endpoints of all users that fail, are disabled or are paused, in this order. It finds
+// those that fail by the waiting and the exhausted events, of which it reads up to 10,000 each.
+func (s *Service) TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error) {
+	all, err := s.Operators.TroubledEndpoints(ctx, limit)
+	s.complete(all...)
+	all = slices.DeleteFunc(all, func(e Endpoint) bool { return e.State == EndpointOK })
+	order := []EndpointState{EndpointFailing, EndpointDisabled, EndpointPaused}
+	slices.SortStableFunc(all, func(a, b Endpoint) int { return slices.Index(order, a.State) - slices.Index(order, b.State) })
+	return all, err
+}
+
+// ChangeEndpoint pauses or enables an endpoint of a user, as [Service.SetEndpoint] does.
+func (s *Service) ChangeEndpoint(ctx context.Context, by User, email, endpointID string, enabled bool) (Endpoint, error) {
+	user, err := s.UserByEmail(ctx, email)
+	action := "paused the endpoint " + endpointID
+	if enabled {
+		action = "enabled the endpoint " + endpointID
+	}
+	if err == nil {
+		err = s.RecordAct(ctx, by.Email, action, user.Email)
+	}
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return s.SetEndpoint(ctx, user.ID, endpointID, enabled)
 }
 
 // CreateWorkspace creates a workspace, and returns its ID. The error is [ErrWorkspaceName] if the name is empty or longer than

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// endpointsPath is the path of the page about the webhook URLs of all users.
+const endpointsPath = Path + "/endpoints"
+
+// maxTroubled bounds the endpoints with trouble that the page shows.
+const maxTroubled = 100
+
+// endpointsView is the page about the webhook URLs of all users, or of one.
+type endpointsView struct {
+	pager
+
+	Email     string // of the user; "" for all users
+	Troubled  bool   // whether only those are shown that fail, are off or are paused
+	More      bool   // whether there may be more of those
+	Endpoints []endpoint
+}
+
+func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) error {
+	query := r.URL.Query()
+	v := endpointsView{Email: query.Get("email")}
+	cursor, kept := query.Get("cursor"), make(url.Values)
+	var page studio.EndpointPage
+	var err error
+	switch {
+	case v.Email != "":
+		kept.Set("email", v.Email)
+		var user studio.User
+		if user, err = c.cfg.Studio.UserByEmail(r.Context(), v.Email); err == nil {
+			page, err = c.cfg.Studio.Endpoints(r.Context(), user.ID, cursor, pageSize)
+		} else if errors.Is(err, studio.ErrNotFound) {
+			err = nil
+		}
+	case query.Has("all"):
+		kept.Set("all", "true")
+		page, err = c.cfg.Studio.AllEndpoints(r.Context(), cursor, pageSize)
+	default:
+		v.Troubled = true
+		page.Endpoints, err = c.cfg.Studio.TroubledEndpoints(r.Context(), maxTroubled)
+		v.More = len(page.Endpoints) == maxTroubled
+	}
+	if err != nil {
+		return err
+	}
+	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, kept, cursor, page.Next)
+	c.render(w, r, http.StatusOK, "endpoints", view{Title: "Endpoints", Section: servicePath, Data: v})
+	return nil
+}
+
+// changeEndpointOf pauses or enables a URL of a user.
+func (c *Console) changeEndpointOf(w http.ResponseWriter, r *http.Request, s session) error {
+	email := r.PostFormValue("email")
+	return changeEndpoint(w, r, endpointsPath, url.Values{"email": {email}}, func(id string, enabled bool) (studio.Endpoint, error) {
+		return c.cfg.Studio.ChangeEndpoint(r.Context(), s.User, email, id, enabled)
+	})
+}
