@@ -19,7 +19,10 @@ func replayLoad(s *setup) []figure {
 	owner := s.addUsers("owner", 1)[0]
 	receiver := startReceiver(s.t, receiverConfig{Secrets: []string{owner.secret.Reveal()}, Ports: ports{accepts: s.ports}})
 	s.seed(owner, receiver.urls[accepts], s.replayed/replayedPerSubject, replayedPerSubject)
-	s.exec(`UPDATE events SET state = 'exhausted', reason = $1, ended_at = $2`, string(studio.ReasonSchedule), time.Now().UnixMicro())
+	// The events of the origins alternate, and those of a subject stay together.
+	s.exec(`UPDATE events SET state = 'exhausted', reason = $1, ended_at = $2,
+		created_at = $3 + (created_at - $3) / $4 * 7919 % 100003 * $4 + (created_at - $3) % $4`,
+		string(studio.ReasonSchedule), time.Now().UnixMicro(), s.number(`SELECT MIN(created_at) FROM events`), replayedPerSubject)
 	s.exec(`DELETE FROM deliveries`)
 	s.analyze()
 
