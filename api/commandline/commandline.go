@@ -89,6 +89,15 @@ func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 	}
 }
 
+// topicCategory is the category of topics.
+const topicCategory = "TOPICS"
+
+// Topic returns a command that prints a text in the syntax of Go doc comments, such as a page of a manual. The help lists
+// it after the commands, and the manual page contains the text.
+func Topic(name, summary, text string) *cli.Command {
+	return &cli.Command{Name: name, Usage: summary, Description: text, Category: topicCategory, CustomHelpTemplate: "{{.Description}}", HideHelp: true}
+}
+
 // Line returns the text of an error as one line.
 func Line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 

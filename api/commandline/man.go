@@ -28,12 +28,18 @@ type page struct{ strings.Builder }
 func manPage(root *cli.Command) string {
 	var p page
 	p.macro("TH", strings.ToUpper(root.Name), "1", "", root.Version, root.Name)
+	p.WriteString(".ad l\n") // adjusted lines with long words such as URLs have gaps
 	p.macro("SH", "NAME")
 	p.text(root.Name + " - " + root.Usage)
 	p.macro("SH", "SYNOPSIS")
 	p.text(cmp.Or(root.UsageText, root.Name+" COMMAND [OPTIONS] [ARGUMENTS]"))
 	p.macro("SH", "DESCRIPTION")
 	p.document(root.Description)
+	for _, command := range root.Commands {
+		if command.Category == topicCategory {
+			p.document(command.Description)
+		}
+	}
 	p.macro("SH", "COMMANDS")
 	p.commands(root, root.Name)
 	return p.String()
@@ -43,7 +49,7 @@ func manPage(root *cli.Command) string {
 func (p *page) commands(parent *cli.Command, path string) {
 	for _, command := range parent.VisibleCommands() {
 		name := path + " " + command.Name
-		if len(command.VisibleCommands()) == 0 {
+		if len(command.VisibleCommands()) == 0 && command.Category != topicCategory {
 			p.macro("SS", strings.TrimSpace(name+" "+command.ArgsUsage))
 			p.document(command.Usage)
 			p.document(command.Description)
@@ -65,12 +71,14 @@ func (p *page) flags(flags []cli.Flag) {
 	}
 }
 
-// document writes text in the syntax of doc comments.
+// document writes text in the syntax of doc comments. Its first heading begins a section, and the others subsections.
 func (p *page) document(text string) {
+	macro := "SH"
 	for _, block := range new(comment.Parser).Parse(text).Content {
 		switch block := block.(type) {
 		case *comment.Heading:
-			p.macro("SH", plain(&comment.Paragraph{Text: block.Text}))
+			p.macro(macro, plain(&comment.Paragraph{Text: block.Text}))
+			macro = "SS"
 		case *comment.Code:
 			p.macro("PP")
 			p.macro("RS", "4")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
@@ -59,6 +62,22 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 				t.Errorf("not one line of an error: %q %q", stdout, stderr)
 			}
 		})
+	}
+}
+
+// Each command line of studio in the README and in the guide of the service names a command and its flags.
+func TestGuide_namesCommandsAndFlags(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../../server/internal/guide/*.md")
+	check(t, err)
+	root, lines := newTest(t).rootCommand(), 0
+	for _, page := range append(pages, "../../../README.md") {
+		content, err := os.ReadFile(page)
+		check(t, err)
+		lines += harness.CheckCommands(t, root, string(content))
+	}
+	if lines < 10 {
+		t.Errorf("there are %d command lines", lines)
 	}
 }
 

@@ -45,9 +45,9 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	root := &cli.Command{
 		Name:        "studiod",
 		Usage:       "serve Avatar Studio and manage its database",
-		UsageText:   "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod COMMAND --help shows the options of a command",
-		Description: manual(),
-		// The commands come before the manual, which is long.
+		UsageText:   "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod help COMMAND shows its options, and studiod help TOPIC a page of the guide",
+		Description: "Studiod stores avatars and lip-sync videos in a database, renders the videos, and delivers signed webhooks.",
+		// The default template has the description before the commands.
 		CustomRootCommandHelpTemplate: `NAME:
    {{template "helpNameTemplate" .}}
 
@@ -55,11 +55,8 @@ USAGE:
    {{template "usageTemplate" .}}
 
 COMMANDS:{{template "visibleCommandCategoryTemplate" .}}
-
-DESCRIPTION:
-   {{template "descriptionTemplate" .}}
 `,
-		Commands: []*cli.Command{
+		Commands: append([]*cli.Command{
 			serveCommand(),
 			workCommand(),
 			userCommand(),
@@ -78,7 +75,7 @@ DESCRIPTION:
 			backupCommand(),
 			restoreCommand(),
 			versionCommand(),
-		},
+		}, topics()...),
 	}
 	audited(root)
 	commandline.Prepare(root, stdin, stdout, stderr)

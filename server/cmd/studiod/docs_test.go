@@ -1,31 +1,58 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
-// The package documentation is the manual, which "studiod help" prints completely.
-func TestHelp_printsPackageDocumentation(t *testing.T) {
+// The help lists the commands and then the topics, and prints each topic, which the manual page contains.
+func TestHelp_listsCommandsAndPrintsTopics(t *testing.T) {
 	t.Parallel()
-	code, help, stderr := studiod(t, "", "help")
-	if code != exitOK {
-		t.Fatalf("exit code %d, %s", code, stderr)
+	run := func(args ...string) string {
+		code, stdout, stderr := studiod(t, "", args...)
+		if code != exitOK || stderr != "" {
+			t.Fatalf("studiod %q: exit code %d, %s", args, code, stderr)
+		}
+		return stdout
 	}
-	commands, _, _ := strings.Cut(help, "DESCRIPTION:")
+	help, man := run("help"), run("man")
+	commands, topics, _ := strings.Cut(help, "TOPICS:")
 	for _, command := range rootCommand(nil, nil, nil).VisibleCommands() {
-		if !strings.Contains(commands, "\n   "+command.Name+" ") {
-			t.Errorf("%s is not before the manual", command.Name)
+		if command.Category == "" && !strings.Contains(commands, "\n   "+command.Name+" ") {
+			t.Errorf("the help does not list the command %s first:\n%s", command.Name, help)
 		}
 	}
-	lines := 0
-	for line := range strings.Lines(manual()) {
-		lines++
-		if !strings.Contains(help, strings.TrimSpace(line)) {
-			t.Errorf("studiod help lacks %q", line)
+	for _, page := range guide.Pages() {
+		if !strings.Contains(topics, "\n     "+page.Name+" ") {
+			t.Errorf("the help does not list the topic %s:\n%s", page.Name, help)
+		}
+		if text := run("help", page.Name); text != strings.TrimSpace(page.Text()) || !strings.HasPrefix(text, "# "+strings.ToUpper(page.Title)+"\n\n") {
+			t.Errorf("the topic %s begins with %q", page.Name, text[:min(len(text), 80)])
+		}
+		if !strings.Contains(man, ".SH \""+strings.ReplaceAll(strings.ToUpper(page.Title), "-", `\-`)+"\"\n") {
+			t.Errorf("the manual page lacks %s", page.Title)
 		}
 	}
-	if lines < 50 || strings.Contains(help, "//\n") {
-		t.Errorf("the manual has %d lines", lines)
+}
+
+// Each command line of studiod in the guide names a command and its flags. A flag in the text is one of some command.
+func TestGuide_namesCommandsAndFlags(t *testing.T) {
+	t.Parallel()
+	root, lines := rootCommand(nil, nil, nil), 0
+	flags := harness.Flags(root)
+	for _, page := range guide.Pages() {
+		lines += harness.CheckCommands(t, root, page.Markdown())
+		for _, flag := range regexp.MustCompile("`(--[a-z-]+)").FindAllStringSubmatch(page.Markdown(), -1) {
+			if !flags[flag[1]] {
+				t.Errorf("%s: no command has the flag %s", page.Name, flag[1])
+			}
+		}
+	}
+	if lines < 40 {
+		t.Errorf("the guide has %d command lines", lines)
 	}
 }

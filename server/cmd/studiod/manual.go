@@ -1,19 +1,16 @@
 package main
 
 import (
-	_ "embed"
-	"strings"
+	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
-//go:embed doc.go
-var documentation string
-
-// manual returns the package documentation, which "studiod help" prints.
-func manual() string {
-	comment, _, _ := strings.Cut(documentation, "\npackage main")
-	var text strings.Builder
-	for line := range strings.Lines(comment) {
-		text.WriteString(strings.TrimPrefix(strings.TrimPrefix(line, "//"), " "))
+// topics returns the pages of the guide, which "studiod help" and "studiod man" print.
+func topics() (all []*cli.Command) {
+	for _, page := range guide.Pages() {
+		all = append(all, commandline.Topic(page.Name, page.Summary, page.Text()))
 	}
-	return text.String()
+	return all
 }

@@ -2,16 +2,15 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
-// threats is the threat model: each attack that the manual lists, with the tests that show the defense. Attackers are
-// users and their receivers, clients without a token, pages in the browser of a user or an operator, the media that users
-// upload, and readers of the database, its backups and the logs. Whoever reads the key file or the memory of a daemon is
-// trusted.
+// threats is the threat model: each attack that the guide lists, with the tests that show the defense.
 func threats() map[string]string {
 	return map[string]string{
 		"Webhooks to private networks": `
@@ -60,11 +59,12 @@ func threats() map[string]string {
 	}
 }
 
-func TestThreats_areThoseOfTheManual(t *testing.T) {
+func TestThreats_areThoseOfTheGuide(t *testing.T) {
 	t.Parallel()
 	threats := threats()
-	_, security, _ := strings.Cut(manual(), "# Security\n")
-	for _, item := range regexp.MustCompile(`(?m)^  - (.+?): `).FindAllStringSubmatch(security, -1) {
+	pages := guide.Pages()
+	page := pages[slices.IndexFunc(pages, func(page guide.Page) bool { return page.Name == "threat-model" })].Text()
+	for _, item := range regexp.MustCompile(`(?m)^  - (.+?): `).FindAllStringSubmatch(page, -1) {
 		tests := strings.TrimSpace(threats[item[1]])
 		for line := range strings.SplitSeq(tests, "\n") {
 			dir, names, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -79,7 +79,7 @@ func TestThreats_areThoseOfTheManual(t *testing.T) {
 		}
 		delete(threats, item[1])
 	}
-	if len(threats) > 0 || strings.Contains(manual(), "Test") {
-		t.Errorf("the manual does not list %v, or names a test", threats)
+	if len(threats) > 0 || strings.Contains(page, "Test") {
+		t.Errorf("the guide does not list %v, or names a test", threats)
 	}
 }

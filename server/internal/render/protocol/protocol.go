@@ -13,7 +13,7 @@
 // The working directory is one of its own, which the daemon removes, too, and which HOME and TMPDIR name. Of
 // the environment of the daemon, which may contain passwords, the program gets only PATH, LANG, LC_ALL, TZ,
 // LD_LIBRARY_PATH, CUDA_VISIBLE_DEVICES and NVIDIA_VISIBLE_DEVICES. When it exits, the daemon kills the processes that
-// it has left. On Linux, the program runs in a sandbox without network, which the manual of studiod describes.
+// it has left. On Linux, the program runs in a sandbox without network, which the guide of the service describes.
 //
 // The file protocol.schema.json is the JSON Schema of requests and messages. The folder examples has a
 // program that speaks the protocol in twenty lines of shell.
