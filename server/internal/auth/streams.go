@@ -2,7 +2,9 @@ package auth
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,39 +65,39 @@ func (t *Tokens) addStream(ctx context.Context, added *openStream) {
 
 // checkStreams ends the streams whose token is not valid.
 func (t *Tokens) checkStreams() {
-	valid := make(map[string]bool)
-	for _, key := range t.verifiers() {
-		valid[key.id] = true
-	}
 	s := &t.streams
 	s.mu.Lock()
-	apiKeys := make(map[string]bool)
-	for open := range s.open {
-		if open.token.apiKey != "" {
-			apiKeys[open.token.apiKey] = true
-		}
-	}
+	open := slices.Collect(maps.Keys(s.open))
 	s.mu.Unlock()
-	for key := range apiKeys {
-		apiKeys[key] = t.APIKeys.valid(key)
-	}
-	now := t.now()
+	valid := t.validity()
+	ended := slices.DeleteFunc(open, func(one *openStream) bool { return valid(one.token) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for open := range s.open {
-		token := open.token
-		ended := !valid[token.keyID] || !token.until.After(now) || t.Revocations.Revokes(token.userID, token.issued)
-		if token.apiKey != "" {
-			checked, known := apiKeys[token.apiKey]
-			ended = known && !checked
-		}
-		if ended {
-			stream.End(open.w, errStreamEnded)
-			delete(s.open, open)
-		}
+	for _, one := range ended {
+		stream.End(one.w, errStreamEnded)
+		delete(s.open, one)
 	}
 	if len(s.open) > 0 {
 		s.timer.Reset(studio.RevocationInterval)
+	}
+}
+
+// validity returns a function that reports whether a token can still be used. It checks each API key once.
+func (t *Tokens) validity() func(*access) bool {
+	now, signing, apiKeys := t.now(), make(map[string]bool), make(map[string]bool)
+	for _, key := range t.verifiers() {
+		signing[key.id] = true
+	}
+	return func(token *access) bool {
+		if token.apiKey == "" {
+			return signing[token.keyID] && token.until.After(now) && !t.Revocations.Revokes(token.userID, token.issued)
+		}
+		valid, checked := apiKeys[token.apiKey]
+		if !checked {
+			valid = t.APIKeys.valid(token.apiKey)
+			apiKeys[token.apiKey] = valid
+		}
+		return valid
 	}
 }
 
