@@ -106,11 +106,9 @@ func (p *program) loginWithKey(ctx context.Context, stored *login) (err error) {
 	switch {
 	case key != "":
 	case p.ReadPassword != nil:
-		_, _ = fmt.Fprint(p.Stderr, "API key: ")
-		key, err = p.ReadPassword(ctx)
-		_, _ = fmt.Fprintln(p.Stderr)
+		key, err = p.prompt(ctx, "API key: ")
 	default:
-		key, err = interruptible(ctx, func() (string, error) { return readLine(p.Stdin) })
+		key, err = p.readLine(ctx)
 	}
 	if err != nil {
 		return err
@@ -132,7 +130,7 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 	if email == "" && p.ReadPassword != nil && !command.Bool("password-stdin") {
 		var err error
 		_, _ = fmt.Fprint(p.Stderr, "Email: ")
-		if email, err = interruptible(ctx, func() (string, error) { return readLine(p.Stdin) }); err != nil {
+		if email, err = p.readLine(ctx); err != nil {
 			return "", err
 		}
 	}
@@ -147,13 +145,11 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 func (p *program) password(ctx context.Context, command *cli.Command) (password string, err error) {
 	switch {
 	case command.Bool("password-stdin"):
-		password, err = interruptible(ctx, func() (string, error) { return readLine(p.Stdin) })
+		password, err = p.readLine(ctx)
 	case p.Env.Password != "":
 		password = string(p.Env.Password)
 	case p.ReadPassword != nil:
-		_, _ = fmt.Fprint(p.Stderr, "Password: ")
-		password, err = p.ReadPassword(ctx)
-		_, _ = fmt.Fprintln(p.Stderr)
+		password, err = p.prompt(ctx, "Password: ")
 	}
 	if err == nil && password == "" {
 		err = usagef("missing password; use --password-stdin, or run the command in a terminal")
@@ -161,12 +157,23 @@ func (p *program) password(ctx context.Context, command *cli.Command) (password 
 	return password, err
 }
 
-func readLine(in io.Reader) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return strings.TrimRight(line, "\r\n"), err
+// prompt reads a secret from the terminal.
+func (p *program) prompt(ctx context.Context, text string) (secret string, err error) {
+	_, _ = fmt.Fprint(p.Stderr, text)
+	secret, err = p.ReadPassword(ctx)
+	_, _ = fmt.Fprintln(p.Stderr)
+	return secret, err
+}
+
+// readLine reads the first line of Stdin.
+func (p *program) readLine(ctx context.Context) (string, error) {
+	return interruptible(ctx, func() (string, error) {
+		line, err := bufio.NewReader(io.LimitReader(p.Stdin, maxLine)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return strings.TrimRight(line, "\r\n"), err
+	})
 }
 
 // readPassword reads a line without echo. It restores the terminal when it is interrupted.
