@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/mail"
 	"os"
 	"os/signal"
 	"strconv"
@@ -54,7 +53,7 @@ func tokenCommand() *cli.Command {
 
 func addUser(ctx context.Context, command *cli.Command) error {
 	email := command.Args().First()
-	if address, err := mail.ParseAddress(email); err != nil || address.Address != email {
+	if !studio.ValidEmail(email) {
 		return usagef("invalid email address")
 	}
 	password, err := readPassword(command)

@@ -3,9 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
-	"net/mail"
 	"net/netip"
-	"strings"
 	"time"
 )
 
@@ -24,12 +22,8 @@ const (
 //nolint:gochecknoglobals // a table
 var linkLifetimes = map[LinkPurpose]time.Duration{SetupLink: 30 * time.Minute, InviteLink: 7 * 24 * time.Hour, ResetLink: 24 * time.Hour}
 
-var (
-	// ErrLink is returned if a link was used or has expired, or does not exist.
-	ErrLink = errors.New("studio: the link was used or has expired")
-	// ErrEmail is returned if an email is no address.
-	ErrEmail = errors.New("studio: not an email address")
-)
+// ErrLink is returned if a link was used or has expired, or does not exist.
+var ErrLink = errors.New("studio: the link was used or has expired")
 
 // Link lets its holder do one thing once, without a password.
 type Link struct {
@@ -150,16 +144,4 @@ func (s *Service) addLinkedUser(ctx context.Context, link Link, email, password 
 		return nil
 	}
 	return s.Store.AddMember(ctx, link.WorkspaceID, user.ID)
-}
-
-// maxEmail is the maximum length of an address in bytes (RFC 5321, section 4.5.3.1.3).
-const maxEmail = 254
-
-// checkEmail returns the normalized form of an email.
-func (s *Service) checkEmail(email string) (string, error) {
-	email = s.NormalizeEmail(email)
-	if address, err := mail.ParseAddress(email); err != nil || address.Address != email || len(email) > maxEmail || strings.ContainsAny(email, " \t") {
-		return "", ErrEmail
-	}
-	return email, nil
 }

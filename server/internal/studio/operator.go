@@ -73,13 +73,19 @@ func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string
 	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator, By: by.ID})
 }
 
+// actOn returns the user with an email, after it has recorded what an operator does to the user.
+func (s *Service) actOn(ctx context.Context, by User, action, email string) (User, error) {
+	user, err := s.UserByEmail(ctx, email)
+	if err == nil {
+		err = s.RecordAct(ctx, by.Email, action, user.Email)
+	}
+	return user, err
+}
+
 // NewResetLink returns the secret of a link with which a user can set a new password.
 func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secret string, err error) {
-	user, err := s.UserByEmail(ctx, email)
+	user, err := s.actOn(ctx, by, "made a link to reset the password", email)
 	if err != nil {
-		return "", err
-	}
-	if err := s.RecordAct(ctx, by.Email, "made a link to reset the password", user.Email); err != nil {
 		return "", err
 	}
 	return s.newLink(ctx, Link{Purpose: ResetLink, Email: user.Email, By: by.ID})
@@ -87,31 +93,25 @@ func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secr
 
 // EndSessions ends all sessions of a user, as [Service.RevokeTokens] does.
 func (s *Service) EndSessions(ctx context.Context, by User, email string) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err == nil {
-		err = s.RecordAct(ctx, by.Email, "ended the sessions", user.Email)
-	}
+	user, err := s.actOn(ctx, by, "ended the sessions", email)
 	if err != nil {
 		return err
 	}
-	return s.RevokeTokens(ctx, user.Email)
+	return s.Store.RevokeTokens(ctx, user.ID, s.now())
 }
 
 // SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, and the API keys are not
 // accepted. What is being rendered or sent goes on.
 func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, enabled bool) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
 	action, at := "enabled", time.Time{}
 	if !enabled {
 		action, at = "disabled", s.now()
-		if user.ID == by.ID {
+		if s.NormalizeEmail(email) == by.Email {
 			return ErrLastOperator
 		}
 	}
-	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
+	user, err := s.actOn(ctx, by, action, email)
+	if err != nil {
 		return err
 	}
 	return s.Operators.SetDisabled(ctx, user.ID, at, s.now())
@@ -119,21 +119,18 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 
 // ChangeRole changes the role of a user.
 func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Role) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
 	action := "made an operator"
 	if role != Operator {
 		action = "made a user"
-		if user.ID == by.ID {
+		if s.NormalizeEmail(email) == by.Email {
 			return ErrLastOperator
 		}
 	}
-	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
+	user, err := s.actOn(ctx, by, action, email)
+	switch {
+	case err != nil:
 		return err
-	}
-	if role != Operator {
+	case role != Operator:
 		return s.Operators.Demote(ctx, user.ID)
 	}
 	return s.Store.SetRole(ctx, user.ID, role)
@@ -189,18 +186,15 @@ func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id
 
 // ChangeMember adds a user to a workspace or removes the user.
 func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email string, member bool) error {
-	change, action := s.RemoveMember, "removed from workspace "+workspaceID
+	change, action := s.Store.RemoveMember, "removed from workspace "+workspaceID
 	if member {
-		change, action = s.AddMember, "added to workspace "+workspaceID
+		change, action = s.Store.AddMember, "added to workspace "+workspaceID
 	}
-	user, err := s.UserByEmail(ctx, email)
-	if err == nil {
-		err = s.RecordAct(ctx, by.Email, action, user.Email)
-	}
+	user, err := s.actOn(ctx, by, action, email)
 	if err != nil {
 		return err
 	}
-	return change(ctx, workspaceID, user.Email)
+	return change(ctx, workspaceID, user.ID)
 }
 
 // Acts returns up to limit acts below an ID, the newest first.

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"net/mail"
 	"net/netip"
 	"strings"
 	"time"
@@ -21,6 +22,18 @@ var ErrPasswordLength = errors.New("studio: a password has 8 to 1024 bytes of UT
 // ValidPassword reports whether a user may choose a password.
 func ValidPassword(password string) bool {
 	return utf8.ValidString(password) && len(password) >= MinPasswordLength && len(password) <= MaxPasswordLength
+}
+
+// ErrEmail is returned for the email of a new user that is no address.
+var ErrEmail = errors.New("studio: not an email address")
+
+// maxEmail is the maximum length of an address in bytes (RFC 5321, section 4.5.3.1.3).
+const maxEmail = 254
+
+// ValidEmail reports whether a new user may have an email.
+func ValidEmail(email string) bool {
+	address, err := mail.ParseAddress(email)
+	return err == nil && address.Address == email && len(email) <= maxEmail && !strings.ContainsAny(email, " \t")
 }
 
 // UserStore stores users; see [Store].
@@ -65,6 +78,14 @@ type Passwords interface {
 // NormalizeEmail returns the form in which emails are stored and looked up.
 func (s *Service) NormalizeEmail(email string) string {
 	return s.NFC(strings.ToLower(strings.TrimSpace(email)))
+}
+
+// checkEmail returns the normalized form of an email.
+func (s *Service) checkEmail(email string) (string, error) {
+	if email = s.NormalizeEmail(email); !ValidEmail(email) {
+		return "", ErrEmail
+	}
+	return email, nil
 }
 
 // AddUser creates a user. If id is empty, the user gets a new id.
