@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 )
 
 const (
@@ -24,7 +26,7 @@ type bar struct {
 
 // newBar returns the bar of an upload or download. It writes to Stderr, because Stdout has the output of the command.
 func (p *program) newBar(what string) *bar {
-	b := &bar{what: printable(what)}
+	b := &bar{what: commandline.Printable(what)}
 	if p.StderrTerminal {
 		b.out = p.Stderr
 	}

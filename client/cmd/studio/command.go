@@ -65,6 +65,11 @@ func (p *program) serviceLeaf(name, usage, argsUsage, examples string, flags []c
 	})
 }
 
+// table returns the table of a command, for records in its order.
+func (p *program) table(command *cli.Command, columns ...string) *commandline.Table {
+	return commandline.NewTable(p.Stdout, command.Bool("json"), columns...)
+}
+
 // serviceAction is the action of a command with a client for the service.
 type serviceAction func(ctx context.Context, command *cli.Command, c *client.Client) error
 

@@ -155,7 +155,7 @@ func TestWatch_showsProgress(t *testing.T) {
 func TestTitle_cutsLongTitles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                       "-",
+		"":                       "",
 		"Ada":                    "Ada",
 		strings.Repeat("é", 60):  strings.Repeat("é", 60),
 		strings.Repeat("é", 61):  strings.Repeat("é", 59) + "…",

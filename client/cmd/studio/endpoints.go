@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/urfave/cli/v3"
 
@@ -25,15 +25,12 @@ func (p *program) endpointCommand() *cli.Command {
 }
 
 func (p *program) listEndpoints(ctx context.Context, command *cli.Command, c *client.Client) error {
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	if !command.Bool("json") {
-		_, _ = fmt.Fprintln(table, endpointHeader)
-	}
+	table := p.table(command, "ID", "STATE", "SINCE", "REASON", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL")
 	for endpoint, err := range c.Endpoints(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := p.printEndpoint(command, table, endpoint); err != nil {
+		if err := addEndpoint(table, endpoint); err != nil {
 			return err
 		}
 	}
@@ -47,25 +44,16 @@ func (p *program) setEndpointCommand(name, usage string, state gen.EndpointSwitc
 			if err != nil {
 				return err
 			}
-			table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-			if err := p.printEndpoint(command, table, endpoint); err != nil {
+			table := p.table(command)
+			if err := addEndpoint(table, endpoint); err != nil {
 				return err
 			}
 			return table.Flush()
 		})
 }
 
-const endpointHeader = "ID\tSTATE\tSINCE\tREASON\tWAITING\tEXHAUSTED\tLAST SUCCESS\tURL"
-
-func (p *program) printEndpoint(command *cli.Command, table *tabwriter.Writer, e *gen.Endpoint) error {
-	if command.Bool("json") {
-		return commandline.PrintJSON(p.Stdout, e)
-	}
-	since := e.FailingSince
-	if e.PausedAt != nil {
-		since = e.PausedAt
-	}
-	_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", printable(e.EndpointID), printable(string(e.State)), cell(stamp(since)),
-		cell(e.DisabledReason), e.Waiting, e.Exhausted, cell(stamp(e.LastSuccessAt)), printable(e.URL))
-	return err
+func addEndpoint(table *commandline.Table, e *gen.Endpoint) error {
+	since := cmp.Or(e.PausedAt, e.FailingSince)
+	return table.Add(e, e.EndpointID, string(e.State), stamp(since), value(e.DisabledReason),
+		strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Exhausted, 10), stamp(e.LastSuccessAt), e.URL)
 }

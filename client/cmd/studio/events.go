@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -57,21 +56,15 @@ func (p *program) events(ctx context.Context, command *cli.Command, c *client.Cl
 	if !all {
 		params.Limit = new(min(pageLimit, left))
 	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	if !command.Bool("json") {
-		_, _ = fmt.Fprintln(table, "ID\tCREATED\tSTATE\tATTEMPTS\tEVENT\tSUBJECT\tSTATUS\tSEQUENCE")
-	}
+	table := p.table(command, "ID", "CREATED", "STATE", "ATTEMPTS", "EVENT", "SUBJECT", "STATUS", "SEQUENCE")
 	for event, err := range c.Events(ctx, params) {
-		if err == nil && command.Bool("json") {
-			err = commandline.PrintJSON(p.Stdout, event)
+		if err == nil {
+			about := subjectOf(event.Notification)
+			err = table.Add(event, event.EventID, stamp(&event.CreatedAt), string(event.State), strconv.Itoa(event.AttemptsMade),
+				string(event.Notification.EventType), about.id(), about.Status, strconv.FormatInt(event.Sequence, 10))
 		}
 		if err != nil {
 			return err
-		}
-		if !command.Bool("json") {
-			about := subjectOf(event.Notification)
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\n", printable(event.EventID), event.CreatedAt.Format(time.RFC3339), printable(string(event.State)),
-				event.AttemptsMade, printable(string(event.Notification.EventType)), cell(new(about.id())), cell(&about.Status), event.Sequence)
 		}
 		if left--; left == 0 && !all {
 			break
@@ -181,5 +174,5 @@ func describe(notification gen.Event, sequence string) string {
 		}
 	}
 	words[3] = "#" + words[3]
-	return printable(strings.Join(words, " "))
+	return commandline.Printable(strings.Join(words, " "))
 }

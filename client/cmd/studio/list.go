@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -27,19 +24,13 @@ func (p *program) listCommand(kind, statuses string, list pageRequest, flags ...
 		&cli.BoolFlag{Name: "all", Usage: "list all records"})
 	return p.serviceLeaf("list", "list "+noun(kind)+"s, newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
 		func(ctx context.Context, command *cli.Command, c *client.Client) error {
-			table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-			if !command.Bool("json") {
-				_, _ = fmt.Fprintln(table, "ID\tSTATUS\tCREATED\tTITLE")
-			}
+			table := p.table(command, "ID", "STATUS", "CREATED", "TITLE")
 			for record, err := range p.records(ctx, command, c, list) {
-				if err == nil && command.Bool("json") {
-					err = commandline.PrintJSON(p.Stdout, json.RawMessage(record.document))
+				if err == nil {
+					err = table.Add(json.RawMessage(record.document), record.id(), record.Status, stamp(record.CreatedAt), title(record.Title))
 				}
 				if err != nil {
 					return err
-				}
-				if !command.Bool("json") {
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(record.id()), printable(record.Status), cell(stamp(record.CreatedAt)), title(record.Title))
 				}
 			}
 			return table.Flush()

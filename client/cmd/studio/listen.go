@@ -194,7 +194,7 @@ func (l *listener) reject(w http.ResponseWriter, status int, err error) {
 	w.WriteHeader(status)
 	l.printing.Lock()
 	defer l.printing.Unlock()
-	_, _ = fmt.Fprintf(l.Stderr, "rejected with %d: %s\n", status, printable(err.Error()))
+	_, _ = fmt.Fprintf(l.Stderr, "rejected with %d: %s\n", status, commandline.Printable(err.Error()))
 }
 
 // notification is the JSON of a notification for --json.

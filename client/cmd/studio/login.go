@@ -77,7 +77,7 @@ func (p *program) login(ctx context.Context, command *cli.Command) error {
 	if command.Bool("json") {
 		return commandline.PrintJSON(p.Stdout, map[string]string{"base_url": stored.BaseURL, "email": stored.Email, "workspace": stored.Workspace})
 	}
-	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", printable(stored.BaseURL), printable(cmp.Or(stored.Email, "the user of the API key")))
+	_, err = fmt.Fprintf(p.Stdout, "logged in at %s as %s\n", commandline.Printable(stored.BaseURL), commandline.Printable(cmp.Or(stored.Email, "the user of the API key")))
 	return err
 }
 

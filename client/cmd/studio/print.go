@@ -1,33 +1,35 @@
 package main
 
 import (
-	"strconv"
-	"strings"
-	"unicode"
-)
+	"time"
 
-// printable escapes control characters and characters that change the direction of text.
-func printable(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) {
-			out.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRuneToASCII(r)
-		out.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return out.String()
-}
+	"github.com/avatarstudio/avatarstudio/api/commandline"
+)
 
 // maxTitle is the number of characters of a title in a table.
 const maxTitle = 60
 
 // title returns a title for a table. It truncates a title that is too long.
 func title(text *string) string {
-	runes := []rune(cell(text))
+	runes := []rune(commandline.Printable(value(text)))
 	if len(runes) <= maxTitle {
 		return string(runes)
 	}
 	return string(runes[:maxTitle-1]) + "…"
+}
+
+// value returns a text, or "" if it is missing.
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// stamp returns a time, or "" if it is missing.
+func stamp(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.Format(time.RFC3339)
 }

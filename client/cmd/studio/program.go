@@ -105,7 +105,7 @@ func (p *program) Run(ctx context.Context, args []string) int {
 	err := p.rootCommand().Run(ctx, args)
 	code := exitCode(err)
 	if err != nil && (code != exitInterrupted || errors.Is(err, client.ErrOutcomeUnknown)) {
-		_, _ = fmt.Fprintf(p.Stderr, "studio: %s\n", printable(commandline.Line(err)))
+		_, _ = fmt.Fprintf(p.Stderr, "studio: %s\n", commandline.Printable(commandline.Line(err)))
 	}
 	return code
 }

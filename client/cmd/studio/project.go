@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v3"
 
@@ -45,20 +44,15 @@ func (p *program) listProjects(ctx context.Context, command *cli.Command, c *cli
 	if err := json.Unmarshal(response.Body, &documents); err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	if !command.Bool("json") {
-		_, _ = fmt.Fprintln(table, "ID\tSTATUS\tLANGUAGE\tCREATED\tTITLE")
-	}
+	table := p.table(command, "ID", "STATUS", "LANGUAGE", "CREATED", "TITLE")
 	for i, project := range list.Data {
-		switch {
-		case !isListed(&project, command.String("status"), command.String("tag")):
-		case command.Bool("json"):
-			if err := commandline.PrintJSON(p.Stdout, documents.Data[i]); err != nil {
-				return err
-			}
-		default:
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
-				cell(project.ProjectID), cell(project.Status), cell(project.Language), cell(stamp(project.CreatedAt)), title(project.Title))
+		if !isListed(&project, command.String("status"), command.String("tag")) {
+			continue
+		}
+		err := table.Add(documents.Data[i],
+			value(project.ProjectID), value(project.Status), value(project.Language), stamp(project.CreatedAt), title(project.Title))
+		if err != nil {
+			return err
 		}
 	}
 	return table.Flush()
@@ -81,15 +75,7 @@ func (p *program) shareProject(ctx context.Context, command *cli.Command, c *cli
 	case command.Bool("json"):
 		return commandline.PrintJSON(p.Stdout, project)
 	case project.SmartURL != nil && !command.Bool("off"):
-		_, err = fmt.Fprintln(p.Stdout, printable(*project.SmartURL))
+		_, err = fmt.Fprintln(p.Stdout, commandline.Printable(*project.SmartURL))
 	}
 	return err
-}
-
-// cell returns a text for a table, or "-" if it is missing.
-func cell(text *string) string {
-	if text == nil || *text == "" {
-		return "-"
-	}
-	return printable(*text)
 }

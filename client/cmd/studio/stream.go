@@ -44,7 +44,7 @@ func (p *program) streamCommand() *cli.Command {
 				if command.Bool("json") {
 					err = commandline.PrintJSON(p.Stdout, streamItem{event.ID, event.Event, event.Retry.Milliseconds(), dataOf(event.Data)})
 				} else {
-					_, err = fmt.Fprintln(p.Stdout, printable(event.Data))
+					_, err = fmt.Fprintln(p.Stdout, commandline.Printable(event.Data))
 				}
 				if err != nil {
 					return err

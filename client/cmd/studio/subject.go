@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,31 +79,21 @@ func (p *program) show(command *cli.Command, s *subject) error {
 	if command.Bool("json") {
 		return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
 	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	for _, row := range []struct {
-		name  string
-		value *string
-	}{
-		{"id", new(s.id())},
-		{"title", s.Title},
-		{"status", &s.Status},
-		{"reason", s.FailureReason},
-		{"video", cmp.Or(s.Video, s.VideoURL)},
+	table := commandline.NewTable(p.Stdout, false)
+	for _, row := range [][]string{
+		{"id", s.id()},
+		{"title", value(s.Title)},
+		{"status", s.Status},
+		{"reason", value(s.FailureReason)},
+		{"video", value(cmp.Or(s.Video, s.VideoURL))},
 		{"created", stamp(s.CreatedAt)},
 		{"updated", stamp(s.UpdatedAt)},
 	} {
-		if row.value != nil {
-			_, _ = fmt.Fprintf(table, "%s\t%s\n", row.name, cell(row.value))
+		if row[1] != "" {
+			_ = table.Add(nil, row...) // Flush returns write errors
 		}
 	}
 	return table.Flush()
-}
-
-func stamp(at *time.Time) *string {
-	if at == nil {
-		return nil
-	}
-	return new(at.Format(time.RFC3339))
 }
 
 // showCommand returns the command that shows a record.
@@ -145,7 +134,7 @@ func (p *program) createCommand(kind, examples string, flags []cli.Flag, files [
 			case command.Bool("json"):
 				return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
 			}
-			_, err = fmt.Fprintln(p.Stdout, printable(s.id()))
+			_, err = fmt.Fprintln(p.Stdout, commandline.Printable(s.id()))
 			return err
 		})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
@@ -42,7 +43,7 @@ func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli
 	media, err := c.UploadMedia(ctx, mediaType, file, client.WithTimeout(uploadTimeout), client.WithProgress(bar.show))
 	bar.end()
 	if err != nil {
-		return fmt.Errorf("uploading %s: %w", printable(filepath.Base(path)), err)
+		return fmt.Errorf("uploading %s: %w", commandline.Printable(filepath.Base(path)), err)
 	}
 	return command.Set(flag.url, media.URL)
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -28,18 +25,11 @@ func (p *program) listVoices(ctx context.Context, command *cli.Command, c *clien
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	if !command.Bool("json") {
-		_, _ = fmt.Fprintln(table, "ID\tLANGUAGE\tGENDER\tNAME")
-	}
+	table := p.table(command, "ID", "LANGUAGE", "GENDER", "NAME")
 	for _, v := range list.Data {
-		if command.Bool("json") {
-			if err := commandline.PrintJSON(p.Stdout, v); err != nil {
-				return err
-			}
-			continue
+		if err := table.Add(v, v.VoiceID, v.Language, value(v.Gender), v.Name); err != nil {
+			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(v.VoiceID), printable(v.Language), cell(v.Gender), printable(v.Name))
 	}
 	return table.Flush()
 }

@@ -74,14 +74,14 @@ func (p *progress) rewrites() bool { return p.Terminal && !p.json }
 
 func (p *progress) show(s *subject) (err error) {
 	changed := s.Status != p.last
-	p.last, p.line, p.left = s.Status, printable(s.id()+" "+s.Status), ""
+	p.last, p.line, p.left = s.Status, commandline.Printable(s.id()+" "+s.Status), ""
 	switch {
 	case p.rewrites():
 		if s.Progress != nil && !s.failed() {
 			p.line += " " + barText(int64(*s.Progress), 100)
 		}
 		if s.ProgressStage != nil {
-			p.line += " " + printable(*s.ProgressStage)
+			p.line += " " + commandline.Printable(*s.ProgressStage)
 		}
 		if s.SecondsLeft != nil {
 			p.left = timeLeft(time.Duration(*s.SecondsLeft) * time.Second)

@@ -40,7 +40,7 @@ func (p *program) webhookSecrets(
 			if command.Bool("json") {
 				err = commandline.PrintJSON(p.Stdout, secret)
 			} else {
-				_, err = fmt.Fprintln(p.Stdout, printable(secret.Secret))
+				_, err = fmt.Fprintln(p.Stdout, commandline.Printable(secret.Secret))
 			}
 			if err != nil {
 				return err
@@ -63,7 +63,7 @@ func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	outcome := cell(attempt.Error)
+	outcome := commandline.Printable(value(attempt.Error))
 	if attempt.Status != nil {
 		outcome = fmt.Sprint(*attempt.Status)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -101,7 +100,7 @@ func listAPIKeys(ctx context.Context, command *cli.Command) error {
 			printed[i] = newAPIKey(key)
 		}
 		return printList(command, printed, "no keys", []string{"ID", "CREATED", "SCOPE", "WORKSPACE", "EXPIRES", "LAST USED", "NAME"}, func(k apiKey) []string {
-			return []string{k.ID, formatTime(k.CreatedAt), k.Scope, cmp.Or(k.WorkspaceID, "-"), formatTime(k.ExpiresAt), formatTime(k.UsedAt), k.Name}
+			return []string{k.ID, formatTime(k.CreatedAt), k.Scope, k.WorkspaceID, formatTime(k.ExpiresAt), formatTime(k.UsedAt), k.Name}
 		})
 	})
 }

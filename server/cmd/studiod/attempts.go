@@ -98,7 +98,7 @@ func (e eventDetail) print(out io.Writer) error {
 		}
 		// The bar marks lines that the receiver wrote, so that they cannot imitate lines of this program.
 		for line := range strings.Lines(a.Excerpt) {
-			fmt.Fprintln(&text, "| "+printable(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintln(&text, "| "+commandline.Printable(strings.TrimRight(line, "\r\n")))
 		}
 	}
 	_, err := text.WriteTo(out)
@@ -108,7 +108,7 @@ func (e eventDetail) print(out io.Writer) error {
 func (a attempt) row() []string {
 	duration := time.Duration(a.Duration * float64(time.Millisecond)).Round(time.Millisecond)
 	return []string{
-		strconv.Itoa(a.Number), formatTime(a.At), dash(strconv.Itoa(a.Status)), duration.String(), dash(a.Failure), dash(a.Address),
+		strconv.Itoa(a.Number), formatTime(a.At), nonZero(int64(a.Status)), duration.String(), a.Failure, a.Address,
 	}
 }
 

@@ -44,7 +44,7 @@ func listActs(ctx context.Context, command *cli.Command) error {
 			}
 			return all, err
 		}, func(a act) string { return a.ID }, "no acts", []string{"AT", "BY", "ACTION", "TARGET"}, func(a act) []string {
-			return []string{formatTime(a.At), dash(a.By), a.Action, dash(a.Target)}
+			return []string{formatTime(a.At), a.By, a.Action, a.Target}
 		})
 	})
 }

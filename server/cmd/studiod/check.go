@@ -35,7 +35,7 @@ func checkDatabase(ctx context.Context, command *cli.Command) error {
 			all = append(all, violation(v))
 		}
 		err = printList(command, all, "no inconsistent rows", []string{"SUBJECT", "PROBLEM"}, func(v violation) []string {
-			return []string{printable(v.SubjectID), v.Rule}
+			return []string{v.SubjectID, v.Rule}
 		})
 		if err == nil && len(all) > 0 {
 			err = fmt.Errorf("%d inconsistencies", len(all))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -133,7 +132,7 @@ func (e endpoint) row() []string {
 		state += " (" + string(e.Reason) + ")"
 	}
 	return []string{
-		e.ID, e.Email, state, formatTime(e.Since), dash(strconv.FormatInt(e.Waiting, 10)), dash(strconv.FormatInt(e.Exhausted, 10)),
+		e.ID, e.Email, state, formatTime(e.Since), nonZero(e.Waiting), nonZero(e.Exhausted),
 		formatTime(e.LastSuccess), e.WebhookURL,
 	}
 }
@@ -163,7 +162,7 @@ func setEndpoint(enabled bool) cli.ActionFunc {
 			if e.State == studio.EndpointPaused {
 				state = "paused"
 			}
-			return printLines(command, printable(e.WebhookURL)+" of "+printable(e.Email)+" is "+state)
+			return printLines(command, commandline.Printable(e.WebhookURL)+" of "+commandline.Printable(e.Email)+" is "+state)
 		})
 	}
 }

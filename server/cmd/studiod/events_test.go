@@ -156,7 +156,7 @@ func TestEventShow_printsAttempts(t *testing.T) {
 		compare(t, must(t, "", "event", "show", db, "--excerpt", eventID(2)), eventText+`
 
 response to attempt 2:
-| "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff"
+| \x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f�
 | <b>&ü 世 🎬`)
 		compare(t, must(t, "", "event", "show", db, "--json", eventID(2)), exhaustedJSON+attemptsJSON+`}]}`)
 		compare(t, must(t, "", "event", "show", db, "--json", "--excerpt", eventID(2)), exhaustedJSON+attemptsJSON+

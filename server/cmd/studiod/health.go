@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 )
 
 // healthTimeout exceeds readyTimeout, so that the daemon can say what it waits for.
@@ -48,7 +50,7 @@ func checkHealth(ctx context.Context, command *cli.Command) error {
 		return fmt.Errorf("--admin-addr is not that of a daemon: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the daemon is not ready: %s", printable(state.Status))
+		return fmt.Errorf("the daemon is not ready: %s", commandline.Printable(state.Status))
 	}
-	return printLines(command, printable(state.Status))
+	return printLines(command, commandline.Printable(state.Status))
 }

@@ -4,11 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
@@ -22,23 +18,17 @@ func jsonFlag() cli.Flag {
 // printList prints one JSON object per item with --json. Without --json it prints a table, or a message if
 // there are no items.
 func printList[T any](command *cli.Command, items []T, none string, header []string, row func(T) []string) error {
-	out := command.Root().Writer
-	if command.Bool("json") {
-		for _, item := range items {
-			if err := commandline.PrintJSON(out, item); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(items) == 0 {
+	json := command.Bool("json")
+	if len(items) == 0 && !json {
 		return printNote(command, none)
 	}
-	rows := [][]string{header}
+	table := commandline.NewTable(command.Root().Writer, json, header...)
 	for _, item := range items {
-		rows = append(rows, row(item))
+		if err := table.Add(item, row(item)...); err != nil {
+			return err
+		}
 	}
-	return printTable(out, rows...)
+	return table.Flush()
 }
 
 // maxListed is the maximum of --limit, because a list is in memory.
@@ -77,25 +67,13 @@ func printNote(command *cli.Command, text string) error {
 	return err
 }
 
-// printTable prints rows with aligned columns. It escapes characters that could control a terminal.
+// printTable prints rows with aligned columns.
 func printTable(out io.Writer, rows ...[]string) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := commandline.NewTable(out, false)
 	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = printable(cell)
-		}
-		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // Flush returns write errors
+		_ = table.Add(nil, row...) // Flush returns write errors
 	}
 	return table.Flush()
-}
-
-// printable returns text unchanged, or quoted if it contains characters that are not visible.
-func printable(text string) string {
-	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
-	if strings.ContainsFunc(text, hidden) {
-		return strconv.Quote(text)
-	}
-	return text
 }
 
 func formatTime(t time.Time) string {
@@ -105,10 +83,10 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// dash returns "-" in place of an empty or zero value.
-func dash(text string) string {
-	if text == "" || text == "0" {
-		return "-"
+// nonZero returns a number, or "" if it is zero.
+func nonZero(n int64) string {
+	if n == 0 {
+		return ""
 	}
-	return text
+	return strconv.FormatInt(n, 10)
 }

@@ -13,20 +13,3 @@ func assertHarmless(t *testing.T, text string) {
 		}
 	}
 }
-
-func TestPrintable_quotesControlCharacters(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"":            "",
-		"a ü 世 \"b\"": "a ü 世 \"b\"",
-		"a\tb":        `"a\tb"`,
-		"\x1b[2J":     `"\x1b[2J"`,
-		"a\xff":       `"a\xff"`,
-		"\u202eb":     `"\u202eb"`,
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("%q is printed as %s, want %s", text, got, want)
-		}
-	}
-	assertHarmless(t, printable(hostile))
-}

@@ -158,7 +158,7 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 		if _, err := service.UserByEmail(ctx, email); err != nil {
 			return explain(err, "user")
 		}
-		if err := confirm(command, "Delete "+printable(email)+" and everything that is theirs?"); err != nil {
+		if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
 			return err
 		}
 		// First make sure that the user can create nothing more.

@@ -1,7 +1,9 @@
-package main
+package commandline_test
 
 import (
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 )
 
 func TestPrintable_escapesControlCharacters(t *testing.T) {
@@ -14,7 +16,7 @@ func TestPrintable_escapesControlCharacters(t *testing.T) {
 		"\u009b2J":         `\u009b2J`,
 		"\xff":             `�`,
 	} {
-		if got := printable(text); got != want {
+		if got := commandline.Printable(text); got != want {
 			t.Errorf("%q is printed as %q, want %q", text, got, want)
 		}
 	}
