@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -88,14 +89,23 @@ func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
 			if !strings.Contains(page, "up to 256 notifications at once") {
 				t.Fatalf("the default of --delivery-workers is not on the page: %s", page)
 			}
-			return strings.Count(page, "<td>128</td>") == 2
+			return strings.Count(page, "<td>128</td>") == 2 && strings.Count(page, commandline.Version()) == 3
 		})
+	}
+	versions := must(t, "", "version", "--daemons", "--db="+dsn)
+	host, err := os.Hostname()
+	check(t, err)
+	if strings.Count(versions, "  "+host+" ") != 2 || strings.Count(versions, " "+commandline.Version()+" ") != 2 {
+		t.Errorf("the daemons are\n%s", versions)
 	}
 	check(t, other.End(os.Interrupt))
 	open := visit(t, one.URL)
 	harness.Eventually(t, "a daemon that has all", func() bool {
 		return strings.Contains(readAll(t, open(http.MethodGet, "/console/service", nil)), "<td>256</td>")
 	})
+	if left := must(t, "", "version", "--daemons", "--json", "--db="+dsn); strings.Count(left, "\n") != 0 {
+		t.Errorf("the daemons are\n%s", left)
+	}
 }
 
 // Event streams of open pages end when the daemon stops, so they do not delay the stop.

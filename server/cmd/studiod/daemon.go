@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -327,8 +328,13 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
 	cfg := jobs.Config{
-		Store: d.store, Studio: d.studio, Sender: d.sender,
+		Daemon: store.Daemon{Host: host, Version: commandline.Version()},
+		Store:  d.store, Studio: d.studio, Sender: d.sender,
 		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
 		Workers: d.cfg.Workers, Rate: d.cfg.Rate, Tracer: d.traces.Tracer(),
 	}

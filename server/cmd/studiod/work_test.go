@@ -244,10 +244,18 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 			check(t, <-ended)
 		}
 	}
+	wantDaemons := func(want int) {
+		t.Helper()
+		if listed := must(t, "", "version", "--daemons", "--json", "--db="+f.dsn); strings.Count(listed, `"version"`) != want {
+			t.Errorf("want %d daemons, not\n%s", want, listed)
+		}
+	}
 	stop := work()
 	lipsync := f.create()
 	f.awaitStarted(1)
+	wantDaemons(2)
 	stop()
+	wantDaemons(1)
 	f.awaitEnded()
 	found := studiotest.OpenSQL(t, f.dsn)
 	var free bool

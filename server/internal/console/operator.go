@@ -57,7 +57,7 @@ type serviceView struct {
 	Daemon      Daemon
 	Connections []store.Connections
 	Shared      bool // PostgreSQL, which several daemons can share
-	Renderers   []store.Process
+	Daemons     []store.Daemon
 	Deliverers  []store.Process
 	Breakers    []store.Breaker
 	Backup      *Backup // nil if there are none
@@ -73,7 +73,7 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	if v.Backup = c.cfg.Backup(); v.Backup != nil {
 		v.BackupAge = time.Since(v.Backup.Last)
 	}
-	if v.Renderers, err = db.Renderers(ctx); err != nil {
+	if v.Daemons, err = db.Daemons(ctx); err != nil {
 		return err
 	}
 	if v.Deliverers, err = db.Deliverers(ctx); err != nil {

@@ -66,6 +66,8 @@ type Config struct {
 	Tracer trace.Tracer
 	// Logger gets one line for each rendering and each attempt, and the errors of the database. Default: none.
 	Logger *slog.Logger
+	// Daemon is the host and the version of this process, for operators. Default: the process is not listed.
+	Daemon store.Daemon
 	// Now returns the current time. Default time.Now.
 	Now func() time.Time
 }

@@ -13,6 +13,7 @@ const (
 	// defaultRescanInterval bounds how late due work is found whose notification was lost.
 	defaultRescanInterval = 30 * time.Second
 	pruneInterval         = time.Hour
+	seenInterval          = 15 * time.Second
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
 
@@ -65,6 +66,7 @@ func NewWorker(jobs *Jobs) *Worker { return &Worker{newRenderPool(jobs)} }
 func (w *Worker) Run(ctx, stop context.Context) {
 	var listening sync.WaitGroup
 	defer listening.Wait()
+	listening.Go(func() { w.renderPool.jobs.beSeen(stop) })
 	listening.Go(func() {
 		w.renderPool.jobs.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
 	})
@@ -76,6 +78,7 @@ func (w *Worker) Run(ctx, stop context.Context) {
 func (r *Runner) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { r.jobs.prune(stop) })
+	background.Go(func() { r.jobs.beSeen(stop) })
 	background.Go(func() { r.jobs.replay(stop) })
 	background.Go(func() { r.jobs.alert(stop) })
 	background.Go(func() { r.renderPool.run(ctx, stop) })
@@ -126,6 +129,22 @@ func (j *Jobs) prune(stop context.Context) {
 		}
 		pause(stop, pruneInterval)
 	}
+}
+
+// beSeen stores every seenInterval that this process runs, until stop ends.
+func (j *Jobs) beSeen(stop context.Context) {
+	daemon := j.Daemon
+	if daemon.Version == "" {
+		return
+	}
+	daemon.ID, daemon.Started = j.processID, j.Now()
+	for stop.Err() == nil {
+		j.report(stop, "be seen", j.Store.SeeDaemon(stop, daemon))
+		pause(stop, seenInterval)
+	}
+	ended, cancel := context.WithTimeout(context.WithoutCancel(stop), renewTimeout)
+	defer cancel()
+	j.report(ended, "be seen", j.Store.RemoveDaemon(ended, daemon.ID))
 }
 
 // report logs an error of some work. It ignores a nil error and the end of a context.

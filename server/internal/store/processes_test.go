@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// Renderers and Deliverers list processes that hold work and have a valid lease.
+// Daemons are listed until they end, with what they render, and Deliverers hold lanes and have a valid lease.
 func TestStore_listsActiveProcesses(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -23,10 +24,24 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		}
 		_, err := db.ClaimRenderings(t.Context(), "one", noon(), 2)
 		check(t, err)
-		renderers, err := db.Renderers(t.Context())
+		for i, id := range []string{"one", "two", "one", "ended"} {
+			check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: id, Host: "host", Version: fmt.Sprint("v", i), Started: noon().Add(time.Duration(i))}))
+		}
+		check(t, db.RemoveDaemon(t.Context(), "ended"))
+		daemons, err := db.Daemons(t.Context())
 		check(t, err)
-		if len(renderers) != 1 || renderers[0].ID != "one" || renderers[0].Has != 2 || renderers[0].Seen > store.RenderLease {
-			t.Errorf("the renderers are %+v", renderers)
+		for i := range daemons {
+			if daemons[i].Seen > time.Hour {
+				t.Errorf("last seen %v ago", daemons[i].Seen)
+			}
+			daemons[i].Seen = 0
+		}
+		if want := []store.Daemon{{ID: "one", Host: "host", Version: "v0", Started: noon(), Renderings: 2}, {ID: "two", Host: "host", Version: "v1", Started: noon()}}; !slices.Equal(daemons, want) {
+			t.Errorf("the daemons are %+v", daemons)
+		}
+		check(t, db.Prune(t.Context(), time.Now().Add(25*time.Hour)))
+		if daemons, err = db.Daemons(t.Context()); err != nil || len(daemons) != 0 {
+			t.Errorf("after a day, the daemons are %+v, %v", daemons, err)
 		}
 		for i := range 3 {
 			check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: fmt.Sprint("https://", i), Until: time.Now().Add(time.Hour * time.Duration(2*i-1))}))

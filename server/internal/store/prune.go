@@ -17,7 +17,7 @@ const pruneBatch = 500
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
-// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations, alerts after two days, and breakers a day after their pause. After an error, some
+// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations, alerts after two days, daemons that were killed after one, and breakers a day after their pause. After an error, some
 // rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
@@ -45,6 +45,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{`DELETE FROM acts WHERE at < $1 AND id IN (SELECT id FROM acts WHERE at < $1 LIMIT $2)`, now.Add(-studio.ActRetention)},
 		{`DELETE FROM alerts WHERE sent_at < $1 AND (user_id, url) IN
 			(SELECT user_id, url FROM alerts WHERE sent_at < $1 LIMIT $2)`, now.Add(-alertRetention)},
+		{`DELETE FROM daemons WHERE seen_at < $1 AND id IN (SELECT id FROM daemons WHERE seen_at < $1 LIMIT $2)`, now.Add(-daemonRetention)},
 		{`DELETE FROM breakers WHERE until < $1 AND origin IN
 			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
 	} {

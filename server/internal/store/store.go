@@ -36,7 +36,8 @@
 //	workspaces        workspaces.go; projects in projects.go
 //	uploads           uploads.go
 //	secrets           secrets.go (of webhooks), keys.go (of the service)
-//	several tables    status.go, processes.go, check.go, prune.go, backup.go
+//	several tables    status.go, check.go, prune.go, backup.go
+//	daemons           processes.go
 //
 // # Two databases
 //

@@ -312,6 +312,15 @@ CREATE TABLE lanes (
 );
 INSERT INTO lanes (lane) SELECT generate_series(0, 255);
 
+-- daemons are the processes of studiod that serve or render, until they end.
+CREATE TABLE daemons (
+    id         TEXT PRIMARY KEY, -- as in process_id of renderings
+    host       TEXT NOT NULL,
+    version    TEXT NOT NULL,
+    started_at BIGINT NOT NULL,
+    seen_at    BIGINT NOT NULL
+);
+
 -- webhook_secrets sign the webhooks of a user.
 CREATE TABLE webhook_secrets (
     id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the newest secret has the greatest

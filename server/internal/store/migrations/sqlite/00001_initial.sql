@@ -299,6 +299,15 @@ CREATE TABLE breakers (
     pause  INTEGER NOT NULL -- how long it is open; it grows with each failure
 ) STRICT, WITHOUT ROWID;
 
+-- daemons are the processes of studiod that serve or render, until they end.
+CREATE TABLE daemons (
+    id         TEXT PRIMARY KEY, -- as in process_id of renderings
+    host       TEXT NOT NULL,
+    version    TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    seen_at    INTEGER NOT NULL
+) STRICT;
+
 -- webhook_secrets sign the webhooks of a user.
 CREATE TABLE webhook_secrets (
     id         INTEGER PRIMARY KEY, -- the newest secret has the greatest
