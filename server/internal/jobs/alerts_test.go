@@ -37,20 +37,25 @@ func TestRunner_Run_alertsOwnersOfFailingURLs(t *testing.T) {
 		status      int
 		until       time.Duration // until the receiver accepts events
 		failingMail int
+		works       time.Duration
 		want        []time.Duration
 	}{
-		"fails for days":    {500, 1000 * time.Hour, 0, []time.Duration{24 * time.Hour, 48 * time.Hour, 72 * time.Hour, 96 * time.Hour, 120 * time.Hour, 144 * time.Hour}},
-		"fails for an hour": {500, time.Hour, 0, nil},
+		"fails for days":    {500, 1000 * time.Hour, 0, 75 * time.Hour, []time.Duration{24 * time.Hour, 48 * time.Hour, 72 * time.Hour}},
+		"fails for an hour": {500, time.Hour, 0, 30 * time.Hour, nil},
 		// The retry after a day is made after 25 hours at least.
-		"fails for a day": {500, 24*time.Hour + time.Minute, 0, []time.Duration{24 * time.Hour}},
+		"fails for a day": {500, 24*time.Hour + time.Minute, 0, 50 * time.Hour, []time.Duration{24 * time.Hour}},
 		// The last of six attempts is made after less than three hours.
-		"rejects for days":        {404, 1000 * time.Hour, 0, []time.Duration{24 * time.Hour}},
-		"no mail server at first": {404, 1000 * time.Hour, 2, []time.Duration{24*time.Hour + 20*time.Minute}},
-		"disabled":                {410, 1000 * time.Hour, 0, []time.Duration{0}},
-		"disabled, no mail":       {410, 1000 * time.Hour, 2, []time.Duration{20 * time.Minute}},
+		"rejects for days":        {404, 1000 * time.Hour, 0, 50 * time.Hour, []time.Duration{24 * time.Hour}},
+		"no mail server at first": {404, 1000 * time.Hour, 2, 25 * time.Hour, []time.Duration{24*time.Hour + 20*time.Minute}},
+		"disabled":                {410, 1000 * time.Hour, 0, 25 * time.Hour, []time.Duration{0}},
+		"disabled, no mail":       {410, 1000 * time.Hour, 2, 25 * time.Hour, []time.Duration{20 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEachDatabase(t, func(s *fixture) {
+			on := onSQLite
+			if len(test.want) > 1 || test.failingMail > 0 { // the same statements serve the others
+				on = onEachDatabase
+			}
+			on(t, func(s *fixture) {
 				began := time.Now()
 				log := &alertLog{fail: test.failingMail}
 				s.config.Alert = log.add
@@ -61,7 +66,7 @@ func TestRunner_Run_alertsOwnersOfFailingURLs(t *testing.T) {
 					return sender.Attempt{Status: test.status, Failure: sender.FailureStatus}
 				}
 				s.create()
-				s.work(150 * time.Hour)
+				s.work(test.works)
 				s.work(10 * time.Hour) // a restart repeats nothing
 				if len(log.all) != len(test.want) {
 					s.t.Errorf("alerts %+v at %v, want them after %v", log.all, log.at, test.want)
