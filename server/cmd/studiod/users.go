@@ -128,14 +128,8 @@ func revokeTokens(ctx context.Context, command *cli.Command) error {
 // Tokens that are issued afterwards are not revoked.
 func awaitRevocation(ctx context.Context) error {
 	const interval = time.Second + studio.RevocationInterval
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	studio.Pause(ctx, interval)
+	return ctx.Err()
 }
 
 func deleteUser(ctx context.Context, command *cli.Command) error {

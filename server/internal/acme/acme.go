@@ -28,6 +28,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // LetsEncrypt is the directory of the default authority.
@@ -189,12 +190,7 @@ func (m *Manager) Run(ctx context.Context, logger *slog.Logger) {
 				wait = claimInterval
 			}
 		}
-		timer := time.NewTimer(min(wait, checkInterval))
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		studio.Pause(ctx, min(wait, checkInterval))
 	}
 }
 

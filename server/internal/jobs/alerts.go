@@ -100,7 +100,7 @@ func (j *Jobs) alert(stop context.Context) {
 				j.alerts.check(url, again, false)
 			}
 		}
-		pause(stop, alertCheckInterval)
+		studio.Pause(stop, alertCheckInterval)
 	}
 }
 

@@ -136,7 +136,7 @@ func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextD
 		}
 		if ctx.Err() == nil {
 			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", r.Event.ID, "err", err)
-			pause(ctx, wait)
+			studio.Pause(ctx, wait)
 		}
 	}
 	lastContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // scan reads all flows of the given lanes that have pending events, and the open circuit breakers. It
@@ -20,7 +21,7 @@ func (d *deliverer) scan(lanes []int) {
 		}
 		d.jobs.report(d.stop, deliverWork, err)
 		if err != nil {
-			pause(d.stop, errorPause)
+			studio.Pause(d.stop, errorPause)
 		}
 		d.call(func() {
 			if err != nil {

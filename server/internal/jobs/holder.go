@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -35,7 +36,7 @@ func (h *soleHolder) run(stop context.Context, d *deliverer) {
 	lastScan := d.now()
 	wall, began := d.jobs.Now().Round(0), time.Now()
 	for {
-		pause(stop, h.pollInterval)
+		studio.Pause(stop, h.pollInterval)
 		if stop.Err() != nil {
 			return
 		}
@@ -215,7 +216,7 @@ func without(lanes, others []int) []int {
 func (j *Jobs) listen(stop context.Context, handler store.NotificationHandler) {
 	for stop.Err() == nil {
 		j.report(stop, "listen", j.Store.Listen(stop, handler))
-		pause(stop, errorPause)
+		studio.Pause(stop, errorPause)
 	}
 }
 

@@ -47,10 +47,10 @@ func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject, rendere
 	}
 	if ctx.Err() == nil {
 		j.report(ctx, renderWork, err)
-		pause(stop, errorPause)
+		studio.Pause(stop, errorPause)
 	}
 	for !j.releaseRendering(ctx, subject.ID) && ctx.Err() == nil {
-		pause(ctx, errorPause)
+		studio.Pause(ctx, errorPause)
 	}
 	return true
 }
@@ -96,7 +96,7 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 		}
 		// The result may have taken minutes, so writing it is retried until the database is back.
 		j.report(ctx, renderWork, err)
-		pause(ctx, errorPause)
+		studio.Pause(ctx, errorPause)
 	}
 	if errors.Is(err, studio.ErrNotFound) {
 		return nil // the subject was deleted during the rendering
@@ -117,7 +117,7 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 // renewRendering renews the lease on a rendering until ctx ends, beginning checkRenderInterval after its start. It cancels the rendering if the subject
 // was deleted or another process has taken it over. Errors of the database do not end the rendering.
 func (j *Jobs) renewRendering(ctx context.Context, cancel context.CancelCauseFunc, subjectID string) {
-	for renewed := time.Now().Add(-checkRenderInterval); ctx.Err() == nil; pause(ctx, checkRenderInterval) {
+	for renewed := time.Now().Add(-checkRenderInterval); ctx.Err() == nil; studio.Pause(ctx, checkRenderInterval) {
 		var err error
 		if time.Since(renewed) < renewRenderInterval {
 			err = j.Store.HoldsRendering(ctx, subjectID, j.processID)
@@ -205,7 +205,7 @@ func (p *renderPool) notifyOthers(stop context.Context) {
 		case <-p.announce:
 		}
 		p.jobs.report(stop, "announce", p.jobs.Store.NotifyRenderDue(stop, p.jobs.processID))
-		pause(stop, announceInterval)
+		studio.Pause(stop, announceInterval)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -127,7 +128,7 @@ func (j *Jobs) prune(stop context.Context) {
 		if err := j.Store.Prune(stop, j.Now()); err != nil {
 			j.report(stop, "prune", err)
 		}
-		pause(stop, pruneInterval)
+		studio.Pause(stop, pruneInterval)
 	}
 }
 
@@ -140,7 +141,7 @@ func (j *Jobs) beSeen(stop context.Context) {
 	daemon.ID, daemon.Started = j.processID, j.Now()
 	for stop.Err() == nil {
 		j.report(stop, "be seen", j.Store.SeeDaemon(stop, daemon))
-		pause(stop, seenInterval)
+		studio.Pause(stop, seenInterval)
 	}
 	ended, cancel := context.WithTimeout(context.WithoutCancel(stop), renewTimeout)
 	defer cancel()
@@ -151,15 +152,5 @@ func (j *Jobs) beSeen(stop context.Context) {
 func (j *Jobs) report(ctx context.Context, work string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		j.Logger.ErrorContext(ctx, "work failed", "work", work, "err", err)
-	}
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

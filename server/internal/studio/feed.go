@@ -73,7 +73,7 @@ func (s *Service) runFeeds(ctx context.Context) {
 			watched, err = now, s.findEvents(ctx) // those before that
 		}
 		if errors.Join(err, s.readFeeds(ctx)) != nil {
-			pause(ctx, feedPause)
+			Pause(ctx, feedPause)
 		}
 		select {
 		case <-ctx.Done():
@@ -307,15 +307,5 @@ func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
 	default:
-	}
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

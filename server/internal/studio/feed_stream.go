@@ -193,7 +193,7 @@ func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*St
 		return nil, nil
 	}
 	if errors.Is(err, ErrBusy) {
-		pause(ctx, feedPause)
+		Pause(ctx, feedPause)
 		return nil, nil
 	}
 	if err != nil {

@@ -107,3 +107,13 @@ func New(cfg Config) *Service {
 
 // now returns the current time in microseconds, the precision of the store.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// Pause waits for d or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -38,12 +38,9 @@ var _ studio.Renderer = Renderer{}
 
 // Render waits for r.Time, or until ctx is done.
 func (r Renderer) Render(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
-	timer := time.NewTimer(r.Time)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return studio.Rendering{}, ctx.Err()
-	case <-timer.C:
+	studio.Pause(ctx, r.Time)
+	if err := ctx.Err(); err != nil {
+		return studio.Rendering{}, err
 	}
 	if titleContains(subject, failMark) {
 		return studio.Rendering{}, &studio.RenderError{Reason: "The simulated renderer fails when the title contains " + failMark + "."}
