@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -38,8 +37,7 @@ const (
 	// placeTimeout bounds the first requests to a place, so that one that hangs is reported.
 	placeTimeout = time.Minute
 	// sweepGrace exceeds the time that an upload may take.
-	sweepGrace   = 2 * copyTimeout
-	minimumRetry = time.Minute
+	sweepGrace = 2 * copyTimeout
 )
 
 // DefaultEvery is the default interval between backups.
@@ -84,46 +82,6 @@ type Backup struct {
 	status atomic.Pointer[Status]
 }
 
-// Status is the state of backups.
-type Status struct {
-	Every time.Duration
-	// Began is when this process began to make backups.
-	Began time.Time
-	// Last is the time of the latest complete backup. It is zero if there is none.
-	Last time.Time
-	// Size is the size of its database in bytes, compressed.
-	Size int64
-	// Failed is the step that failed since then, or "".
-	Failed Step
-}
-
-// Age returns the time since the latest complete backup. If there is none, it is the time since the process began to
-// make backups.
-func (s Status) Age(now time.Time) time.Duration {
-	if s.Last.IsZero() {
-		return now.Sub(s.Began)
-	}
-	return now.Sub(s.Last)
-}
-
-// Step is a part of a backup. It classifies failures.
-type Step string
-
-// The steps of a backup, in their order.
-const (
-	StepPlace    Step = "place"    // reading the place
-	StepSnapshot Step = "snapshot" // writing the snapshot of the database
-	StepCheck    Step = "check"    // restoring it for a check
-	StepMedia    Step = "media"    // copying files
-	StepUpload   Step = "upload"   // uploading the snapshot
-	StepSweep    Step = "sweep"    // removing old backups
-)
-
-// Steps returns all steps.
-func Steps() []Step {
-	return []Step{StepPlace, StepSnapshot, StepCheck, StepMedia, StepUpload, StepSweep}
-}
-
 // Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
 func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	cfg.Every = cmp.Or(cfg.Every, DefaultEvery)
@@ -158,62 +116,6 @@ func openPlace(ctx context.Context, place string, now func() time.Time) (*media.
 // Close closes the place.
 func (b *Backup) Close() error { return b.place.Close() }
 
-// Status returns the state of backups.
-func (b *Backup) Status() Status { return *b.status.Load() }
-
-// Run makes backups until ctx is done. It retries after a failure, at first after a minute and later with each interval,
-// and logs when backups begin to fail and when they succeed again.
-func (b *Backup) Run(ctx context.Context) {
-	var retry time.Duration
-	for {
-		next, err := b.backUp(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		status := b.Status()
-		failed, isStep := errors.AsType[*stepError](err)
-		switch {
-		case isStep:
-			if status.Failed == "" {
-				b.cfg.Logger.WarnContext(ctx, "backups fail", "step", failed.step, "err", failed.err, "last", status.Last)
-			}
-			status.Failed = failed.step
-			retry = min(max(2*retry, minimumRetry), b.cfg.Every)
-			next = b.cfg.Now().Add(retry)
-		case status.Failed != "":
-			b.cfg.Logger.InfoContext(ctx, "backups succeed again", "last", status.Last)
-			fallthrough
-		default:
-			status.Failed, retry = "", 0
-		}
-		b.status.Store(&status)
-		timer := time.NewTimer(next.Sub(b.cfg.Now()))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-	}
-}
-
-// stepError is the failure of a step.
-type stepError struct {
-	step Step
-	err  error
-}
-
-func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.step, e.err) }
-
-func (e *stepError) Unwrap() error { return e.err }
-
-func step(step Step, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &stepError{step, err}
-}
-
 // backUp makes a backup if one is due, and returns when the next one is. Another daemon may have made the last one.
 func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 	points, err := b.open(ctx)
@@ -229,14 +131,12 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepSnapshot, err)
 	}
 	defer func() { err = errors.Join(err, step(StepSnapshot, os.RemoveAll(b.cfg.Scratch))) }()
-	packed, err := b.snapshot(ctx)
-	extension := databaseExtension + b.sealer.extension()
-	if errors.Is(err, store.ErrNotSQLite) {
-		packed, err = os.DevNull, nil
-		extension = mediaExtension
-	}
-	if err != nil {
-		return next, err
+	packed, extension := os.DevNull, mediaExtension
+	if !b.cfg.Store.Shared() {
+		extension = databaseExtension + b.sealer.extension()
+		if packed, err = b.snapshot(ctx); err != nil {
+			return next, err
+		}
 	}
 	live, err := b.copyMedia(ctx)
 	if err != nil {
@@ -305,11 +205,7 @@ func (b *Backup) snapshot(ctx context.Context) (packed string, err error) {
 		return "", step(StepSnapshot, err)
 	}
 	snapshot, packed := path("snapshot.db"), path("packed")
-	err = b.cfg.Store.Backup(ctx, snapshot)
-	if errors.Is(err, store.ErrNotSQLite) {
-		return "", err
-	}
-	if err == nil {
+	if err = b.cfg.Store.Backup(ctx, snapshot); err == nil {
 		err = b.sealer.pack(snapshot, packed)
 	}
 	if err := errors.Join(err, ignoreMissing(os.Remove(snapshot))); err != nil {

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"gocloud.dev/blob"
@@ -44,9 +42,13 @@ func newMachine(t *testing.T, place, dsn string, keys *keyring.Keyring) *machine
 	m := &machine{t: t, store: studiotest.Open(t, dsn), dir: t.TempDir(), clock: studiotest.NewClock(), log: &harness.Buffer{}}
 	m.media = openMedia(t, m.dir)
 	m.clock.Add(time.Since(m.clock.Now())) // files have times of the system clock
+	scratch := ""
+	if !m.store.Shared() {
+		scratch = filepath.Join(t.TempDir(), "scratch")
+	}
 	var err error
 	m.Backup, err = Open(t.Context(), Config{
-		Place: place, Scratch: filepath.Join(t.TempDir(), "scratch"), Store: m.store, Media: m.media, Keys: keys,
+		Place: place, Scratch: scratch, Store: m.store, Media: m.media, Keys: keys,
 		Logger: slog.New(slog.NewTextHandler(m.log, nil)), Now: m.clock.Now,
 	})
 	check(t, err)
@@ -323,48 +325,4 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 	if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
 		t.Errorf("restored are %q, %v, %v", content, err, restored)
 	}
-}
-
-// A place that fails for a week gets one warning, and no temporary file remains.
-func TestRun_reportsAChangeOnceAndRetries(t *testing.T) {
-	t.Parallel()
-	dir, dsn := filepath.Join(t.TempDir(), "place"), studiotest.NewSQLite(t)
-	synctest.Test(t, func(t *testing.T) {
-		m := newMachine(t, "file:"+dir, dsn, nil)
-		m.cfg.Now = time.Now
-		m.status.Store(&Status{Every: time.Hour, Began: time.Now()})
-		fail := func() {
-			check(t, os.RemoveAll(dir))
-			check(t, os.WriteFile(dir, nil, 0o600))
-		}
-		fail()
-		ctx, stop := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { m.Run(ctx) })
-		lines := func(text string) int { return strings.Count(m.log.String(), text) }
-		for range 7 * 24 {
-			time.Sleep(time.Hour)
-			synctest.Wait()
-			if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) || lines("backups fail") != 1 {
-				t.Fatalf("temporary files: %v, log: %s", err, m.log)
-			}
-		}
-		if status := m.Status(); status.Failed != StepPlace || !status.Last.IsZero() || status.Age(time.Now()) < 7*24*time.Hour {
-			t.Errorf("after a week: %+v", status)
-		}
-		check(t, os.Remove(dir))
-		time.Sleep(time.Hour + time.Second) // the longest time until an attempt
-		synctest.Wait()
-		if status := m.Status(); status.Failed != "" || status.Size == 0 || status.Age(time.Now()) > time.Hour+time.Second || lines("succeed again") != 1 {
-			t.Errorf("when it is back: %+v", status)
-		}
-		fail()
-		time.Sleep(time.Hour + time.Second)
-		synctest.Wait()
-		if status := m.Status(); status.Failed != StepPlace || status.Last.IsZero() || lines("backups fail") != 2 {
-			t.Errorf("when it fails again: %+v", status)
-		}
-		stop()
-		running.Wait()
-	})
 }

@@ -1,0 +1,103 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// minimumRetry is the interval between the first failure and the next attempt.
+const minimumRetry = time.Minute
+
+// Status is the state of backups.
+type Status struct {
+	Every time.Duration
+	// Began is when this process began to make backups.
+	Began time.Time
+	// Last is the time of the latest complete backup. It is zero if there is none.
+	Last time.Time
+	// Size is the size of its database in bytes, compressed.
+	Size int64
+	// Failed is the step that failed since then, or "".
+	Failed Step
+}
+
+// Age returns the time since the latest complete backup. If there is none, it is the time since the process began to
+// make backups.
+func (s Status) Age(now time.Time) time.Duration {
+	if s.Last.IsZero() {
+		return now.Sub(s.Began)
+	}
+	return now.Sub(s.Last)
+}
+
+// Step is a part of a backup. It classifies failures.
+type Step string
+
+// The steps of a backup, in their order.
+const (
+	StepPlace    Step = "place"    // reading the place
+	StepSnapshot Step = "snapshot" // writing the snapshot of the database
+	StepCheck    Step = "check"    // restoring it for a check
+	StepMedia    Step = "media"    // copying files
+	StepUpload   Step = "upload"   // uploading the snapshot
+	StepSweep    Step = "sweep"    // removing old backups
+)
+
+// Steps returns all steps.
+func Steps() []Step {
+	return []Step{StepPlace, StepSnapshot, StepCheck, StepMedia, StepUpload, StepSweep}
+}
+
+// Status returns the state of backups.
+func (b *Backup) Status() Status { return *b.status.Load() }
+
+// Run makes backups until ctx is done. It retries after a failure, at first after a minute and later with each interval,
+// and logs when backups begin to fail and when they succeed again.
+func (b *Backup) Run(ctx context.Context) {
+	var retry time.Duration
+	for ctx.Err() == nil {
+		next, err := b.backUp(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		status := b.Status()
+		failed, isStep := errors.AsType[*stepError](err)
+		switch {
+		case isStep:
+			if status.Failed == "" {
+				b.cfg.Logger.WarnContext(ctx, "backups fail", "step", failed.step, "err", failed.err, "last", status.Last)
+			}
+			status.Failed = failed.step
+			retry = min(max(2*retry, minimumRetry), b.cfg.Every)
+			next = b.cfg.Now().Add(retry)
+		case status.Failed != "":
+			b.cfg.Logger.InfoContext(ctx, "backups succeed again", "last", status.Last)
+			fallthrough
+		default:
+			status.Failed, retry = "", 0
+		}
+		b.status.Store(&status)
+		studio.Pause(ctx, next.Sub(b.cfg.Now()))
+	}
+}
+
+// stepError is the failure of a step.
+type stepError struct {
+	step Step
+	err  error
+}
+
+func (e *stepError) Error() string { return fmt.Sprintf("%s: %v", e.step, e.err) }
+
+func (e *stepError) Unwrap() error { return e.err }
+
+func step(step Step, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &stepError{step, err}
+}
