@@ -64,6 +64,10 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 check-packages: $(NFPM) ## Install, upgrade and remove the packages in a copy of this machine (needs root, bubblewrap and apt)
 	STUDIO_TEST_PACKAGES=1 go test -count=1 -v -run TestPackages_installUpgradeAndRemove ./server/cmd/studiod
 
+.PHONY: check-postgres-backup
+check-postgres-backup: ## Back up and restore a PostgreSQL server with deploy/postgres-backup.sh (half a minute)
+	STUDIO_TEST_POSTGRES_BACKUP=1 go test -count=1 -v -run TestPostgresBackup ./server/cmd/studiod
+
 .PHONY: run
 run: build ## Run the demo on 127.0.0.1:8080
 	@exec .bin/studiod serve --demo

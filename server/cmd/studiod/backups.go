@@ -97,7 +97,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	}
 	what, hint := "the database and", "studiod serve needs the key file that belongs to it"
 	if !restored.Database {
-		what, hint = "", "restore PostgreSQL with: "+restoreLine
+		what, hint = "", "restore the database with postgres-backup.sh or pg_restore, as it was then or earlier"
 	}
 	return printLines(command, strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint)
 }

@@ -230,13 +230,10 @@ func startCluster(primary string, settings []string) (*Cluster, error) {
 	}
 	settings = append([]string{"listen_addresses=", "max_connections=300"}, settings...)
 	options := "-k " + directory + " -c " + strings.Join(settings, " -c ")
-	command := []string{"sh", "-c", clusterScript, "sh", directory, programs, options, primary}
-	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
-		if command, err = dropRights(command, directory); err != nil {
-			return nil, err
-		}
+	c := &Cluster{Directory: directory}
+	if c.shell, err = c.Command(context.Background(), "sh", "-c", clusterScript, "sh", directory, programs, options, primary); err != nil {
+		return nil, err
 	}
-	c := &Cluster{Directory: directory, shell: exec.CommandContext(context.Background(), command[0], command[1:]...)} //nolint:gosec // the command is a constant
 	if c.input, err = c.shell.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -307,25 +304,27 @@ func findPrograms() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// dropRights returns a command line that runs command as an unprivileged user, and makes that user the
-// owner of directory.
-func dropRights(command []string, directory string) ([]string, error) {
-	account, err := user.Lookup("postgres")
-	if err != nil {
-		if account, err = user.Lookup("nobody"); err != nil {
+// Command returns a command of the user of the server, who owns its directory.
+func (c *Cluster) Command(ctx context.Context, words ...string) (*exec.Cmd, error) {
+	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
+		account, err := user.Lookup("postgres")
+		if err != nil {
+			if account, err = user.Lookup("nobody"); err != nil {
+				return nil, err
+			}
+		}
+		uid, err := strconv.Atoi(account.Uid)
+		if err != nil {
 			return nil, err
 		}
+		gid, err := strconv.Atoi(account.Gid)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.Chown(c.Directory, uid, gid); err != nil {
+			return nil, err
+		}
+		words = append([]string{"setpriv", "--reuid=" + account.Uid, "--regid=" + account.Gid, "--clear-groups", "--"}, words...)
 	}
-	uid, err := strconv.Atoi(account.Uid)
-	if err != nil {
-		return nil, err
-	}
-	gid, err := strconv.Atoi(account.Gid)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chown(directory, uid, gid); err != nil {
-		return nil, err
-	}
-	return append([]string{"setpriv", "--reuid=" + account.Uid, "--regid=" + account.Gid, "--clear-groups", "--"}, command...), nil
+	return exec.CommandContext(ctx, words[0], words[1:]...), nil //nolint:gosec // the commands of tests
 }
