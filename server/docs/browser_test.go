@@ -17,6 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/docs"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
 func TestMain(m *testing.M) { browsertest.Main{M: m}.Run() }
@@ -50,7 +51,11 @@ func (service) ListProjects(ctx context.Context, _ gen.ListProjectsRequestObject
 
 func serveStudio(t *testing.T) string {
 	t.Helper()
-	reference := handler(t, string(api.Spec), docs.Config{BasePath: "/studio", Samples: api.Samples})
+	reference := handler(t, string(api.Spec), docs.Config{BasePath: "/studio", Samples: api.Samples, Guide: guide.Path + "/"})
+	pages, err := guide.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	studio, err := server.New(service{}, server.Config{
 		BasePath: "/studio",
 		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
@@ -65,6 +70,7 @@ func serveStudio(t *testing.T) string {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", reference)
+	mux.Handle(guide.Path+"/", pages)
 	mux.Handle("/studio/", studio)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -195,6 +201,8 @@ func TestPage_isAccessibleInAllWindows(t *testing.T) {
 			t.Errorf("the background is %s where %s is preferred", background, scheme)
 		}
 	}
+	tab.Visit(guide.Path+"/receivers", "main h1")
+	tab.Inspect("guide")
 }
 
 // A document with other servers, served below a prefix.

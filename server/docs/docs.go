@@ -45,6 +45,9 @@ type Config struct {
 	// If an operation of the document has its own x-codeSamples, the page shows those. If nil, there are no
 	// samples.
 	Samples fs.FS
+
+	// Guide is the URL of a guide, to which the page links. If empty, there is no link.
+	Guide string
 }
 
 // New returns a handler for GET and HEAD requests. Other methods get 405, and other paths 404. It serves the
@@ -103,14 +106,7 @@ func New(document []byte, cfg Config) (http.Handler, error) {
 			mux.Handle("GET /docs/"+name, asset.New(contentType, content))
 		}
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Content-Security-Policy", policy)
-		header.Set("Cross-Origin-Opener-Policy", "same-origin")
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("X-Content-Type-Options", "nosniff")
-		mux.ServeHTTP(w, r)
-	}), nil
+	return asset.Protect(policy, mux), nil
 }
 
 func renderPage(document []byte, cfg Config) ([]byte, error) {
@@ -131,6 +127,6 @@ func renderPage(document []byte, cfg Config) ([]byte, error) {
 		return nil, err
 	}
 	var text bytes.Buffer
-	err = page.Execute(&text, map[string]string{"Title": described.Info.Title, "BasePath": cfg.BasePath})
+	err = page.Execute(&text, map[string]string{"Title": described.Info.Title, "BasePath": cfg.BasePath, "Guide": cfg.Guide})
 	return text.Bytes(), err
 }

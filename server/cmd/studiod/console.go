@@ -7,6 +7,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
@@ -26,6 +27,9 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
 		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
 		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers},
 		Backup: d.backupStatus,
+	}
+	if d.cfg.Docs {
+		cfg.Guide = guide.Path + "/"
 	}
 	if d.mailer != nil {
 		cfg.MailLink = d.mailLink

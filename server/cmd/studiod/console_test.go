@@ -54,8 +54,8 @@ func TestConsole_isFoundFromTheRoot(t *testing.T) {
 		console, docs  bool
 		location, list string
 	}{
-		"all":     {true, true, "/console", `{"console":"/console","documentation":"/docs","openapi":"/openapi.json"}`},
-		"docs":    {false, true, "/docs", `{"documentation":"/docs","openapi":"/openapi.json"}`},
+		"all":     {true, true, "/console", `{"console":"/console","documentation":"/docs","guide":"/docs/guide/","openapi":"/openapi.json"}`},
+		"docs":    {false, true, "/docs", `{"documentation":"/docs","guide":"/docs/guide/","openapi":"/openapi.json"}`},
 		"neither": {false, false, "", `"code":"not_found"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,6 +67,14 @@ func TestConsole_isFoundFromTheRoot(t *testing.T) {
 			}
 			if _, got := get(t, d.url()+"/", "Accept: */*"); !strings.Contains(got, test.list) {
 				t.Errorf("another client gets %s", got)
+			}
+			for path, linked := range map[string]bool{"/docs": test.docs, "/console/login": test.docs && test.console} {
+				if _, page := get(t, d.url()+path); strings.Contains(page, `<a href="/docs/guide/">Guide</a>`) != linked {
+					t.Errorf("%s has a link to the guide: %v", path, !linked)
+				}
+			}
+			if _, page := get(t, d.url()+"/docs/guide/operation"); strings.Contains(page, "<h1") != test.docs {
+				t.Errorf("the guide is %s", page)
 			}
 			if _, got := get(t, d.url()+facePath); !strings.Contains(got, "not_found") {
 				t.Error("a face is served although this is no demo")

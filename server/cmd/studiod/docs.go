@@ -7,12 +7,18 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/docs"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
-// withDocs adds the API reference to next. The paths of the reference are no operations of the document.
+// withDocs adds the API reference and the guide to next. Their paths are no operations of the document.
 func withDocs(next http.Handler) (http.Handler, error) {
-	reference, err := docs.New(api.Spec, docs.Config{Samples: api.Samples})
-	return route(next, reference, "/docs", "/docs/", "/openapi.yaml", "/openapi.json"), err
+	reference, err := docs.New(api.Spec, docs.Config{Samples: api.Samples, Guide: guide.Path + "/"})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := guide.New()
+	next = route(next, reference, "/docs", "/docs/", "/openapi.yaml", "/openapi.json")
+	return route(next, pages, guide.Path, guide.Path+"/"), err
 }
 
 // route serves some paths with handler, and the others with next. A path that ends in a slash includes the paths below it.

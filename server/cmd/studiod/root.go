@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
 // facePath is the path of a picture that a demo lends to those who have none at hand.
@@ -25,7 +26,7 @@ func (d *daemon) withRoot(next http.Handler) http.Handler {
 	paths, page := make(map[string]string), ""
 	if d.cfg.Docs {
 		page = "/docs"
-		paths["documentation"], paths["openapi"] = page, "/openapi.json"
+		paths["documentation"], paths["guide"], paths["openapi"] = page, guide.Path+"/", "/openapi.json"
 	}
 	if d.cfg.Console {
 		page = console.Path

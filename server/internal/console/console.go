@@ -83,6 +83,8 @@ type Config struct {
 	Daemon Daemon
 	// Backup returns the state of backups, or nil if there are none. Default: there are none.
 	Backup func() *Backup
+	// Guide is the path of a guide, to which each page links. Default: there is no link.
+	Guide string
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
 	// cookie is then Secure.
 	Secure bool

@@ -20,6 +20,7 @@ type view struct {
 	Live    bool   // whether the page changes, so that it is loaded again regularly without JavaScript
 	Data    any    // the data of the page itself
 
+	Guide    string      // see [Config]
 	User     studio.User // zero without a session
 	Sections []section
 }
@@ -116,6 +117,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
 		v.User, v.Sections = s.User, sections(s.User)
 	}
+	v.Guide = c.cfg.Guide
 	if v.Notice == "" {
 		v.Notice = notices[r.URL.Query().Get("done")]
 	}

@@ -1,6 +1,8 @@
 package guide_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,5 +76,49 @@ func TestLinks_resolve(t *testing.T) {
 	}
 	if links < 20 {
 		t.Errorf("there are %d links", links)
+	}
+}
+
+// The pages are served with headings that have ids, and link to each other without the extension of the files.
+func TestHandler_servesPages(t *testing.T) {
+	t.Parallel()
+	handler, err := guide.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(method, path string) *httptest.ResponseRecorder {
+		response := httptest.NewRecorder()
+		http.StripPrefix("/help", handler).ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), method, "/help"+path, nil))
+		return response
+	}
+	paths := map[string]string{guide.Path + "/": "<h1 id=\"guide\">"}
+	for _, page := range guide.Pages() {
+		paths[guide.Path+"/"+page.Name] = ">" + page.Title + "</h1>"
+	}
+	links := regexp.MustCompile(`href="([^"#:,]+)(?:#([^"]*))?"`)
+	for path, title := range paths {
+		response := get(http.MethodGet, path)
+		text := response.Body.String()
+		if response.Code != http.StatusOK || strings.Count(text, "<h1 ") != 1 || !strings.Contains(text, title) || strings.Contains(text, ".md") {
+			t.Errorf("%s: status %d, %s", path, response.Code, text)
+		}
+		if policy := response.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; ") {
+			t.Errorf("%s: Content-Security-Policy %q", path, policy)
+		}
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
+			if link[1] == "../../docs" {
+				continue
+			}
+			target := get(http.MethodGet, guide.Path+"/"+strings.TrimPrefix(link[1], "./"))
+			if target.Code != http.StatusOK || link[2] != "" && !strings.Contains(target.Body.String(), ` id="`+link[2]+`"`) {
+				t.Errorf("%s links to %s, status %d", path, link[0], target.Code)
+			}
+		}
+	}
+	if response := get(http.MethodGet, guide.Path); response.Code != http.StatusPermanentRedirect || response.Header().Get("Location") != "guide/" {
+		t.Errorf("status %d and Location %q without the slash", response.Code, response.Header().Get("Location"))
+	}
+	if get(http.MethodGet, guide.Path+"/operation.md").Code != http.StatusNotFound || get(http.MethodPost, guide.Path+"/operation").Code != http.StatusMethodNotAllowed {
+		t.Error("other paths or methods are served")
 	}
 }
