@@ -88,7 +88,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	if d.cfg.Admin.Addr == "" {
 		return nil
 	}
-	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", d.cfg.Admin.Addr)
+	inner, err := d.cfg.Sockets.Listen(ctx, d.cfg.Admin.Addr)
 	if err != nil {
 		if d.cfg.Admin.Optional {
 			d.noAdmin = err

@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
@@ -37,6 +36,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/share"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/systemd"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
@@ -85,11 +85,12 @@ type daemonConfig struct {
 	AllowNetworks     []netip.Prefix
 	Workers, Rate     int // see jobs.Config
 	Listener          listener.Config
-	TLSCert, TLSKey   string // paths; "" means plain HTTP, or the certificate of Domain
-	Domain            string // "" disables ACME
-	ACMEDirectory     string // see acme.New
-	HTTPAddr          string // with Domain, where the daemon redirects to https
-	UserRate          int    // see ratelimit.Config
+	Sockets           *systemd.Sockets // nil opens new ones
+	TLSCert, TLSKey   string           // paths; "" means plain HTTP, or the certificate of Domain
+	Domain            string           // "" disables ACME
+	ACMEDirectory     string           // see acme.New
+	HTTPAddr          string           // with Domain, where the daemon redirects to https
+	UserRate          int              // see ratelimit.Config
 	TrustedProxies    realip.Proxies
 	MaxInProgress     int // see studio.Config for this and the next two
 	MaxMediaBytes     int64
@@ -289,7 +290,7 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 
 // listenOn opens a listener at the address of a flag.
 func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits listener.Config) (*listener.Listener, error) {
-	inner, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	inner, err := d.cfg.Sockets.Listen(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
@@ -399,96 +400,4 @@ func (d *daemon) url() string {
 		return "https://" + address
 	}
 	return "http://" + address
-}
-
-// run serves until ctx is done. It then stops in this order: background work takes no new jobs, the server
-// takes no new requests, and the database is closed. Work in flight may finish within the stop timeout.
-func (d *daemon) run(ctx context.Context) error {
-	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
-	defer cutOff()
-	stop, stopWork := context.WithCancel(work)
-	read, stopReading := context.WithCancel(work)
-	defer stopReading()
-	var working, reading sync.WaitGroup
-	working.Go(func() { d.runner.Run(work, stop) })
-	working.Go(func() { d.sweepMedia(stop) })
-	if d.backups != nil {
-		working.Go(func() { d.backups.Run(stop) })
-	}
-	reading.Go(func() { d.revocations.Run(read) }) // until all responses have been written
-	reading.Go(func() { d.tokens.RunKeys(read, d.readSigningKeys, d.cfg.Logger) })
-	if d.certificate != nil {
-		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
-	}
-	reading.Go(func() { d.userRates.Run(read) })
-	reading.Go(func() { releaseMemory(read) })
-
-	served := make(chan error, 1)
-	go func() { served <- d.http.Serve(d.listener) }()
-	if d.plain != nil {
-		go func() { _ = d.plain.Serve(d.plainListener) }() // until the server is closed
-	}
-	d.showAdmin(ctx)
-	d.warnOfPause(ctx)
-	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
-
-	var err error
-	select {
-	case err = <-served:
-	case <-d.store.Lost():
-		err = store.ErrLost
-		cutOff() // without the database nothing can be recorded
-	case <-ctx.Done():
-	}
-	d.admin.stopping()
-	stopWork()
-	d.cfg.Logger.InfoContext(ctx, "stopping")
-	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.StopTimeout)
-	defer cancel()
-	context.AfterFunc(bound, cutOff)
-	shutdown := d.http.Shutdown(bound)
-	if errors.Is(shutdown, context.DeadlineExceeded) {
-		shutdown = d.http.Close()
-	}
-	working.Wait()
-	if d.mailer != nil {
-		d.mailer.Close()
-	}
-	stopReading()
-	reading.Wait()
-	d.cfg.Logger.InfoContext(ctx, "stopped")
-	return errors.Join(err, shutdown, d.close())
-}
-
-// close releases everything that openDaemon opened.
-func (d *daemon) close() error {
-	errs := []error{d.admin.close()}
-	if d.plain != nil {
-		errs = append(errs, d.plain.Close())
-	}
-	for _, l := range []*listener.Listener{d.listener, d.plainListener} {
-		if l == nil {
-			continue
-		}
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
-	}
-	if d.sender != nil {
-		d.sender.Close()
-	}
-	if d.renderer != nil {
-		errs = append(errs, d.renderer.Close())
-	}
-	if d.backups != nil {
-		errs = append(errs, d.backups.Close())
-	}
-	if d.media != nil {
-		errs = append(errs, d.media.Close())
-	}
-	if d.store != nil {
-		errs = append(errs, d.store.Close())
-	}
-	d.traces.Close()
-	return errors.Join(errs...)
 }

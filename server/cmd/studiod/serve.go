@@ -17,6 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
+	"github.com/avatarstudio/avatarstudio/server/internal/systemd"
 )
 
 const (
@@ -156,7 +157,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	cfg.Addr = command.String("addr")
+	cfg.Addr, cfg.Sockets = command.String("addr"), systemd.Inherit()
 	cfg.PublicURL = command.String("public-url")
 	cfg.Docs = command.Bool("docs")
 	cfg.Console = command.Bool("console")

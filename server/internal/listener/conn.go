@@ -26,6 +26,7 @@ type conn struct {
 	active   atomic.Int64 // time of the last activity, in Unix nanoseconds
 	serving  atomic.Int32 // requests that have been received completely and are being handled
 	handling atomic.Bool  // whether a handler has been called since the last response
+	fresh    atomic.Bool  // until the first request begins
 	begun    bool         // whether any data has been read
 	idle     *time.Timer  // runs between requests
 	closed   atomic.Bool
@@ -36,6 +37,7 @@ func newConn(l *Listener, inner net.Conn) *conn {
 	if ip := addressOf(inner.RemoteAddr()); ip.IsValid() && l.cfg.Trusted(ip) {
 		c.trusted, c.address = true, netip.PrefixFrom(ip, ip.BitLen()) // separate from other addresses of its network
 	}
+	c.fresh.Store(true)
 	limitUnsent(inner)
 	c.idle = time.AfterFunc(time.Hour, c.endIdle)
 	c.idle.Stop()

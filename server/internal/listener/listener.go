@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -98,6 +99,8 @@ type Listener struct {
 	unread     unread
 	handshakes *handshakes   // nil without TLS
 	idle       time.Duration // set by Install; 0 is no limit
+	draining   atomic.Bool
+	ended      atomic.Bool // whether Accept returns no more connections
 
 	mu       sync.Mutex
 	networks map[netip.Prefix]*network
@@ -162,6 +165,7 @@ func (l *Listener) Install(server *http.Server) {
 		switch {
 		case admitted == nil:
 		case state == http.StateActive:
+			admitted.fresh.Store(false)
 			admitted.idle.Stop()
 		case state == http.StateIdle:
 			admitted.handling.Store(false)
@@ -173,6 +177,14 @@ func (l *Listener) Install(server *http.Server) {
 
 // Accept returns the next connection that can be admitted.
 func (l *Listener) Accept() (net.Conn, error) {
+	c, err := l.acceptNext()
+	if errors.Is(err, net.ErrClosed) {
+		l.ended.Store(true)
+	}
+	return c, err
+}
+
+func (l *Listener) acceptNext() (net.Conn, error) {
 	if l.handshakes != nil {
 		return l.handshakes.accept()
 	}
@@ -198,7 +210,10 @@ func (l *Listener) Close() error {
 	if l.handshakes != nil {
 		l.handshakes.close()
 	}
-	return l.Listener.Close()
+	if err := l.Listener.Close(); !l.draining.Load() || !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // admit admits a connection, if necessary after evicting others. It returns false if there is no room.

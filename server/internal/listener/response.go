@@ -43,6 +43,7 @@ func (w *response) setReceived() {
 }
 
 func (w *response) Write(p []byte) (int, error) {
+	w.closeAfter()
 	if w.written += len(p); w.written <= passedBytes {
 		return w.ResponseWriter.Write(p)
 	}

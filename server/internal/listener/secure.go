@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -43,15 +44,19 @@ func (h *handshakes) accept() (net.Conn, error) {
 }
 
 func (h *handshakes) run() {
+	var running sync.WaitGroup
 	for {
 		c, err := h.listener.accept()
 		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				running.Wait() // a listener that drains delivers what it has accepted
+			}
 			if !h.deliver(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue
 		}
-		go h.handshake(c)
+		running.Go(func() { h.handshake(c) })
 	}
 }
 
