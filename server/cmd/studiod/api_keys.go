@@ -110,6 +110,6 @@ func revokeAPIKey(ctx context.Context, command *cli.Command) error {
 		if err := service.RevokeAPIKey(ctx, user.ID, command.Args().Get(1)); err != nil {
 			return explain(err, "key")
 		}
-		return awaitRevocation(ctx)
+		return studio.AwaitRevocation(ctx)
 	})
 }

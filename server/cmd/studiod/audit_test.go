@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -45,15 +44,15 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 		jar, err := cookiejar.New(nil)
 		check(t, err)
 		browser := &http.Client{Jar: jar, Timeout: waitTimeout}
+		said := ""
 		use := func(key string) (status int, path string) {
 			response, err := browser.PostForm(p.URL+"/console/link", url.Values{"key": {key}, "email": {testEmail}, "password": {testPassword}})
 			check(t, err)
-			defer func() { _ = response.Body.Close() }()
-			_, _ = io.Copy(io.Discard, response.Body)
+			said = readAll(t, response)
 			return response.StatusCode, response.Request.URL.Path
 		}
-		if status, _ := use(earlier[1]); status != http.StatusNotFound {
-			t.Errorf("the link of an earlier start is answered %d", status)
+		if status, _ := use(earlier[1]); status != http.StatusNotFound || !strings.Contains(said, "studiod prints another one when it starts") {
+			t.Errorf("the link of an earlier start is answered %d: %s", status, said)
 		}
 		if status, path := use(found[1]); status != http.StatusOK || path != "/console/avatars/new" {
 			t.Errorf("the link leads to %d %s", status, path)
@@ -61,6 +60,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 		if status, _ := use(found[1]); status != http.StatusNotFound {
 			t.Errorf("a used link is answered %d", status)
 		}
+		fails(t, exitUsage, "this is the last operator", "user", "delete", "--db="+dsn, "--yes", "--media=file:"+t.TempDir(), testEmail)
 		must(t, "", "workspace", "add", "--db="+dsn, "Films")
 		var acts []act
 		for line := range strings.Lines(must(t, "", "audit", "--db="+dsn, "--json")) {

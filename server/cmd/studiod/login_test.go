@@ -101,6 +101,9 @@ func TestCommands_endSessions(t *testing.T) {
 		if status, _ := tryLogin(t.Context(), client, d.url(), email, password); status != http.StatusUnauthorized {
 			t.Errorf("a deleted user logs in with %d", status)
 		}
+		if acts := must(t, "", "audit", db); !strings.Contains(acts, "deleted") || strings.Count(acts, byCommand) != 4 {
+			t.Errorf("the audit log is\n%s", acts)
+		}
 		fails(t, exitUsage, "--yes", "user", "delete", db, "--media=file:"+t.TempDir(), testEmail) // nobody confirms it
 		if !strings.Contains(d.log.String(), "client=127.0.0.1") {
 			t.Error("the log does not name the address of the client")

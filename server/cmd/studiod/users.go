@@ -101,7 +101,7 @@ func setPassword(ctx context.Context, command *cli.Command) error {
 		if err := service.SetPassword(ctx, command.Args().First(), password); err != nil {
 			return explain(err, "user")
 		}
-		return awaitRevocation(ctx)
+		return studio.AwaitRevocation(ctx)
 	})
 }
 
@@ -120,16 +120,8 @@ func revokeTokens(ctx context.Context, command *cli.Command) error {
 		if err := service.RevokeTokens(ctx, command.Args().First()); err != nil {
 			return explain(err, "user")
 		}
-		return awaitRevocation(ctx)
+		return studio.AwaitRevocation(ctx)
 	})
-}
-
-// awaitRevocation waits until all daemons have read a revocation and the second of the revocation is over.
-// Tokens that are issued afterwards are not revoked.
-func awaitRevocation(ctx context.Context) error {
-	const interval = time.Second + studio.RevocationInterval
-	studio.Pause(ctx, interval)
-	return ctx.Err()
 }
 
 func deleteUser(ctx context.Context, command *cli.Command) error {
@@ -147,7 +139,7 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 			return commandline.Usage(err)
 		}
 		defer func() { err = errors.Join(err, files.Close()) }()
-		cfg.Media = files
+		cfg.Media, cfg.Operators = files, db
 		service := studio.New(cfg)
 		if _, err := service.UserByEmail(ctx, email); err != nil {
 			return explain(err, "user")
@@ -155,14 +147,11 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 		if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
 			return err
 		}
-		// First make sure that the user can create nothing more.
-		if err := service.RevokeTokens(ctx, email); err != nil {
-			return explain(err, "user")
+		err = service.RemoveUser(ctx, studio.User{Email: byCommand}, email)
+		if errors.Is(err, studio.ErrLastOperator) {
+			return usagef("this is the last operator; make another user an operator first")
 		}
-		if err := awaitRevocation(ctx); err != nil {
-			return err
-		}
-		return explain(service.DeleteUser(ctx, email), "user")
+		return explain(err, "user")
 	})
 }
 

@@ -43,7 +43,7 @@ func printVersion(ctx context.Context, command *cli.Command) error {
 			all = append(all, runningDaemon{d.ID, d.Host, d.Version, d.Started, time.Now().Add(-d.Seen)})
 		}
 		return printList(command, all, "no daemons", []string{"ID", "HOST", "VERSION", "STARTED", "LAST SEEN"}, func(d runningDaemon) []string {
-			return []string{d.ID, commandline.Printable(d.Host), commandline.Printable(d.Version), formatTime(d.Started), formatTime(d.Seen)}
+			return []string{d.ID, d.Host, d.Version, formatTime(d.Started), formatTime(d.Seen)}
 		})
 	})
 }

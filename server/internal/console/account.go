@@ -30,6 +30,7 @@ type accountView struct {
 	Secret                      string // a new API key
 	KeyName                     string // of the form, after an error
 	KeyProblem, PasswordProblem string
+	LeaveProblem                string
 }
 
 // apiKey is an API key with the name of its workspace.
@@ -107,22 +108,45 @@ func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session
 // changePassword changes the password and continues in a new session.
 func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s session) error {
 	pair, err := c.cfg.Studio.ChangePassword(r.Context(), server.ClientAddr(r.Context()), s.Email, r.PostFormValue("current"), r.PostFormValue("password"))
-	problem := ""
-	switch {
-	case errors.Is(err, studio.ErrUnauthorized):
-		problem = "The current password is wrong."
-	case errors.Is(err, studio.ErrTooManyTries):
-		problem = "Too many wrong passwords. Try again later."
-	case errors.Is(err, studio.ErrPasswordLength):
-		problem = passwordLengthProblem()
-	case err != nil:
-		return err
-	}
-	if problem != "" {
+	if problem := passwordProblem(err); problem != "" {
 		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{PasswordProblem: problem})
+	}
+	if err != nil {
+		return err
 	}
 	c.startSession(w, r, pair)
 	http.Redirect(w, r, accountPath+"?done=password", http.StatusSeeOther)
+	return nil
+}
+
+// passwordProblem returns what is wrong with a form with passwords, or "" if err does not say that.
+func passwordProblem(err error) string {
+	switch {
+	case errors.Is(err, studio.ErrUnauthorized):
+		return "The current password is wrong."
+	case errors.Is(err, studio.ErrTooManyTries):
+		return "Too many wrong passwords. Try again later."
+	case errors.Is(err, studio.ErrPasswordLength):
+		return passwordLengthProblem()
+	}
+	return ""
+}
+
+// leave erases the user.
+func (c *Console) leave(w http.ResponseWriter, r *http.Request, s session) error {
+	err := c.cfg.Studio.Leave(r.Context(), server.ClientAddr(r.Context()), s.User, r.PostFormValue("password"))
+	problem, status := passwordProblem(err), http.StatusUnprocessableEntity
+	if errors.Is(err, studio.ErrLastOperator) {
+		problem, status = "You are the last operator. Make another user an operator first.", http.StatusConflict
+	}
+	if problem != "" {
+		return c.showAccount(w, r, s, status, accountView{LeaveProblem: problem})
+	}
+	if err != nil {
+		return err
+	}
+	c.forgetSession(w, r)
+	http.Redirect(w, r, loginPath+"?done=left", http.StatusSeeOther)
 	return nil
 }
 

@@ -46,6 +46,36 @@ func TestAccount_showsAPIKeysOnce(t *testing.T) {
 	})
 }
 
+// A user leaves with everything, unless the password is wrong or no operator would be left.
+func TestAccount_leaves(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		olga := s.operator(t)
+		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
+		v := s.signIn(t, bob.Email)
+		_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: bob.ID, Name: "batch"})
+		check(t, err)
+		hash, _ := studio.HashAPIKey(secret)
+		leave := func(v *visitor, password string) page {
+			return v.post("/console/account/leave", url.Values{"password": {password}})
+		}
+		leave(v, "guess").want(t, http.StatusUnprocessableEntity, `id="leave-error">The current password is wrong.`)
+		v.get("/console/account").want(t, http.StatusOK, "This deletes your account.", "shared links no longer work")
+		left := leave(v, password)
+		left.want(t, http.StatusOK, "Your account is deleted, with everything that was yours.")
+		if left.path != "/console/login" || v.get("/console/account").path != "/console/login" {
+			t.Errorf("the way leads to %s", left.path)
+		}
+		v.post("/console/login", url.Values{"email": {bob.Email}, "password": {password}}).want(t, http.StatusUnauthorized)
+		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
+			t.Error("an API key of a user who has left is accepted")
+		}
+		leave(olga, password).want(t, http.StatusConflict, "You are the last operator.")
+		olga.get("/console/users/log").want(t, http.StatusOK, ">"+bob.Email+"<", ">left<")
+	})
+}
+
 // A user sees and ends the own sessions only. A new password ends the others, and needs the current one.
 func TestAccount_endsSessions(t *testing.T) {
 	t.Parallel()

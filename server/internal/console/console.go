@@ -200,10 +200,12 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"POST " + accountPath + "/keys":     c.addAPIKey,
 		"POST " + accountPath + "/revoke":   c.revokeAPIKey,
 		"POST " + accountPath + "/sessions": c.endSession,
+		"POST " + accountPath + "/leave":    c.leave,
 
 		"GET " + usersPath:                    c.requireOperator(c.users),
 		"POST " + usersPath + "/invite":       c.requireOperator(c.invite),
 		"POST " + usersPath + "/change":       c.requireOperator(c.changeUser),
+		"GET " + usersPath + "/delete":        c.requireOperator(c.confirmUserDelete),
 		"GET " + actsPath:                     c.requireOperator(c.acts),
 		"GET " + workspacesPath:               c.requireOperator(c.workspaces),
 		"POST " + workspacesPath + "/change":  c.requireOperator(c.changeWorkspace),

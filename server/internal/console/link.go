@@ -22,6 +22,7 @@ type linkForm struct {
 
 	Secret, Problem string
 	MinLength       int
+	SignedIn        string // the email of another user who is signed in
 }
 
 // Setup reports whether the holder becomes the first operator.
@@ -42,6 +43,9 @@ func (c *Console) showLink(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int, form linkForm) {
 	form.MinLength = studio.MinPasswordLength
+	if s, err := c.session(r); err == nil && s.Email != form.Email {
+		form.SignedIn = s.Email
+	}
 	// The referrer has no query. With no-referrer, the form would have the origin null, which is rejected over plain http.
 	w.Header().Set("Referrer-Policy", "strict-origin")
 	w.Header().Set("Cache-Control", "no-store")
@@ -50,7 +54,11 @@ func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int,
 
 func (c *Console) failLink(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, studio.ErrLink) {
-		err = &server.Error{Status: http.StatusNotFound, Detail: "This link was used or has expired. Ask an operator for another one."}
+		detail := "This link was used or has expired. Ask an operator for another one."
+		if empty, err := c.cfg.Store.Empty(r.Context()); err == nil && empty {
+			detail = "This link has expired. studiod prints another one when it starts."
+		}
+		err = &server.Error{Status: http.StatusNotFound, Detail: detail}
 	}
 	c.fail(w, r, err)
 }
@@ -65,6 +73,12 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) {
 	pair, err := c.cfg.Studio.UseLink(r.Context(), server.ClientAddr(r.Context()), form.Secret, r.PostFormValue("email"), r.PostFormValue("password"))
 	switch {
 	case err == nil:
+		if other, err := c.session(r); err == nil {
+			if err := c.cfg.Studio.EndSession(r.Context(), other.token); err != nil {
+				c.fail(w, r, err)
+				return
+			}
+		}
 		c.startSession(w, r, pair)
 		next := homePath
 		if form.Setup() {

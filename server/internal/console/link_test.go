@@ -1,13 +1,16 @@
 package console_test
 
 import (
+	"errors"
 	"html"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -72,6 +75,47 @@ func TestLinks_workOnce(t *testing.T) {
 			t.Error("the audit log shows a link")
 		}
 	})
+}
+
+// A link ends after its time, whichever browser has opened it before.
+func TestLinks_expire(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		var later atomic.Int64
+		s.studio.Now = func() time.Time { return time.Now().UTC().Add(time.Duration(later.Load())) }
+		studiotest.AddUser(t, s.studio, "bob@example.com")
+		v := s.operator(t)
+		for lifetime, link := range map[time.Duration]func() page{
+			7 * 24 * time.Hour: func() page { return v.post("/console/users/invite", url.Values{"email": {"eve@example.com"}}) },
+			24 * time.Hour: func() page {
+				return v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}})
+			},
+		} {
+			later.Store(0)
+			path, key := linkOf(t, link())
+			later.Store(int64(lifetime - time.Minute))
+			s.newVisitor(t).get(path).want(t, http.StatusOK)
+			later.Store(int64(lifetime))
+			visitor := s.newVisitor(t)
+			visitor.get(path).want(t, http.StatusNotFound, "This link was used or has expired. Ask an operator for another one.")
+			visitor.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
+		}
+	})
+}
+
+// A link that is used in the browser of somebody else signs them out.
+func TestLinks_endTheSessionOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.operator(t)
+	path, key := linkOf(t, v.post("/console/users/invite", url.Values{"email": {"bob@example.com"}}))
+	v.get(path).want(t, http.StatusOK, "In this browser, "+email+" is signed in")
+	before := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
+	v.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusOK, "Welcome.", `title="bob@example.com"`)
+	if _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
+		t.Errorf("the session of the other user: %v", err)
+	}
 }
 
 // A link to reset the password ends when the user has another password, and while the user is disabled.
@@ -209,6 +253,13 @@ func TestOperator_disablesUsers(t *testing.T) {
 		change(email, "disable").want(t, http.StatusConflict)
 		change(bob.Email, "user").want(t, http.StatusOK, "The user is no operator any more.")
 		change(bob.Email, "unknown").want(t, http.StatusNotFound)
+		v.get("/console/users/delete?email=BOB@example.com").want(t, http.StatusOK, "Delete bob@example.com?", "cannot be undone")
+		v.get("/console/users/delete?email=nobody@example.com").want(t, http.StatusNotFound)
+		change(email, "delete").want(t, http.StatusConflict, "Operators cannot remove themselves or the last operator.")
+		change(bob.Email, "delete").want(t, http.StatusOK, "The user is deleted.")
+		if _, err := s.studio.UserByEmail(t.Context(), bob.Email); !errors.Is(err, studio.ErrNotFound) {
+			t.Errorf("after the deletion: %v", err)
+		}
 		change("nobody@example.com", "disable").want(t, http.StatusNotFound)
 	})
 }

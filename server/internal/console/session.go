@@ -175,17 +175,22 @@ func (c *Console) startSession(w http.ResponseWriter, r *http.Request, pair stud
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
-	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
-	if sent, err := r.Cookie(cookie.Name); err == nil {
+	if sent, err := r.Cookie(c.cookie(r).Name); err == nil {
 		if err := c.cfg.Studio.EndSession(r.Context(), sent.Value); err != nil {
 			c.fail(w, r, err)
 			return
 		}
 		c.logouts.Add(1)
 	}
+	c.forgetSession(w, r)
+	http.Redirect(w, r, loginPath, http.StatusSeeOther)
+}
+
+// forgetSession deletes the cookie of a session that has ended.
+func (c *Console) forgetSession(w http.ResponseWriter, r *http.Request) {
+	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
 	cookie.MaxAge = -1
 	http.SetCookie(w, cookie)
-	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
 // localPath returns text if it is a path of the console, and otherwise homePath. It prevents redirects to other

@@ -94,6 +94,8 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 		err = c.cfg.Studio.ChangeRole(r.Context(), s.User, email, studio.Operator)
 	case "user":
 		err = c.cfg.Studio.ChangeRole(r.Context(), s.User, email, studio.NoRole)
+	case "delete":
+		err = c.cfg.Studio.RemoveUser(r.Context(), s.User, email)
 	default:
 		err = studio.ErrNotFound
 	}
@@ -103,7 +105,20 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, usersPath+"?"+url.Values{"done": {"user-" + act}, "email": {email}}.Encode(), http.StatusSeeOther)
+	query := url.Values{"done": {"user-" + act}, "email": {email}}
+	if act == "delete" {
+		query.Del("email")
+	}
+	http.Redirect(w, r, usersPath+"?"+query.Encode(), http.StatusSeeOther)
+	return nil
+}
+
+func (c *Console) confirmUserDelete(w http.ResponseWriter, r *http.Request, _ session) error {
+	user, err := c.cfg.Studio.UserByEmail(r.Context(), r.URL.Query().Get("email"))
+	if err != nil {
+		return err
+	}
+	c.render(w, r, http.StatusOK, "user", view{Title: "Delete " + user.Email, Section: usersPath, Data: user.Email})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -115,6 +116,42 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 		return err
 	}
 	return s.Operators.SetDisabled(ctx, user.ID, at, s.now())
+}
+
+// RemoveUser erases a user, as [Service.DeleteUser] does. It first disables the user, and waits until all daemons know that,
+// which takes more than a second. The error is [ErrLastOperator] if by is the user, or if no operator would be left.
+func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
+	user, err := s.UserByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	if user.ID == by.ID {
+		return ErrLastOperator
+	}
+	return s.removeUser(ctx, by, user, "deleted")
+}
+
+// Leave erases a user who knows the password, as RemoveUser does. A wrong password counts as a failed login; see
+// [Service.Login] for its errors.
+func (s *Service) Leave(ctx context.Context, client netip.Addr, user User, password string) error {
+	if _, err := s.Login(ctx, client, user.Email, password); err != nil {
+		return err
+	}
+	return s.removeUser(ctx, user, user, "left")
+}
+
+func (s *Service) removeUser(ctx context.Context, by, user User, action string) error {
+	if err := s.Operators.SetDisabled(ctx, user.ID, s.now(), s.now()); err != nil {
+		return err // the log has no deletion that was refused
+	}
+	ctx = context.WithoutCancel(ctx) // so that the user is erased although the browser is closed
+	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
+		return err
+	}
+	if err := AwaitRevocation(ctx); err != nil {
+		return err
+	}
+	return s.DeleteUser(ctx, user.Email)
 }
 
 // ChangeRole changes the role of a user.

@@ -158,10 +158,16 @@ func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 // RevocationInterval is the interval at which daemons poll revocations.
 const RevocationInterval = 250 * time.Millisecond
 
+// AwaitRevocation waits until all daemons have read a revocation, also of an API key, and the second of the revocation is over.
+// Tokens that are issued afterwards are not revoked.
+func AwaitRevocation(ctx context.Context) error {
+	Pause(ctx, time.Second+RevocationInterval)
+	return ctx.Err()
+}
+
 // DeleteUser erases a user with all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
-// Projects are kept, because they belong to the workspace. The caller must first revoke the tokens of the user
-// and wait until all daemons have polled the revocation: DeleteUser does not check that, and a daemon that
-// still accepts a token may create records that nothing erases.
+// Projects are kept, because they belong to the workspace. A daemon that still accepts a token or an API key of the user may
+// create records that nothing erases; see [Service.RemoveUser].
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
