@@ -99,7 +99,7 @@ func explainRestore(err error) error {
 	case errors.Is(err, store.ErrNewer):
 		return usagef("the backup was %w", err)
 	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, backup.ErrPlace), errors.Is(err, backup.ErrTime),
-		errors.Is(err, backup.ErrNone):
+		errors.Is(err, backup.ErrNone), errors.Is(err, backup.ErrPlain):
 		return usagef("%w", err)
 	case errors.Is(err, keyring.ErrNoKey):
 		return usagef("the backup is encrypted with another key; set --key-file to the key file of the daemon that wrote it")

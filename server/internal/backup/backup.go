@@ -47,8 +47,12 @@ const DefaultEvery = time.Hour
 var (
 	// ErrPlace means that the place has neither the form file:DIRECTORY nor s3://BUCKET/PREFIX.
 	ErrPlace = errors.New("a place of backups must have the form file:DIRECTORY or s3://BUCKET/PREFIX?region=…")
+	// ErrOverlap means that the place contains the media, or the other way around.
+	ErrOverlap = errors.New("the place of backups and the media must not contain each other")
 	// ErrOther means that the place has the backups of another installation.
 	ErrOther = errors.New("the place has the backups of another installation")
+	// ErrPlain means that a backup is not encrypted although there are keys, so that anybody may have written it.
+	ErrPlain = errors.New("the backup is not encrypted, so it may not be your own; to restore it, set no key file")
 	// ErrTime means that a text names no time.
 	ErrTime = errors.New("the time of a backup must be latest, or in UTC and have the form 2006-01-02T15:04")
 	// ErrNone means that the place has no complete backup of this time.
@@ -92,6 +96,9 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
+	if place.Overlaps(cfg.Media) {
+		return nil, errors.Join(ErrOverlap, place.Close())
+	}
 	b := &Backup{cfg: cfg, sealer: sealer{cfg.Keys}, place: place}
 	b.status.Store(&Status{Every: cfg.Every, Began: cfg.Now()})
 	return b, nil
@@ -123,8 +130,9 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepPlace, err)
 	}
 	now := b.cfg.Now().UTC().Truncate(time.Second)
-	b.succeeded(latest(points))
-	if next = latest(points).time.Add(b.cfg.Every); now.Before(next) {
+	last := latest(until(points, now.Add(b.cfg.Every)))
+	b.succeeded(last)
+	if next = last.time.Add(b.cfg.Every); now.Before(next) {
 		return next, nil
 	}
 	if err := os.RemoveAll(b.cfg.Scratch); err != nil { // left by a process that was killed

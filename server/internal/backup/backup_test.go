@@ -93,20 +93,6 @@ func (m *machine) keys(prefix string) (keys []string) {
 	return keys
 }
 
-// restoreAt restores a backup on a new machine and returns its database and media.
-func restoreAt(t *testing.T, place, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
-	t.Helper()
-	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
-	_, err := Restore(t.Context(), Restoration{Place: place, At: at, Database: dsn, Media: files, Keys: keys})
-	check(t, err)
-	left, err := filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*")
-	check(t, err)
-	if len(left) > 1 { // the lock
-		t.Errorf("%v are left", left)
-	}
-	return studiotest.Open(t, dsn), files
-}
-
 // eachPlace runs a test with a directory and with a bucket.
 func eachPlace(t *testing.T, test func(t *testing.T, place string)) {
 	t.Helper()
@@ -116,71 +102,6 @@ func eachPlace(t *testing.T, test func(t *testing.T, place string)) {
 
 func inFolder(bucket *s3test.Bucket) string {
 	return strings.Replace(bucket.URL, "?", "/team/backups?", 1)
-}
-
-func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
-	t.Parallel()
-	eachPlace(t, func(t *testing.T, place string) {
-		const result, deleted = "results/1/out.mp4", "uploads/2/in.jpg"
-		keys := keyring.New()
-		m := newMachine(t, place, studiotest.NewSQLite(t), keys)
-		check(t, m.addUser("ada"))
-		m.write(result, "first")
-		m.write(deleted, "picture")
-		first := m.backUpAfter(time.Minute)
-		check(t, m.addUser("bob"))
-		m.clock.Add(time.Minute)
-		m.write(result, "second!")
-		check(t, m.media.Erase(t.Context(), deleted))
-		second := m.backUpAfter(time.Hour)
-		if m.backUpAfter(0) != second {
-			t.Error("a backup was made before it was due")
-		}
-		for at, want := range map[string]map[string]string{
-			first.Format(timeFormat):         {"users": "ada", result: "first", deleted: "picture"},
-			first.Format("2006-01-02T15:04"): {"users": "ada", result: "first", deleted: "picture"},
-			"latest":                         {"users": "ada bob", result: "second!"},
-		} {
-			db, files := restoreAt(t, place, at, keys)
-			for _, id := range []string{"ada", "bob"} {
-				if _, err := db.UserByEmail(t.Context(), id+"@example.com"); (err == nil) != strings.Contains(want["users"], id) {
-					t.Errorf("%s: user %s: %v", at, id, err)
-				}
-			}
-			for _, key := range []string{result, deleted} {
-				if content, err := read(t.Context(), files, key); want[key] != "" && (content != want[key] || err != nil) {
-					t.Errorf("%s: %s is %q, %v", at, key, content, err)
-				}
-			}
-		}
-		for _, key := range m.keys("") { // neither the database nor a file is readable
-			content, err := read(t.Context(), m.place, key)
-			if check(t, err); strings.Contains(content, "picture") || strings.HasPrefix(content, "SQLite") {
-				t.Errorf("%s is not encrypted", key)
-			}
-		}
-		for name, r := range map[string]struct {
-			Restoration
-			want error
-		}{
-			"another key":       {Restoration{Place: place, At: "latest", Keys: keyring.New()}, keyring.ErrNoKey},
-			"no key":            {Restoration{Place: place, At: "latest"}, keyring.ErrNoKey},
-			"an earlier time":   {Restoration{Place: place, At: "2020-01-01", Keys: keys}, ErrNone},
-			"no time":           {Restoration{Place: place, At: "noon", Keys: keys}, ErrTime},
-			"no place":          {Restoration{Place: "s3://bucket", At: "latest", Keys: keys}, ErrPlace},
-			"a database before": {Restoration{Place: place, At: "latest", Keys: keys, Database: "sqlite:" + m.cfg.Scratch}, fs.ErrExist},
-		} {
-			if r.Database == "" {
-				r.Database = "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
-			} else {
-				check(t, os.WriteFile(m.cfg.Scratch, nil, 0o600))
-			}
-			r.Media = openMedia(t, t.TempDir())
-			if _, err := Restore(t.Context(), r.Restoration); !errors.Is(err, r.want) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	})
 }
 
 // Each record of a backup during writes has its file.
@@ -230,6 +151,51 @@ func TestBackup_duringWritesIsComplete(t *testing.T) {
 	violations, err := db.Check(t.Context())
 	if check(t, err); len(violations) > 0 {
 		t.Errorf("the restored database: %v", violations)
+	}
+}
+
+func TestOpen_keepsBackupsAndMediaApart(t *testing.T) {
+	t.Parallel()
+	dir, bucket := t.TempDir(), s3test.New(t).URL
+	link := filepath.Join(t.TempDir(), "link")
+	check(t, os.Symlink(dir, link))
+	for _, test := range []struct {
+		media, place string
+		want         error
+	}{
+		{"file:" + dir, "file:" + filepath.Join(dir, "backups"), ErrOverlap},
+		{"file:" + filepath.Join(dir, "media"), "file:" + link, ErrOverlap},
+		{"file:" + filepath.Join(dir, "media"), "file:" + filepath.Join(dir, "media-backups"), nil},
+		{bucket, strings.Replace(bucket, "?", "/backups?", 1), ErrOverlap},
+		{bucket + "&prefix=media/", strings.Replace(bucket, "?", "/media/backups?", 1), ErrOverlap},
+		{bucket + "&prefix=media/", strings.Replace(bucket, "?", "/backups?", 1), nil},
+		{bucket, "file:" + dir, nil},
+	} {
+		files, err := media.Open(t.Context(), media.Config{Bucket: test.media, Key: []byte("key")})
+		check(t, err)
+		b, err := Open(t.Context(), Config{Place: test.place, Media: files})
+		if !errors.Is(err, test.want) {
+			t.Errorf("media %s, backups %s: %v", test.media, test.place, err)
+		}
+		if err == nil {
+			check(t, b.Close())
+		}
+		check(t, files.Close())
+	}
+}
+
+// A backup that was made while the clock was wrong does not delay others.
+func TestBackup_toleratesAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "file:"+t.TempDir(), studiotest.NewSQLite(t), nil)
+	const ahead = 10 * 365 * 24 * time.Hour
+	m.backUpAfter(ahead)
+	m.backUpAfter(-ahead)
+	if made := m.backUpAfter(time.Hour); made != m.clock.Now().UTC().Truncate(time.Second) {
+		t.Errorf("the latest backup is of %v", made)
+	}
+	if n := len(m.keys(folder)); n != 3 {
+		t.Errorf("there are %d backups", n)
 	}
 }
 

@@ -41,7 +41,7 @@ type Restored struct {
 }
 
 // Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated. Errors
-// are ErrPlace, ErrTime, ErrNone, keyring.ErrNoKey, and those of [store.Restore].
+// are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
 func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	place, err := openPlace(ctx, r.Place, time.Now)
 	if err != nil {
@@ -60,6 +60,9 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	result.Time = p.time
 	result.Database = filepath.Ext(p.key) != mediaExtension
 	if result.Database {
+		if !sealer.accepts(p.key) {
+			return result, ErrPlain
+		}
 		// The check comes first, because copying the files may take hours.
 		if err := store.Vacant(r.Database); err != nil {
 			return result, err
@@ -99,7 +102,7 @@ func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Ti
 	chosen := make(map[string]version)
 	if err := place.ForEach(ctx, mediaFolder, func(object *blob.ListObject) error {
 		v, ok := parseVersion(object.Key)
-		if !ok {
+		if !ok || !s.accepts(v.key) {
 			return nil
 		}
 		// The keys of the versions of a file are listed by time.

@@ -83,6 +83,11 @@ func latest(points []point) point {
 	return slices.MaxFunc(points, func(a, b point) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.key, b.key)) })
 }
 
+// until returns the points before a time.
+func until(points []point, end time.Time) []point {
+	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return !p.time.Before(end) })
+}
+
 // find returns the point that a text such as 2026-11-22T10:00 names: the latest one whose time begins with the text, or
 // otherwise the latest one before it. The text "latest" names the latest one. The error is ErrTime or ErrNone.
 func find(points []point, text string) (point, error) {
@@ -91,7 +96,7 @@ func find(points []point, text string) (point, error) {
 		if err != nil {
 			return point{}, err
 		}
-		points = slices.DeleteFunc(slices.Clone(points), func(p point) bool { return !p.time.Before(end) })
+		points = until(points, end)
 	}
 	if len(points) == 0 {
 		return point{}, ErrNone

@@ -45,6 +45,11 @@ func (s sealer) extension() string {
 	return sealedExtension
 }
 
+// accepts reports whether a file may be restored: with keys, only one that was encrypted with them.
+func (s sealer) accepts(key string) bool {
+	return s.keys == nil || strings.HasSuffix(key, sealedExtension)
+}
+
 // seal encrypts content, if there are keys.
 func (s sealer) seal(content io.Reader) (io.Reader, error) {
 	if s.keys == nil {

@@ -83,6 +83,28 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	return s, err
 }
 
+// Overlaps reports whether one of two buckets contains the other, so that Sweep may erase its files.
+func (s *Store) Overlaps(other *Store) bool {
+	a, b := s.location(), other.location()
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+}
+
+// location returns a text that the locations of all files in the bucket begin with.
+func (s *Store) location() string {
+	if s.dir != "" {
+		dir, err := filepath.EvalSymlinks(s.dir)
+		if err != nil {
+			dir = s.dir
+		}
+		return filePrefix + strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator)
+	}
+	address, err := url.Parse(s.cfg.Bucket)
+	if err != nil {
+		return s.cfg.Bucket
+	}
+	return address.Scheme + "://" + address.Host + "\n" + address.Query().Get("endpoint") + "\n" + address.Query().Get("prefix")
+}
+
 // Close closes the bucket.
 func (s *Store) Close() error { return s.bucket.Close() }
 

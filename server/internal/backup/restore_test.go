@@ -1,0 +1,102 @@
+package backup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// restoreAt restores a backup on a new machine and returns its database and media.
+func restoreAt(t *testing.T, place, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
+	t.Helper()
+	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
+	_, err := Restore(t.Context(), Restoration{Place: place, At: at, Database: dsn, Media: files, Keys: keys})
+	check(t, err)
+	left, err := filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*")
+	check(t, err)
+	if len(left) > 1 { // the lock
+		t.Errorf("%v are left", left)
+	}
+	return studiotest.Open(t, dsn), files
+}
+
+func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, place string) {
+		const result, deleted = "results/1/out.mp4", "uploads/2/in.jpg"
+		keys := keyring.New()
+		m := newMachine(t, place, studiotest.NewSQLite(t), keys)
+		check(t, m.addUser("ada"))
+		m.write(result, "first")
+		m.write(deleted, "picture")
+		first := m.backUpAfter(time.Minute)
+		check(t, m.addUser("bob"))
+		m.clock.Add(time.Minute)
+		m.write(result, "second!")
+		check(t, m.media.Erase(t.Context(), deleted))
+		second := m.backUpAfter(time.Hour)
+		if m.backUpAfter(0) != second {
+			t.Error("a backup was made before it was due")
+		}
+		for at, want := range map[string]map[string]string{
+			first.Format(timeFormat):         {"users": "ada", result: "first", deleted: "picture"},
+			first.Format("2006-01-02T15:04"): {"users": "ada", result: "first", deleted: "picture"},
+			"latest":                         {"users": "ada bob", result: "second!"},
+		} {
+			db, files := restoreAt(t, place, at, keys)
+			for _, id := range []string{"ada", "bob"} {
+				if _, err := db.UserByEmail(t.Context(), id+"@example.com"); (err == nil) != strings.Contains(want["users"], id) {
+					t.Errorf("%s: user %s: %v", at, id, err)
+				}
+			}
+			for _, key := range []string{result, deleted} {
+				if content, err := read(t.Context(), files, key); want[key] != "" && (content != want[key] || err != nil) {
+					t.Errorf("%s: %s is %q, %v", at, key, content, err)
+				}
+			}
+		}
+		for _, key := range m.keys("") { // neither the database nor a file is readable
+			content, err := read(t.Context(), m.place, key)
+			if check(t, err); strings.Contains(content, "picture") || strings.HasPrefix(content, "SQLite") {
+				t.Errorf("%s is not encrypted", key)
+			}
+		}
+		check(t, m.place.Write(t.Context(), pointKey(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), databaseExtension), strings.NewReader("")))
+		check(t, m.place.Write(t.Context(), mediaFolder+result+"@9-0", strings.NewReader("forged")))
+		_, files := restoreAt(t, place, "latest", keys)
+		if content, err := read(t.Context(), files, result); content != "second!" {
+			t.Errorf("with a forged file: %q, %v", content, err)
+		}
+		for name, r := range map[string]struct {
+			Restoration
+			want error
+		}{
+			"another key":       {Restoration{Place: place, At: "latest", Keys: keyring.New()}, keyring.ErrNoKey},
+			"no key":            {Restoration{Place: place, At: "latest"}, keyring.ErrNoKey},
+			"an earlier time":   {Restoration{Place: place, At: "2020-01-01", Keys: keys}, ErrNone},
+			"no time":           {Restoration{Place: place, At: "noon", Keys: keys}, ErrTime},
+			"no place":          {Restoration{Place: "s3://bucket", At: "latest", Keys: keys}, ErrPlace},
+			"a plain backup":    {Restoration{Place: place, At: "2021-01-01", Keys: keys}, ErrPlain},
+			"a database before": {Restoration{Place: place, At: "latest", Keys: keys, Database: "sqlite:" + m.cfg.Scratch}, fs.ErrExist},
+		} {
+			if r.Database == "" {
+				r.Database = "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+			} else {
+				check(t, os.WriteFile(m.cfg.Scratch, nil, 0o600))
+			}
+			r.Media = openMedia(t, t.TempDir())
+			if _, err := Restore(t.Context(), r.Restoration); !errors.Is(err, r.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
