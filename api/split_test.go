@@ -14,7 +14,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 )
 
-// The document generates the same code if it has a file for each tag, as the section Regenerate of the README says.
+// The document generates the same code if it has a file for each tag, as the package documentation says.
 func TestWalkthrough_splitsTheDocumentByTag(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

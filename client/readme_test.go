@@ -10,21 +10,30 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
 
-// The Go code in the README is code from tested examples.
+// The Go code in the README and in the guide of the service is code from tested examples.
 func TestREADME_showsTestedExamples(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	files, err := filepath.Glob("../server/internal/guide/*.md")
 	check(t, err)
-	blocks := regexp.MustCompile("(?s)\\(([a-z/]+example_test\\.go)\\)[^`]*```go\n(.*?)```").FindAllSubmatch(readme, -1)
-	if got := strings.Count(string(readme), "```go"); len(blocks) != got || got == 0 {
-		t.Fatalf("%d of %d examples say which file they are from", len(blocks), got)
-	}
-	for _, block := range blocks {
-		source, err := os.ReadFile("../" + string(block[1]))
+	examples := 0
+	for _, file := range append(files, "../README.md") {
+		text, err := os.ReadFile(file)
 		check(t, err)
-		if !strings.Contains(string(source), string(block[2])) {
-			t.Errorf("%s does not contain the example that names it", block[1])
+		blocks := regexp.MustCompile("(?s)\\(([a-z/]+example_test\\.go)\\)[^`]*```go\n(.*?)```").FindAllSubmatch(text, -1)
+		if got := strings.Count(string(text), "```go\n"); len(blocks) != got {
+			t.Fatalf("%d of %d examples in %s say which file they are from", len(blocks), got, file)
 		}
+		for _, block := range blocks {
+			examples++
+			source, err := os.ReadFile("../" + string(block[1]))
+			check(t, err)
+			if !strings.Contains(string(source), string(block[2])) {
+				t.Errorf("%s does not contain the example that names it", block[1])
+			}
+		}
+	}
+	if examples != 3 {
+		t.Errorf("there are %d examples", examples)
 	}
 }
 
