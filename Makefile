@@ -61,7 +61,7 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 	done
 
 .PHONY: check-packages
-check-packages: $(NFPM) ## Install, upgrade and remove the packages in a copy of this machine (needs root, bubblewrap and apt)
+check-packages: $(NFPM) ## Install, upgrade and remove the packages in a copy of this machine that runs systemd (needs root, systemd and apt)
 	STUDIO_TEST_PACKAGES=1 go test -count=1 -v -run TestPackages_installUpgradeAndRemove ./server/cmd/studiod
 
 .PHONY: check-postgres-backup

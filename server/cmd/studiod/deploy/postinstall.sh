@@ -22,16 +22,13 @@ systemctl daemon-reload
 [ $first = no ] || systemctl enable --quiet studiod
 systemctl is-enabled --quiet studiod || exit 0 # the operator has disabled it
 began=$(date '+%F %T')
-systemctl restart studiod || true
+systemctl restart studiod || { systemctl status --no-pager studiod || true; }
 [ $first = yes ] || exit 0
 
-# studiod prints the link before it is ready.
+# The journal may be some time behind.
 for _ in $(seq 50); do
-	if studiod health >/dev/null 2>&1; then
-		journalctl --unit studiod --since "$began" --output cat --quiet | grep -A 1 '^There are no users yet' || break
-		exit 0
-	fi
-	sleep 0.2
+	! journalctl --unit studiod --since "$began" --output cat --quiet | grep -A 1 '^There are no users yet' || exit 0
+	sleep 0.1
 done
 echo 'This command shows the link for the first operator:'
 echo '  journalctl --unit studiod'

@@ -3,7 +3,7 @@
 # "remove", dpkg regards the package as installed before, so postinstall.sh does not enable the service again.
 set -e
 case "$1" in
-purge | 0) rm -f /etc/systemd/system/multi-user.target.wants/studiod.service ;;
+purge | 0) rm -f /etc/systemd/system/multi-user.target.wants/studiod.service /etc/systemd/system/sockets.target.wants/studiod.socket ;;
 esac
 case "$1" in
 purge)

@@ -3,5 +3,5 @@
 # restarts the service.
 set -e
 case "$1" in
-remove | 0) [ ! -d /run/systemd/system ] || systemctl stop studiod ;;
+remove | 0) [ ! -d /run/systemd/system ] || systemctl stop studiod.socket studiod ;;
 esac

@@ -1,55 +1,92 @@
-# Installs, upgrades, downgrades, removes and purges the packages 1.0.0 and 1.1.0 in the directory $1. It needs a Debian
-# system that may be changed.
-set -eu
-export DEBIAN_FRONTEND=noninteractive
+# Installs, upgrades, downgrades, removes and purges the packages 1.0.0 and 1.1.0 in /mnt/packages, on a Debian system that
+# runs systemd and may be changed.
 rm -f /var/lib/man-db/auto-update # the index of all manual pages takes seconds
 apt() {
 	apt-get -qq -o APT::Sandbox::User=root --no-install-recommends "$@" 2>&1
 }
-old=$(echo "$1"/studiod_1.0.0_*.deb) new=$(echo "$1"/studiod_1.1.0_*.deb)
+old=$(echo /mnt/packages/studiod_1.0.0_*.deb) new=$(echo /mnt/packages/studiod_1.1.0_*.deb)
 fails() {
 	if "$@"; then exit 1; fi
 }
+url=http://127.0.0.1:8080
 db=sqlite:/var/lib/studiod/studio.db
+do_as() { runuser -u studiod -- "$@"; }
 
-apt install "$old" >/tmp/install
-grep -A 1 'link for the first operator' /tmp/install
-serve=$(tr -d '\r' </tmp/install | sed -n 's/^  runuser/runuser/p') # dpkg writes to a terminal of apt
-
-# serves checks that the command works that the installation prints.
-serves() {
-	$serve >/tmp/serve 2>&1 &
-	for _ in $(seq 100); do
-		! studiod health >/dev/null 2>&1 || break
-		sleep 0.1
-	done
-	studiod health || { cat /tmp/serve; exit 1; }
-	kill $!
-	wait $! || true # runuser ends by the signal, after studiod
-}
-serves
-grep 'http://127.0.0.1:8080/console/' /tmp/serve >/dev/null
+apt install "$old" | tee /tmp/install
+grep "$url/console/" /tmp/install >/dev/null # the link for the first operator
+studiod health
 [ "$(stat -c '%U %a' /var/lib/studiod)" = 'studiod 700' ]
-echo 'correct horse battery staple' | runuser -u studiod -- studiod user add --db "$db" ada@example.com >/dev/null
+echo 'correct horse battery staple' | do_as studiod user add --db "$db" ada@example.com >/dev/null
 echo 'STUDIO_DOCS=false' >>/etc/studiod/studiod.env
+systemctl restart studiod
 
+# The unit allows the renderer and its sandbox.
+espeak-ng -w /tmp/hello.wav 'Good morning.'
+workspace=$(do_as studiod workspace add --db "$db" Team)
+do_as studiod workspace member --db "$db" "$workspace" ada@example.com
+STUDIO_TOKEN=$(do_as studiod key add --db "$db" ada@example.com test) STUDIO_BASE_URL=$url STUDIO_WORKSPACE=$workspace
+export STUDIO_TOKEN STUDIO_BASE_URL STUDIO_WORKSPACE
+studio lipsync create --video /mnt/face.jpg --audio /tmp/hello.wav --watch | tee /tmp/lipsync
+studio lipsync download "$(grep -oE '[0-9a-f]{8}-[0-9a-f-]{27}' /tmp/lipsync | head -n 1)" -o /tmp/hello.mp4
+ffprobe -v error -show_entries stream=codec_type -of csv=p=0 /tmp/hello.mp4 | sort | tr '\n' ' ' | grep 'audio video'
+fails sh -c 'journalctl --unit studiod --quiet | grep "no sandbox"'
+
+# keeps checks that a version runs with the settings, and with the users in its other arguments.
 keeps() {
 	[ "$(dpkg-query --show --showformat '${Version}' studiod)" = "$1" ]
+	shift
 	grep -qx 'STUDIO_DOCS=false' /etc/studiod/studiod.env
-	runuser -u studiod -- studiod user list --db "$db" | grep -q ada@example.com
-	serves
-	fails grep 'There are no users' /tmp/serve
+	studiod health
+	[ "$(do_as studiod user list --db "$db" | grep -o '[a-z]*@example.com' | sort | tr '\n' ' ')" = "$* " ]
 }
+
+load=
+# Clients with a new connection for each request, and with one for all, while the package is upgraded.
+for connection in close keep-alive; do
+	stdbuf --output=L curl --no-progress-meter --rate 100/s --header "Connection: $connection" --output /dev/null --write-out '%{http_code} %{time_total}\n' \
+		"$url/console/login?[1-100000]" >"/tmp/$connection" 2>&1 &
+	load="$load $!"
+done
 apt install "$new"
-keeps 1.1.0
+for connection in close keep-alive; do
+	count=$(wc -l <"/tmp/$connection")
+	for _ in $(seq 100); do
+		[ "$(wc -l <"/tmp/$connection")" -lt $((count + 5)) ] || break
+		sleep 0.1
+	done
+done
+kill $load
+for connection in close keep-alive; do
+	awk '$1 == 200 { if ($2 > slowest) slowest = $2; next } { print; failed = 1 }
+		END { print NR " requests, the slowest took " slowest " s"; exit failed || NR < 100 }' "/tmp/$connection"
+done
+keeps 1.1.0 ada@example.com
+
+echo 'correct horse battery staple' | do_as studiod user add --db "$db" eve@example.com >/dev/null
 apt install --allow-downgrades -y "$old"
-keeps 1.0.0
+keeps 1.0.0 ada@example.com eve@example.com
+apt install "$new"
+echo 'correct horse battery staple' | do_as studiod user add --db "$db" joe@example.com >/dev/null
+studiod-rollback -y "$old" 2>&1
+keeps 1.0.0 ada@example.com eve@example.com
+studiod-rollback -y "$new" 2>&1
+keeps 1.1.0 ada@example.com eve@example.com joe@example.com
+fails studiod-rollback -y "$new"
+
+# systemd opens the ports of --domain.
+systemctl stop studiod
+systemctl start studiod.socket
+printf 'STUDIO_DOMAIN=studio.example.com\nSTUDIO_ACME_DIRECTORY=https://127.0.0.1:1/dir\n' >>/etc/studiod/studiod.env
+systemctl restart studiod
+curl --silent --output /dev/null --write-out '%{http_code} %{redirect_url}\n' http://127.0.0.1/ | grep '^308 https://studio.example.com/'
+sed -i '/STUDIO_DOMAIN/d; /STUDIO_ACME/d' /etc/studiod/studiod.env
+
 apt remove -y studiod
 [ ! -e /usr/bin/studiod ]
 [ -s /var/lib/studiod/studio.db ]
 grep -qx 'STUDIO_DOCS=false' /etc/studiod/studiod.env
 apt install "$new"
-keeps 1.1.0
+keeps 1.1.0 ada@example.com eve@example.com joe@example.com
 apt purge -y studiod
 [ ! -e /var/lib/studiod ] && [ ! -e /etc/studiod ]
 fails getent passwd studiod
