@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // framesAhead is the length of the queue of decoded frames. It lets ffmpeg work while frames are painted.
@@ -24,6 +26,7 @@ type process struct {
 func newProcess(ctx context.Context, name string, args ...string) *process {
 	p := &process{Cmd: exec.CommandContext(ctx, name, args...)} //nolint:gosec // no shell reads the arguments
 	p.Stderr = &p.problems
+	p.Env = append(os.Environ(), "MALLOC_TRIM_THRESHOLD_=131072") // glibc then returns the memory of frames
 	return p
 }
 
@@ -218,6 +221,7 @@ type encoder struct {
 // A clip describes a video to encode.
 type clip struct {
 	path          string
+	voice         string // the path of an M4A file with the sound
 	width, height int
 	rate          rate
 	tags          colorTags
@@ -238,8 +242,10 @@ func (c *clip) encode(ctx context.Context) (*encoder, error) {
 		"-t", strconv.FormatFloat(float64(c.frames)/c.rate.float(), 'f', 6, 64))
 	args = append(args, encoding...)
 	args = append(args, c.tags.args()...)
-	args = append(args, "-c:a", "aac", "-b:a", "160k", "-movflags", "+faststart", "-metadata", "comment="+generated,
-		"-f", "mp4", "file:"+c.path)
+	escape := strings.NewReplacer(`\`, `\\`, `'`, `\'`, `|`, `\|`).Replace
+	args = append(args, "-c:a", "aac", "-b:a", "160k", "-metadata", "comment="+generated,
+		"-flags", "+global_header", // which tee does not ask for
+		"-f", "tee", "[f=mp4:movflags=+faststart]file:"+escape(c.path)+"|[f=ipod:movflags=+faststart:select=a]file:"+escape(c.voice))
 	e := &encoder{process: ffmpeg(ctx, args...)}
 	var err error
 	if e.input, err = e.process.StdinPipe(); err != nil {

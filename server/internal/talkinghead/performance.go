@@ -88,12 +88,13 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	rate := p.source.rate.float()
 	n := len(p.track.Places)
 	total := p.frames(n)
+	decodes := !p.source.picture && !p.source.spool.has(n-1)
 	split := 0.0 // work of the player before it shows frames backwards, in frames
-	if total > n && !p.source.picture && (p.mode == Bounce || p.mode == "") && !p.source.spool.has(n-1) {
+	if total > n && decodes && (p.mode == Bounce || p.mode == "") {
 		split = float64(n)
 	}
 	made := Video{
-		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName),
+		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName), Voice: filepath.Join(p.dir, voiceName),
 		Seconds: float64(total) / rate,
 	}
 	stage, err := p.stage(ctx)
@@ -102,7 +103,7 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	}
 	defer stage.player.close()
 	output, err := (&clip{
-		path: made.Path, width: p.source.width, height: p.source.height, rate: p.source.rate, tags: p.source.tags,
+		path: made.Path, voice: made.Voice, width: p.source.width, height: p.source.height, rate: p.source.rate, tags: p.source.tags,
 		frames: total, sound: p.sound,
 	}).encode(ctx)
 	if err != nil {
@@ -113,7 +114,8 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	if err != nil {
 		return Video{}, err
 	}
-	defer previews.process.stop()
+	defer previews.stop()
+	previews.late = decodes
 	f := newFrame(p.source.width, p.source.height)
 	for i := range total {
 		if err := stage.draw(ctx, f, i, total); err != nil {
@@ -131,13 +133,11 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 		}
 	}
 	p.progress(Finishing, drawnUntil, 1, 0)
+	stage.player.close()
 	if err := cmp.Or(previews.close(), output.close()); err != nil {
 		return Video{}, cmp.Or(ctx.Err(), err)
 	}
 	made.Previews = previews.made
-	if made.Voice, err = writeVoice(ctx, made.Path, p.dir); err != nil {
-		return Video{}, err
-	}
 	if err := errors.Join(markVideo(made.Path), markPicture(made.Previews.Still), markPicture(made.Previews.StillPlay)); err != nil {
 		return Video{}, err
 	}

@@ -1,7 +1,6 @@
 package talkinghead
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,17 +36,19 @@ const (
 // A previewer makes the thumbnail and the previews of a video from some of its frames. The still pictures show the first of
 // them.
 type previewer struct {
-	encoder
 	made    Previews
 	from    int     // the first frame that is shown
 	frames  int     // how many are shown
 	step    float64 // from one to the next
 	written int
+	late    bool     // whether close starts the process, which saves memory before
+	input   *os.File // of the process
+	process *process
 }
 
 // preview starts making the thumbnail and the previews of a video of total frames, which has the size and colours of m. They
-// show it from a frame on, or from an earlier one if it is too short. The caller must show all frames, and call close or
-// process.stop. work is a directory for temporary files.
+// show it from a frame on, or from an earlier one if it is too short. The caller must show all frames, and call close and
+// then stop. work is a directory for temporary files.
 func (m *media) preview(ctx context.Context, from, total int, work, dir string) (*previewer, error) {
 	p := &previewer{step: max(m.rate.float()/animationRate, 1), made: Previews{
 		Still: filepath.Join(dir, stillName), StillPlay: filepath.Join(dir, stillPlayName),
@@ -61,9 +62,13 @@ func (m *media) preview(ctx context.Context, from, total int, work, dir string) 
 	}
 	width, height := fit(stillWidth / float64(m.width))
 	smallWidth, smallHeight := fit(min(animationWidth/float64(m.width), math.Sqrt(animationArea/float64(m.width*m.height))))
+	var err error
+	if p.input, err = os.Create(filepath.Join(work, "previews.yuv")); err != nil {
+		return nil, err
+	}
 	button, smallButton := filepath.Join(work, "button.png"), filepath.Join(work, "small-button.png")
 	if err := errors.Join(writeButton(button, min(width, height)), writeButton(smallButton, min(smallWidth, smallHeight))); err != nil {
-		return nil, err
+		return nil, errors.Join(err, p.input.Close())
 	}
 	rgb := ":in_color_matrix=" + m.tags.matrix() + ":in_range=tv:flags=bicubic+" + exactColors + ",format=gbrp"
 	const play, colors = "overlay=(W-w)/2:(H-h)/2:format=gbrp", "paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle"
@@ -80,7 +85,7 @@ func (m *media) preview(ctx context.Context, from, total int, work, dir string) 
 	}, ";")
 	args := []string{
 		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", m.width, m.height), "-framerate", strconv.Itoa(animationRate),
-		"-i", "pipe:0", "-i", "file:" + button, "-i", "file:" + smallButton, "-filter_complex_threads", "1", "-filter_complex", graph,
+		"-i", "file:" + p.input.Name(), "-i", "file:" + button, "-i", "file:" + smallButton, "-filter_complex_threads", "1", "-filter_complex", graph,
 		"-map", "[jpeg]", "-frames:v", "1", "-q:v", "4", "-f", "mjpeg", "file:" + filepath.Join(dir, thumbnailName),
 	}
 	for name, path := range map[string]string{"[png]": p.made.Still, "[pngplay]": p.made.StillPlay} {
@@ -90,11 +95,7 @@ func (m *media) preview(ctx context.Context, from, total int, work, dir string) 
 		args = append(args, "-map", name, "-fs", strconv.Itoa(animationBytes), "-f", "gif", "file:"+path)
 	}
 	p.process = ffmpeg(ctx, args...)
-	var err error
-	if p.input, err = p.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	return p, p.process.Start()
+	return p, nil
 }
 
 // show shows frame i of the video. Frames must be shown in order.
@@ -102,16 +103,29 @@ func (p *previewer) show(i int, f *frame) error {
 	if p.written == p.frames || i < p.from+int(float64(p.written)*p.step) {
 		return nil
 	}
-	if p.written++; p.written < p.frames {
-		return p.write(f)
+	if _, err := p.input.Write(f.pix); err != nil {
+		return err
 	}
-	return cmp.Or(p.write(f), p.input.Close())
+	if p.written++; p.written < p.frames || p.late {
+		return nil
+	}
+	return p.process.Start()
 }
 
 // close waits until the files are complete.
 func (p *previewer) close() error {
-	_ = p.input.Close() // a second time if all frames were shown
+	if p.process.Process == nil {
+		return p.process.run()
+	}
 	return p.process.wait()
+}
+
+// stop kills the process if it runs.
+func (p *previewer) stop() {
+	_ = p.input.Close()
+	if p.process.Process != nil {
+		p.process.stop()
+	}
 }
 
 // previewStart makes the thumbnail and the previews of a media file of total frames in dir.
@@ -130,7 +144,7 @@ func (m *media) previewStart(ctx context.Context, total int, dir string) (Previe
 	if err != nil {
 		return Previews{}, err
 	}
-	defer p.process.stop()
+	defer p.stop()
 	for i := 0; p.written < p.frames; i++ {
 		f, err := d.next()
 		if err != nil {
@@ -141,12 +155,6 @@ func (m *media) previewStart(ctx context.Context, total int, dir string) (Previe
 		}
 	}
 	return p.made, p.close()
-}
-
-// writeVoice writes the sound of a finished video to dir, as an M4A file.
-func writeVoice(ctx context.Context, video, dir string) (path string, err error) {
-	path = filepath.Join(dir, voiceName)
-	return path, ffmpeg(ctx, "-i", "file:"+video, "-map", "0:a:0", "-c", "copy", "-movflags", "+faststart", "-f", "ipod", "file:"+path).run()
 }
 
 // writeButton writes a picture of a play button for a picture whose shorter side is given. The button is visible on light
