@@ -31,7 +31,7 @@ func (l *alertLog) add(_ context.Context, alert jobs.Alert) error {
 }
 
 // The owner of a URL that fails is alerted after a day, and then daily as long as something is sent to it.
-func TestRunner_Run_alertsOwnersOfFailingURLs(t *testing.T) {
+func TestRunner_Run_alertsOwnersOfFailingURLs(t *testing.T) { //nolint:tparallel // onSQLite and onEachDatabase call Parallel
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status      int
