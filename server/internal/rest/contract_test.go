@@ -186,7 +186,7 @@ func badLists(path, status string) []string {
 }
 
 func TestOperations_followTheDocument(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 		s.check(err)
 		cases := s.operations()
@@ -264,7 +264,7 @@ func (s *setup) rejectsInvalid(id string, c operation) {
 }
 
 func TestCreate_keepsUnknownMembers(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		const body = `{"title":"Ada","seed":12345678901234567890,"options":{"b":1,"a":[true,null]},"webhook":{"enabled":false,"retry":3}}`
 		avatar := s.record("POST", "/v1/avatars/create_avatar", body, nil)
 		kept, err := s.studio.Find(s.t.Context(), s.user.ID, studio.Avatar, avatar.AvatarID)
@@ -279,7 +279,7 @@ func TestCreate_keepsUnknownMembers(t *testing.T) {
 
 // Responses contain the input of the request under the names of the response.
 func TestResponse_containsTheInput(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}`
 		shows := func(path string, members ...string) {
 			s.t.Helper()
@@ -307,7 +307,7 @@ func TestResponse_containsTheInput(t *testing.T) {
 }
 
 func TestListProjects_streamsImportedProjects(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		const document = `{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One","status":"draft","unknown":1}`
 		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{
 			{ID: "1", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: []byte(document)},
@@ -366,7 +366,7 @@ func TestIdempotencyKey_canBeUsedAgainAfterAnError(t *testing.T) {
 }
 
 func TestIdempotencyKey_mustBeVisibleASCII(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		for key, want := range map[string]int{"!~": 200, strings.Repeat("k", 255): 200, strings.Repeat("k", 256): 400, "a b": 400, "é": 400, "": 400} {
 			if status, answer := s.do("POST", "/v1/lipsync/create_lipsync", `{}`, map[string]string{"Idempotency-Key": key}); status != want {
 				s.t.Errorf("%q: %d %s, want %d", key, status, answer, want)

@@ -12,7 +12,7 @@ import (
 // Deleted records are 404 in all operations, including the videos of an avatar, but they can be deleted
 // again.
 func TestDelete_isIdempotent(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, map[string]string{"Idempotency-Key": "avatar"}).AvatarID
 		s.publish(avatar)
 		avatarID := `{"avatar_id":"` + avatar + `"}`

@@ -103,7 +103,7 @@ func TestList_isStableUnderChanges(t *testing.T) {
 }
 
 func TestList_hasTwentyRecordsByDefault(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		s.lipsyncs(21)
 		if ids, next := s.page(nil); len(ids) != 20 || next == "" {
 			s.t.Errorf("%d records and then %q", len(ids), next)
@@ -134,7 +134,7 @@ func TestList_filtersByStatus(t *testing.T) {
 
 // A cursor is only valid unmodified, and for the list, the filters and the user that it was created for.
 func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		s.lipsyncs(3)
 		_, cursor := s.page(url.Values{"limit": {"1"}})
 		refused := func(what, path, cursor, token string) {

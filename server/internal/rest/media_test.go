@@ -15,7 +15,7 @@ import (
 // An upload is stored for seven days and can be used as an input by its user. Files that are empty, too
 // large, or not video, image or audio are rejected and not stored.
 func TestUploadMedia_storesValidFiles(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		post := func(contentType, body string) (int, string) {
 			return s.do(http.MethodPost, "/v1/media", body, map[string]string{"Content-Type": contentType})
 		}

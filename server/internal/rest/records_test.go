@@ -99,7 +99,7 @@ func (s *setup) utc(text string) time.Time {
 
 // A succeeded video or lip-sync has the URLs of its results.
 func TestResponse_ofASucceededRecord(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		for _, kind := range s.kinds()[1:] {
 			created := s.record("POST", kind.create, kind.body, nil)
 			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{Video: "out.mp4", Thumbnail: "out.jpg"}, nil)
@@ -116,7 +116,7 @@ func TestResponse_ofASucceededRecord(t *testing.T) {
 
 // A video of a text has its voice, its subtitles and the checks of the text.
 func TestResponse_ofASpokenVideo(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		kind := s.kinds()[1]
 		body := strings.TrimSuffix(kind.body, "}") + `,"text":"Hi.","voice":"en-gb","language":"en-AU"}`
 		created := s.record("POST", kind.create, body, nil)
@@ -139,7 +139,7 @@ func TestResponse_ofASpokenVideo(t *testing.T) {
 
 // An avatar has the progress and the results of its processing.
 func TestResponse_ofAnAvatar(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		created := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
 		details := "/v1/avatars/avatar_details?avatar_id=" + created.AvatarID
 		s.check(s.studio.Progressed(s.t.Context(), created.AvatarID, studio.Progress{Done: 0.4, Stage: "drawing", Left: 9500 * time.Millisecond}))
@@ -164,7 +164,7 @@ func TestResponse_ofAnAvatar(t *testing.T) {
 
 // All creations accept an idempotency key.
 func TestCreate_isIdempotentWithAKey(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		for _, kind := range s.kinds() {
 			key := map[string]string{"Idempotency-Key": "key-of-" + kind.create}
 			first, again := s.record("POST", kind.create, kind.body, key), s.record("POST", kind.create, kind.body, key)

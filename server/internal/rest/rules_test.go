@@ -17,7 +17,7 @@ const webhookURL = `"webhook_data":{"webhook_url":"https://hooks.example.com/"}`
 
 // A webhook is registered only if it is enabled by true and has a URL. An absent member is neither.
 func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		for body, registered := range map[string]bool{
 			`{` + webhookURL + `,"webhook":{"enabled":true}}`:                   true,
 			`{` + webhookURL + `,"webhook":{"enabled":false}}`:                  false,
@@ -44,7 +44,7 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 
 // A decision has the effect that its request names.
 func TestSubmitConsent_decides(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		for granted, want := range map[string]string{"true": "published", "false": "consent_failed"} {
 			avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
 			_, err := s.studio.Rendered(s.t.Context(), avatar.AvatarID, studio.Rendering{}, nil)
@@ -59,7 +59,7 @@ func TestSubmitConsent_decides(t *testing.T) {
 
 // Every operation that has a caller acts for the caller only.
 func TestOperations_actForTheirCaller(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		own := s.operations()
 		var err error
 		s.token, err = s.studio.IssueAccessToken(studiotest.AddUser(s.t, s.studio, "bob@example.com").ID, s.clock.Now())
@@ -94,7 +94,7 @@ func TestOperations_actForTheirCaller(t *testing.T) {
 
 // Failures count by the address of their request. A login and a refresh make their address known.
 func TestLogin_countsByAddress(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		from := func(address, path, body string) (status int, pair gen.TokenPair) {
 			request := httptest.NewRequest("POST", path, strings.NewReader(body))
 			request.RemoteAddr = address + ":1"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -56,6 +57,14 @@ func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *se
 	s.check(err)
 	s.token = pair.Access
 	return s
+}
+
+// inMemory runs a test of what this package does by itself. Tests of package studio and package store hold for a store in
+// memory and for databases alike.
+func inMemory(t *testing.T, test func(s *setup)) {
+	t.Helper()
+	t.Parallel()
+	test(newSetup(t, memstore.New(), server.ResponsesEnforced))
 }
 
 // eachSetup runs a test on each kind of database.

@@ -25,7 +25,7 @@ func (s *setup) secrets(method, path string) []gen.WebhookSecret {
 }
 
 func TestRotateWebhookSecret_keepsTheOldSecretForADay(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		first := s.secrets(http.MethodGet, "/v1/webhooks/secret")
 		rotated := s.secrets(http.MethodPost, "/v1/webhooks/rotate_secret")
 		if len(first) != 1 || len(rotated) != 2 || rotated[1].Secret != first[0].Secret || rotated[0].ExpiresAt != nil ||
@@ -43,7 +43,7 @@ func TestRotateWebhookSecret_keepsTheOldSecretForADay(t *testing.T) {
 }
 
 func TestRotateWebhookSecret_hasALimit(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		for range 10 {
 			s.secrets(http.MethodPost, "/v1/webhooks/rotate_secret")
 			s.clock.Add(time.Minute)
@@ -56,7 +56,7 @@ func TestRotateWebhookSecret_hasALimit(t *testing.T) {
 }
 
 func TestTestWebhook_sendsASampleEvent(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		test := func(url, event string) (int, string) {
 			return s.do(http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+url+`","event_type":"`+event+`"}`, nil)
 		}
