@@ -1,6 +1,7 @@
 package main
 
-// edits returns edits that make responses of the service contradict the document.
+// edits returns edits that make responses of the service contradict the document. A mistake that handlers of several kinds
+// could make has an edit in one of them, because a test of it runs for each kind.
 func edits() []edit {
 	const (
 		rest  = "server/internal/rest/"
@@ -14,16 +15,9 @@ func edits() []edit {
 		{name: "too many logins send no Retry-After", file: rest + "rest.go", after: "studio.LimitError", old: "response.RetryAfter = limited.RetryAfter", new: "_ = limited"},
 		{name: "wrong credentials return 403", file: rest + "rest.go", after: "studio.ErrUnauthorized", old: "StatusUnauthorized", new: "StatusForbidden"},
 		{name: "a record of another user returns 403", file: rest + "rest.go", after: "studio.ErrNotFound", old: "StatusNotFound", new: "StatusForbidden"},
-		{name: "create_video ignores its key", file: rest + "extensions.go", after: ") CreateVideo(", old: "request.Params.IdempotencyKey", new: "nil"},
-		{name: "create_avatar ignores its key", file: rest + "avatars.go", after: ") CreateAvatar(", old: "request.Params.IdempotencyKey", new: "nil"},
 		{name: "create_lipsync ignores its key", file: rest + "lipsync.go", after: ") CreateLipsync(", old: "request.Params.IdempotencyKey", new: "nil"},
-		{name: "an avatar has no failure reason", file: rest + "avatars.go", old: "optional(s.FailureReason)", new: "nil"},
 		{name: "a video has no failure reason", file: rest + "extensions.go", old: "optional(s.FailureReason)", new: "nil"},
-		{name: "a lip-sync has no failure reason", file: rest + "lipsync.go", old: "optional(s.FailureReason)", new: "nil"},
 		{name: "a video has no URL", file: rest + "extensions.go", old: "a.studio.ResultURL(s.ID, s.Rendering.Video)", new: `""`},
-		{name: "a lip-sync has no URL", file: rest + "lipsync.go", old: "a.studio.ResultURL(s.ID, s.Rendering.Video)", new: `""`},
-		{name: "updated_at of an avatar is created_at", file: rest + "avatars.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
-		{name: "updated_at of a video is created_at", file: rest + "extensions.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
 		{name: "updated_at of a lip-sync is created_at", file: rest + "lipsync.go", old: "&s.UpdatedAt", new: "&s.CreatedAt"},
 		{name: "times are not UTC", file: store + "query.go", old: "time.UnixMicro(value).UTC()", new: `time.UnixMicro(value).In(time.FixedZone("", 7200))`},
 		{name: "responses have an undocumented header", file: "server/exchange.go", after: "ServeHTTP(w http.ResponseWriter", old: "header := w.Header()\n", new: "header := w.Header()\n\theader[\"X-Powered-By\"] = []string{\"go\"}\n"},
