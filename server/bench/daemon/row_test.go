@@ -25,39 +25,49 @@ type row struct {
 	measure func(s *setup) []figure
 }
 
-// measureRows measures rows on each database, and reports their figures. In a short run, they are measured in parallel.
+// measureRows measures rows on each database, and reports their figures. In a short run, all are measured in
+// parallel, and the PostgreSQL server may lose commits.
 func measureRows(t *testing.T, file string, report func(table string, p plan) string, rows []row) {
 	t.Helper()
 	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
 	check(t, err)
 	all := []measured{{database: sqlite}, {database: postgreSQL}}
-	for i, m := range all {
-		figures := make([][]figure, len(rows)) // of each row
-		t.Run(m.database, func(t *testing.T) {
-			server := ""
-			if m.database == postgreSQL {
-				if server = os.Getenv("STUDIO_TEST_POSTGRES"); server == "" {
+	figures := make([][][]figure, len(all)) // of each row on each database
+	together := func(t *testing.T) {
+		t.Helper()
+		if !*measure.Full {
+			t.Parallel()
+		}
+	}
+	t.Run("rows", func(t *testing.T) {
+		for i, m := range all {
+			figures[i] = make([][]figure, len(rows))
+			t.Run(m.database, func(t *testing.T) {
+				together(t)
+				newDatabase := studiotest.Databases()[m.database]
+				if server := os.Getenv("STUDIO_TEST_POSTGRES"); *measure.Full && m.database == postgreSQL && server == "" {
 					server = studiotest.NewCluster(t, "fsync=on").DSN
+					newDatabase = func(t testing.TB) string { return studiotest.NewSchema(t, server) }
 				}
-			}
-			for j, row := range rows {
-				t.Run(row.name, func(t *testing.T) {
-					if !*measure.Full {
-						t.Parallel()
-					}
-					s := newSetup(t, server, program, row.ports)
-					figures[j] = row.measure(s)
-					for _, f := range figures[j] {
-						t.Logf("%s: %v", f.name, f)
-						if f.name == "" || f.measured == "" {
-							t.Errorf("the figure %+v is empty", f)
+				for j, row := range rows {
+					t.Run(row.name, func(t *testing.T) {
+						together(t)
+						s := newSetup(t, m.database, newDatabase(t), program, row.ports)
+						figures[i][j] = row.measure(s)
+						for _, f := range figures[i][j] {
+							t.Logf("%s: %v", f.name, f)
+							if f.name == "" || f.measured == "" {
+								t.Errorf("the figure %+v is empty", f)
+							}
 						}
-					}
-				})
-			}
-		})
-		all[i].figures = slices.Concat(figures...)
-		missing := slices.ContainsFunc(figures, func(f []figure) bool { return len(f) == 0 })
+					})
+				}
+			})
+		}
+	})
+	for i := range all {
+		all[i].figures = slices.Concat(figures[i]...)
+		missing := slices.ContainsFunc(figures[i], func(f []figure) bool { return len(f) == 0 })
 		if t.Failed() || missing && len(all[i].figures) > 0 {
 			t.Log("no report: not all rows were measured")
 			return
@@ -87,23 +97,17 @@ type setup struct {
 // callers is the number of concurrent transactions of [setup.floorRate], and of concurrent creations.
 const callers = 16
 
-// newSetup creates a database with one user, whose secret the receiver verifies. server is the DSN of the PostgreSQL
-// server, or "" for SQLite. Durability is that of the service.
-func newSetup(t *testing.T, server, program string, p ports) *setup {
+// newSetup adds a user to a new database. The receiver verifies the secret of the user.
+func newSetup(t *testing.T, database, dsn, program string, p ports) *setup {
 	t.Helper()
-	s := &setup{t: t, plan: newPlan(), database: sqlite, program: []string{program}}
-	if server == "" {
-		s.dsn = studiotest.NewSQLite(t)
-		s.sql = studiotest.OpenSQL(t, s.dsn)
-	} else {
-		s.database = postgreSQL
-		named, err := url.Parse(studiotest.NewSchema(t, server))
+	s := &setup{t: t, plan: newPlan(), database: database, dsn: dsn, sql: studiotest.OpenSQL(t, dsn), program: []string{program}}
+	if database == postgreSQL {
+		named, err := url.Parse(dsn)
 		check(t, err)
 		query := named.Query()
 		query.Del("pool_max_conns") // studiod uses its default
 		named.RawQuery = query.Encode()
 		s.dsn = named.String()
-		s.sql = studiotest.OpenSQL(t, s.dsn)
 		s.sql.SetMaxOpenConns(callers)
 		s.sql.SetMaxIdleConns(callers)
 		s.server, err = harness.Postmaster(t.Context(), s.sql)
