@@ -224,30 +224,3 @@ func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
 		}
 	})
 }
-
-func TestPostgres_survivesADatabaseCrash(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it restarts a cluster of its own")
-	}
-	cluster := studiotest.NewCluster(t)
-	onRealPostgres(t, studiotest.NewSchema(t, cluster.DSN), func(s *fixture) {
-		var received atomic.Int64
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
-			if received.Add(1) == 50 {
-				if err := cluster.Control("-m immediate restart"); err != nil {
-					s.t.Error(err)
-				}
-			}
-			return sender.Attempt{Status: 200}
-		})
-		for i := range 100 {
-			s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i))
-		}
-		defer s.daemon()()
-		s.eventually("every event is delivered", func() bool {
-			next, err := s.db.NextRendering(s.t.Context(), time.Time{})
-			return err == nil && next.IsZero() && received.Load() >= 300 && s.pending() == 0
-		})
-	})
-}

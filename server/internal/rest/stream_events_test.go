@@ -2,7 +2,6 @@ package rest_test
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // follow reads a stream. next returns the next item, and fails the test after an error.
@@ -33,8 +31,9 @@ func (s *setup) follow(c *client.Client, options ...client.CallOption) (next fun
 
 // A stream has each event as the list has it, with a position from which another stream continues.
 func TestStreamEvents_continuesAfterAPosition(t *testing.T) {
-	eachStore(t, func(s *setup, c *client.Client) {
+	inMemory(t, func(s *setup) {
 		s.addEvents()
+		c := s.client(s.user.Email)
 		first := s.follow(c, client.After(s.position()))
 		var want []gen.EventRecord
 		ids := make(map[string]string)
@@ -80,7 +79,7 @@ func (s *setup) position() string {
 
 // Events are kept for 30 days. The stream then says which are missing, and continues with the others.
 func TestStreamEvents_saysWhatHasExpired(t *testing.T) {
-	eachStore(t, func(s *setup, c *client.Client) {
+	inMemory(t, func(s *setup) {
 		position := s.position()
 		s.clock.Add(31 * 24 * time.Hour)
 		s.addEvents()
@@ -95,36 +94,6 @@ func TestStreamEvents_saysWhatHasExpired(t *testing.T) {
 		again := s.follow(s.client(s.user.Email), client.After(first.ID))
 		if event := again(); event.Data.EventRecord == nil {
 			s.t.Errorf("after the position of that item: %+v", event)
-		}
-	})
-}
-
-func TestStreamEvents_rejectsPositionsOfOthers(t *testing.T) {
-	eachStore(t, func(s *setup, _ *client.Client) {
-		studiotest.AddUser(s.t, s.studio, "bob@example.com")
-		page, err := s.studio.Events(s.t.Context(), studio.EventFilter{UserID: s.user.ID}, studio.OldestFirst, "", 1, false)
-		s.check(err)
-		bob := s.client("bob@example.com")
-		for _, position := range []string{"guess", s.position(), page.Next + "A"} {
-			for _, err := range bob.StreamEvents(s.t.Context(), client.After(position)) {
-				if code(err) != "position_unknown" {
-					s.t.Errorf("%q: %v", position, err)
-				}
-			}
-		}
-	})
-}
-
-func TestStreamEvents_haveALimitForEachUser(t *testing.T) {
-	eachStore(t, func(s *setup, c *client.Client) {
-		for range studio.MaxStreams {
-			_, err := s.studio.StreamEvents(s.t.Context(), s.user.ID, "")
-			s.check(err)
-		}
-		for _, err := range c.StreamEvents(s.t.Context(), client.WithRetry(client.Retry{Attempts: 1})) {
-			if !errors.Is(err, client.ErrRateLimited) || code(err) != "too_many_streams" {
-				s.t.Errorf("one stream more: %v", err)
-			}
 		}
 	})
 }

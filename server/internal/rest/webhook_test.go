@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -31,13 +30,6 @@ func TestRotateWebhookSecret_keepsTheOldSecretForADay(t *testing.T) {
 		if len(first) != 1 || len(rotated) != 2 || rotated[1].Secret != first[0].Secret || rotated[0].ExpiresAt != nil ||
 			!rotated[1].ExpiresAt.Equal(s.clock.Now().Add(24*time.Hour)) {
 			s.t.Errorf("first %+v, then %+v", first, rotated)
-		}
-		s.clock.Add(24 * time.Hour)
-		pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
-		s.check(err)
-		s.token = pair.Access
-		if left := s.secrets(http.MethodGet, "/v1/webhooks/secret"); len(left) != 1 || left[0].Secret != rotated[0].Secret {
-			s.t.Errorf("%d secrets are left", len(left))
 		}
 	})
 }
@@ -79,16 +71,6 @@ func TestTestWebhook_sendsASampleEvent(t *testing.T) {
 		s.studio.SendWebhook = send
 		if status, answer := test("https://refused.example/", "avatar_event"); status != 422 || !strings.Contains(answer, `"pointer":"/webhook_url"`) {
 			s.t.Errorf("a refused URL: %d %s", status, answer)
-		}
-		for range 6 { // rejected tests do not count
-			test("https://hooks.example.com/", "avatar_event")
-		}
-		if status, answer := test("https://hooks.example.com/", "avatar_event"); status != http.StatusTooManyRequests {
-			s.t.Errorf("the eleventh: %d %s", status, answer)
-		}
-		s.clock.Add(time.Minute)
-		if status, answer := test("https://hooks.example.com/", "avatar_event"); status != http.StatusOK {
-			s.t.Errorf("a minute later: %d %s", status, answer)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package soak_test
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,40 +56,4 @@ func TestTwoDaemons_shareWorkAndTakeOverAfterKill(t *testing.T) {
 	}
 	check(t, second.Stop())
 	r.wantAllDelivered(d, all, maxUnrecorded)
-}
-
-// A daemon is frozen with attempts in flight, and another one delivers their events. Then the first one continues
-// and must not overwrite the results.
-func TestTwoDaemons_takeOverFromFrozenDaemon(t *testing.T) {
-	t.Parallel()
-	d := deploy(t, studiotest.NewPostgres(t))
-	answer, release := d.blockingAnswer(0) // no response
-	const origins = 20
-	r := receive(d, origins, answer)
-	first, second := d.start(), d.start()
-	check(t, first.AwaitLog(evenLanes))
-	check(t, second.AwaitLog(evenLanes))
-	d.seed(8, 2, r.urls...)
-	const all = origins * 8 * 2
-	r.waitArrivals(origins * inFlight)
-	before := len(second.Log())
-	check(t, first.Freeze())
-	r.abandonUnanswered()
-	release()
-	frozen := time.Now()
-	check(t, second.AwaitLogAfter(before, "lanes=256"))
-	if took := time.Since(frozen); took > promptly {
-		t.Errorf("the lanes of the frozen daemon are taken over after %v", took)
-	}
-	r.waitAccepted(all)
-	check(t, first.Resume())
-	_, err := d.createAvatar(t.Context(), "after", r.urls[0])
-	check(t, err)
-	r.waitAccepted(all + 3)
-	check(t, first.Stop())
-	check(t, second.Stop())
-	r.wantAllDelivered(d, all+3, 0)
-	if strings.Contains(second.Log(), "level=ERROR") {
-		t.Error("the second daemon logged an error")
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // One of two daemons is frozen with as many attempts in flight as possible, and continued later. Meanwhile the
-// other one delivers new events promptly. Afterwards both are idle.
+// other one delivers new events promptly. Afterwards both are idle, and the first one has overwritten no results.
 func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -95,6 +96,9 @@ func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 			check(t, first.Stop())
 			check(t, second.Stop())
 			r.wantAllDelivered(d, all, 2*workers)
+			if strings.Contains(second.Log(), "level=ERROR") {
+				t.Error("the second daemon logged an error")
+			}
 		})
 	}
 }
@@ -135,6 +139,7 @@ func TestSIGKILL_retriesEventsInFlightPromptly(t *testing.T) {
 		killed := time.Now()
 		r.abandonUnanswered()
 		release()
+		r.wait("the end of all requests", func() bool { return r.unanswered == 0 })
 		arrivals, _, _ := r.count()
 		p = d.start()
 		r.waitArrivals(arrivals + 1)
@@ -146,5 +151,8 @@ func TestSIGKILL_retriesEventsInFlightPromptly(t *testing.T) {
 		r.waitAccepted(4 * origins * inFlight)
 		check(t, p.Stop())
 		r.wantAllDelivered(d, 4*origins*inFlight, 0)
+		if arrivals, _, _ := r.count(); arrivals != 5*origins*inFlight {
+			t.Errorf("%d requests arrived, want one for each event and a retry of each in flight", arrivals)
+		}
 	})
 }

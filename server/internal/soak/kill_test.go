@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -105,25 +104,6 @@ func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
 	})
 }
 
-func TestSIGKILL_duringAttemptRetriesEvent(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.blockingAnswer(0) // no response
-		r, p := startAtInFlightLimit(d, 5, answer)
-		const first = 5 * inFlight
-		check(t, p.Kill())
-		r.abandonUnanswered()
-		release()
-		r.wait("the end of all requests", func() bool { return r.unanswered == 0 })
-		p = d.start()
-		r.waitAccepted(4 * first)
-		check(t, p.Stop())
-		r.wantAllDelivered(d, 4*first, 0)
-		if arrivals, _, _ := r.count(); arrivals != 5*first {
-			t.Errorf("%d requests arrived, want one for each event and a retry of each in flight", arrivals)
-		}
-	})
-}
-
 // The database is locked while the receiver responds, so that the daemon is killed before it records the success.
 func TestSIGKILL_beforeSuccessIsRecordedRetriesEvent(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
@@ -207,34 +187,5 @@ func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 		r.waitAccepted(all)
 		check(t, p.Stop())
 		r.wantAllDelivered(d, all, kills*maxUnrecorded)
-	})
-}
-
-func TestSIGKILL_duringRenderingRetriesRendering(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for the end of a lease")
-	}
-	eachDatabase(t, func(t *testing.T, d *deployment) {
-		r := receive(d, 1, nil)
-		p := d.start("--renderer=simulate:10m", "--render-workers", "16")
-		const avatars = 20 // more than are rendered at the same time
-		for i := range avatars {
-			_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[0])
-			check(t, err)
-		}
-		r.waitAccepted(avatars)
-		check(t, p.Kill())
-		r.abandonUnanswered()
-		p = d.start()
-		r.waitAccepted(3 * avatars)
-		for id := range r.subjects {
-			avatar, err := d.client.GetAvatar(t.Context(), id)
-			check(t, err)
-			if avatar.Status != gen.AvatarStatusPublished {
-				t.Errorf("an avatar is %s", avatar.Status)
-			}
-		}
-		check(t, p.Stop())
-		r.wantAllDelivered(d, 3*avatars, avatars)
 	})
 }
