@@ -1,24 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/urfave/cli/v3"
-	"golang.org/x/term"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
-
-// maxLine is longer than any password.
-const maxLine = 4096
 
 func (p *program) loginCommand() *cli.Command {
 	return leaf("login", "log in, and store the tokens (not the password) or an API key for later commands", "", `  studio login --base-url http://127.0.0.1:8080
@@ -108,7 +100,7 @@ func (p *program) loginWithKey(ctx context.Context, stored *login) (err error) {
 	case p.ReadPassword != nil:
 		key, err = p.prompt(ctx, "API key: ")
 	default:
-		key, err = p.readLine(ctx)
+		key, err = commandline.ReadLine(ctx, p.Stdin)
 	}
 	if err != nil {
 		return err
@@ -130,7 +122,7 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 	if email == "" && p.ReadPassword != nil && !command.Bool("password-stdin") {
 		var err error
 		_, _ = fmt.Fprint(p.Stderr, "Email: ")
-		if email, err = p.readLine(ctx); err != nil {
+		if email, err = commandline.ReadLine(ctx, p.Stdin); err != nil {
 			return "", err
 		}
 	}
@@ -145,7 +137,7 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 func (p *program) password(ctx context.Context, command *cli.Command) (password string, err error) {
 	switch {
 	case command.Bool("password-stdin"):
-		password, err = p.readLine(ctx)
+		password, err = commandline.ReadLine(ctx, p.Stdin)
 	case p.Env.Password != "":
 		password = string(p.Env.Password)
 	case p.ReadPassword != nil:
@@ -163,49 +155,4 @@ func (p *program) prompt(ctx context.Context, text string) (secret string, err e
 	secret, err = p.ReadPassword(ctx)
 	_, _ = fmt.Fprintln(p.Stderr)
 	return secret, err
-}
-
-// readLine reads the first line of Stdin.
-func (p *program) readLine(ctx context.Context) (string, error) {
-	return interruptible(ctx, func() (string, error) {
-		line, err := bufio.NewReader(io.LimitReader(p.Stdin, maxLine)).ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return strings.TrimRight(line, "\r\n"), err
-	})
-}
-
-// readPassword reads a line without echo. It restores the terminal when it is interrupted.
-func readPassword(ctx context.Context, terminal int) (string, error) {
-	state, err := term.GetState(terminal)
-	if err != nil {
-		return "", err
-	}
-	password, err := interruptible(ctx, func() (string, error) {
-		line, err := term.ReadPassword(terminal)
-		return string(line), err
-	})
-	if ctx.Err() != nil {
-		_ = term.Restore(terminal, state)
-	}
-	return password, err
-}
-
-// interruptible returns when ctx ends, even if read is still blocked. The process exits soon afterwards
-// and ends read.
-func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
-	var line string
-	done := make(chan error, 1)
-	go func() {
-		got, err := read()
-		line = got
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return line, err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
 }

@@ -84,7 +84,7 @@ func newProgram() *program {
 		retry:          client.Retry{Attempts: attempts},
 	}
 	if terminal := int(os.Stdin.Fd()); term.IsTerminal(terminal) {
-		p.ReadPassword = func(ctx context.Context) (string, error) { return readPassword(ctx, terminal) }
+		p.ReadPassword = func(ctx context.Context) (string, error) { return commandline.ReadPassword(ctx, terminal) }
 	}
 	if directory, err := os.UserConfigDir(); err == nil {
 		p.Directory = filepath.Join(directory, "avatarstudio")

@@ -56,7 +56,7 @@ func addUser(ctx context.Context, command *cli.Command) error {
 	if !studio.ValidEmail(email) {
 		return usagef("invalid email address")
 	}
-	password, err := readPassword(command)
+	password, err := readPassword(ctx, command)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func listUsers(ctx context.Context, command *cli.Command) error {
 }
 
 func setPassword(ctx context.Context, command *cli.Command) error {
-	password, err := readPassword(command)
+	password, err := readPassword(ctx, command)
 	if err != nil {
 		return err
 	}
@@ -181,8 +181,8 @@ func confirm(command *cli.Command, question string) error {
 
 // readPassword reads a password from the terminal or standard input. Passwords are not accepted as
 // arguments, because other users of the machine can see those.
-func readPassword(command *cli.Command) (string, error) {
-	password, err := readSecretLine(command.Root().Reader, command.Root().ErrWriter)
+func readPassword(ctx context.Context, command *cli.Command) (string, error) {
+	password, err := readSecretLine(ctx, command.Root().Reader, command.Root().ErrWriter)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("reading the password: %w", err)
@@ -192,38 +192,15 @@ func readPassword(command *cli.Command) (string, error) {
 	return password, nil
 }
 
-func readSecretLine(in io.Reader, prompt io.Writer) (string, error) {
-	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		return promptPassword(int(file.Fd()), prompt)
+// readSecretLine reads a line from the terminal without echo, or the first line of another input.
+func readSecretLine(ctx context.Context, in io.Reader, prompt io.Writer) (string, error) {
+	file, ok := in.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return commandline.ReadLine(ctx, in)
 	}
-	line, err := bufio.NewReader(io.LimitReader(in, studio.MaxPasswordLength+2)).ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return strings.TrimRight(line, "\r\n"), err
-}
-
-// promptPassword reads a password without echo. It restores the terminal when it is interrupted.
-func promptPassword(terminal int, prompt io.Writer) (string, error) {
-	state, err := term.GetState(terminal)
-	if err != nil {
-		return "", err
-	}
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	defer close(done)
-	defer signal.Stop(interrupted)
-	go func() {
-		select {
-		case <-interrupted:
-			_ = term.Restore(terminal, state)
-			os.Exit(exitFailure)
-		case <-done:
-		}
-	}()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	_, _ = fmt.Fprint(prompt, "Password: ")
-	line, err := term.ReadPassword(terminal)
-	_, _ = fmt.Fprintln(prompt)
-	return string(line), err
+	defer func() { _, _ = fmt.Fprintln(prompt) }()
+	return commandline.ReadPassword(ctx, int(file.Fd()))
 }
