@@ -236,16 +236,8 @@ func share(words []word, spoken []spokenWord) {
 	if len(spoken) == 0 {
 		return
 	}
-	sum, done := 0.0, 0.0
-	for i := range words {
-		sum += words[i].weight
-	}
 	from, length := spoken[0].from, spoken[len(spoken)-1].to-spoken[0].from
-	for i := range words {
-		words[i].from = from + length*done/max(sum, 1)
-		done += words[i].weight
-		words[i].to = from + length*done/max(sum, 1)
-	}
+	spread(words, func(part float64) float64 { return from + length*part })
 }
 
 // timeWords returns the words that are heard, with their times.
@@ -256,7 +248,7 @@ func timeWords(words []word, said transcript, visemes []viseme, indexes []int) [
 	if n, ok := match(words, said.heard(indexes), !said.part); ok {
 		return words[:n]
 	}
-	var voiced []float64
+	var voiced []float64 // when something is heard, in steps of a hop
 	for hop, v := range visemes {
 		if v != silent {
 			voiced = append(voiced, float64(hop)/hopsPerSecond)
@@ -265,20 +257,19 @@ func timeWords(words []word, said transcript, visemes []viseme, indexes []int) [
 	if len(voiced) == 0 {
 		return nil
 	}
-	spread(words, voiced)
+	spread(words, func(part float64) float64 { return voiced[min(int(part*float64(len(voiced))), len(voiced)-1)] })
 	return words
 }
 
-// spread gives words times by their weights alone. voiced are the times at which something is heard, in steps of a hop.
-func spread(words []word, voiced []float64) {
+// spread gives words times by their weights alone. at returns the time at which a part of them, from 0 to 1, is spoken.
+func spread(words []word, at func(part float64) float64) {
 	sum, done := 0.0, 0.0
-	for i := range words {
-		sum += words[i].weight
+	for _, w := range words {
+		sum += w.weight
 	}
-	at := func() float64 { return voiced[min(int(done/max(sum, 1)*float64(len(voiced))), len(voiced)-1)] }
 	for i := range words {
-		words[i].from = at()
+		words[i].from = at(done / max(sum, 1))
 		done += words[i].weight
-		words[i].to = max(at(), words[i].from)
+		words[i].to = at(done / max(sum, 1))
 	}
 }
