@@ -16,7 +16,7 @@ func (s *Store) AddAPIKey(_ context.Context, key studio.APIKey, limit int) error
 	if _, err := find(s.users, key.UserID); err != nil {
 		return err
 	}
-	if _, member := s.members[pair{key.WorkspaceID, key.UserID}]; key.WorkspaceID != "" && !member {
+	if key.WorkspaceID != "" && !s.members[pair{key.WorkspaceID, key.UserID}] {
 		return studio.ErrForbidden
 	}
 	if len(s.apiKeysOf(key.UserID)) >= limit {

@@ -23,7 +23,7 @@ type Store struct {
 	tokens     map[string]*token
 	apiKeys    map[string]studio.APIKey
 	workspaces map[string]studio.Workspace
-	members    map[pair]struct{}
+	members    map[pair]bool
 	projects   map[string]studio.Project
 	subjects   map[string]subject
 	keys       map[pair]creation
@@ -52,7 +52,7 @@ func New() *Store {
 		tokens:     map[string]*token{},
 		apiKeys:    map[string]studio.APIKey{},
 		workspaces: map[string]studio.Workspace{},
-		members:    map[pair]struct{}{},
+		members:    map[pair]bool{},
 		projects:   map[string]studio.Project{},
 		subjects:   map[string]subject{},
 		keys:       map[pair]creation{},

@@ -69,7 +69,7 @@ func (s *Store) CreateSubject(
 // must be held.
 func (s *Store) projectWorkspace(created studio.Subject) (id string, err error) {
 	if created.WorkspaceID != "" {
-		if _, ok := s.members[pair{created.WorkspaceID, created.UserID}]; !ok {
+		if !s.members[pair{created.WorkspaceID, created.UserID}] {
 			err = studio.ErrForbidden
 		}
 		return created.WorkspaceID, err

@@ -23,13 +23,7 @@ func (s *Store) AddRefreshToken(_ context.Context, added studio.RefreshToken, pa
 		return studio.ErrUnauthorized
 	}
 	s.tokens[string(added.Hash)] = &token{RefreshToken: added}
-	var sessions []*token
-	for _, token := range s.tokens {
-		if token.UserID == added.UserID && !token.used {
-			sessions = append(sessions, token)
-		}
-	}
-	slices.SortFunc(sessions, func(a, b *token) int { return b.ExpiresAt.Compare(a.ExpiresAt) })
+	sessions := s.unused(added.UserID)
 	for _, ended := range sessions[min(len(sessions), studio.MaxSessions):] {
 		s.deleteFamily(ended.Family)
 	}
@@ -76,16 +70,21 @@ func (s *Store) DeleteFamily(_ context.Context, hash []byte) error {
 	return nil
 }
 
-func (s *Store) UnusedRefreshTokens(_ context.Context, userID string, now time.Time) (unused []studio.RefreshToken, err error) {
+func (s *Store) UnusedRefreshTokens(_ context.Context, userID string, now time.Time) ([]studio.RefreshToken, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return slices.DeleteFunc(s.unused(userID), func(token studio.RefreshToken) bool { return !token.ExpiresAt.After(now) }), nil
+}
+
+// unused returns the tokens of a user that are not used, the newest first. s.mu must be held.
+func (s *Store) unused(userID string) (all []studio.RefreshToken) {
 	for _, token := range s.tokens {
-		if token.UserID == userID && !token.used && token.ExpiresAt.After(now) {
-			unused = append(unused, token.RefreshToken)
+		if token.UserID == userID && !token.used {
+			all = append(all, token.RefreshToken)
 		}
 	}
-	slices.SortFunc(unused, func(a, b studio.RefreshToken) int { return b.ExpiresAt.Compare(a.ExpiresAt) })
-	return unused, nil
+	slices.SortFunc(all, func(a, b studio.RefreshToken) int { return b.ExpiresAt.Compare(a.ExpiresAt) })
+	return all
 }
 
 func (s *Store) DeleteFamilyOf(_ context.Context, userID, family string) error {

@@ -72,7 +72,7 @@ func (s *Store) DeleteUser(_ context.Context, userID string, now time.Time) (sub
 	}
 	s.revokeTokens(userID)
 	maps.DeleteFunc(s.keys, func(key pair, _ creation) bool { return key.a == userID })
-	maps.DeleteFunc(s.members, func(member pair, _ struct{}) bool { return member.b == userID })
+	maps.DeleteFunc(s.members, func(member pair, _ bool) bool { return member.b == userID })
 	maps.DeleteFunc(s.apiKeys, func(_ string, key studio.APIKey) bool { return key.UserID == userID })
 	delete(s.secrets, userID)
 	delete(s.users, userID)

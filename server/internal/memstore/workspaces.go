@@ -41,7 +41,7 @@ func (s *Store) AddMember(_ context.Context, workspaceID, userID string) error {
 		_, err = find(s.users, userID)
 	}
 	if err == nil {
-		s.members[pair{workspaceID, userID}] = struct{}{}
+		s.members[pair{workspaceID, userID}] = true
 	}
 	return err
 }
@@ -50,7 +50,7 @@ func (s *Store) RemoveMember(_ context.Context, workspaceID, userID string) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	member := pair{workspaceID, userID}
-	if _, ok := s.members[member]; !ok {
+	if !s.members[member] {
 		return studio.ErrNotFound
 	}
 	delete(s.members, member)
@@ -79,7 +79,7 @@ func (s *Store) Projects(
 ) (projects []studio.Project, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.members[pair{workspaceID, userID}]; !ok {
+	if !s.members[pair{workspaceID, userID}] {
 		return nil, false, studio.ErrForbidden
 	}
 	for _, project := range s.projects {
@@ -100,8 +100,7 @@ func (s *Store) Projects(
 func (s *Store) IsImported(_ context.Context, userID, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, member := s.members[pair{s.projects[id].WorkspaceID, userID}]
-	return member, nil
+	return s.members[pair{s.projects[id].WorkspaceID, userID}], nil
 }
 
 func (s *Store) VideoSeconds(_ context.Context, userID string) (int64, error) {
