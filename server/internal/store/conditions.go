@@ -23,6 +23,13 @@ func (c *conditions) add(condition string, args ...any) {
 	c.sql = condition
 }
 
+// below adds the condition that a column is below an ID, unless the ID is "".
+func (c *conditions) below(column, id string) {
+	if id != "" {
+		c.add(column+" < ?", id)
+	}
+}
+
 // parameter adds a parameter and returns its name in the query.
 func (c *conditions) parameter(arg any) string {
 	c.args = append(c.args, arg)

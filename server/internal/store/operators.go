@@ -83,9 +83,7 @@ func (s *Store) AddAct(ctx context.Context, act studio.Act) error {
 
 func (s *Store) Acts(ctx context.Context, below string, limit int) ([]studio.Act, error) {
 	where := conditions{sql: "TRUE", args: []any{limit}}
-	if below != "" {
-		where.add("id < ?", below)
-	}
+	where.below("id", below)
 	return queryRows(ctx, s.engine, func(a *studio.Act) []any {
 		return []any{&a.ID, instant{&a.At}, &a.By, &a.Action, &a.Target}
 	}, `SELECT id, at, done_by, action, target FROM acts WHERE `+where.sql+` ORDER BY id DESC LIMIT $1 + 0`, where.args...)

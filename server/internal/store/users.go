@@ -67,9 +67,7 @@ func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limi
 	if filter.WorkspaceID != "" {
 		where.add(`u.id IN (SELECT user_id FROM members WHERE workspace_id = ?)`, filter.WorkspaceID)
 	}
-	if below != "" {
-		where.add(`u.id < ?`, below)
-	}
+	where.below("u.id", below)
 	return queryRows(ctx, s.engine, func(a *Account) []any {
 		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, instant{&a.DisabledAt}, &a.InProgress}
 	}, `SELECT u.id, u.email, u.created_at, u.role, u.disabled_at,

@@ -36,9 +36,7 @@ type Membership struct {
 // or at the highest if below is "".
 func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]Membership, error) {
 	where := conditions{sql: "TRUE", args: []any{limit}}
-	if below != "" {
-		where.add("w.id < ?", below)
-	}
+	where.below("w.id", below)
 	return queryRows(ctx, s.engine, func(m *Membership) []any {
 		return []any{&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members}
 	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
