@@ -30,8 +30,8 @@
 //	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
 //	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go
 //	renderings        renderings.go; subjects_write.go inserts and deletes them
-//	lanes, holders    leases.go; notifications between processes in notifications.go
-//	endpoints         endpoints.go, receivers.go; breakers in breakers.go; pauses in pauses.go; alerts in alerts.go
+//	lanes, holders    leases.go; signals of due work in due.go, and those between processes in notifications.go
+//	endpoints         endpoints.go; breakers in breakers.go; pauses in pauses.go; alerts in alerts.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
 //	workspaces        workspaces.go; projects in projects.go
 //	uploads           uploads.go
@@ -41,8 +41,8 @@
 //
 // # Two databases
 //
-// Most SQL is the same on both databases. dialect.go contains the SQL that differs, and the interfaces engine and
-// transaction what else does: the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL:
+// Most SQL is the same on both databases. dialect.go contains the SQL that differs, and the interfaces in
+// engine.go what else does: the files sqlite*.go implement them for SQLite, and postgres*.go for PostgreSQL:
 // postgres_hosts.go connects, postgres_sockets.go ends the wait for a server that hangs, and postgres_write.go
 // commits. A statement that writes rows of a table is a rowStatement, in rows.go: PostgreSQL runs it once for
 // many rows, and SQLite for each row. query.go reads rows and executes single statements,
@@ -75,8 +75,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,76 +148,6 @@ type Store struct {
 
 var _ studio.Store = (*Store)(nil)
 
-// querier runs queries with the parameters $1, $2 and so on.
-type querier interface {
-	// query calls each for every row, with a function that scans the row.
-	query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
-}
-
-// transaction is a querier that also writes. Its changes are atomic.
-type transaction interface {
-	querier
-	dialect
-	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
-	// execAll executes several statements in order, in one round trip.
-	execAll(ctx context.Context, all []statement) error
-	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip, so
-	// that a process which freezes does not keep their locks.
-	execLast(ctx context.Context, all []statement) error
-	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
-	tryLock(ctx context.Context, names []string) (locked []string, err error)
-	// markDeliveryDue marks a flow for the signal after the commit, markNewEvents a user, and markRenderDue a rendering.
-	markDeliveryDue(flow Flow)
-	markNewEvents(userID string)
-	markRenderDue()
-	markReplayDue()
-}
-
-// dueWork is the work that a transaction makes due.
-type dueWork struct {
-	flows     []Flow
-	users     []string // with new events
-	rendering bool
-	replay    bool
-}
-
-func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
-
-func (w *dueWork) markNewEvents(userID string) { w.users = append(w.users, userID) }
-
-func (w *dueWork) markRenderDue() { w.rendering = true }
-
-func (w *dueWork) markReplayDue() { w.replay = true }
-
-// statement is an SQL statement with its parameters.
-type statement struct {
-	query string
-	args  []any
-}
-
-// engine is the implementation of a database, SQLite or PostgreSQL.
-type engine interface {
-	querier
-	dialect
-	// queryAll runs queries in one round trip. On PostgreSQL, what it returns survives the promotion of a synchronous
-	// standby.
-	queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error
-	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
-	// may run several times. After the commit it calls signal with the work that became due.
-	write(ctx context.Context, signal func(dueWork), change func(tx transaction) error) error
-	// changed reports whether another process has written since the last call.
-	changed(ctx context.Context) (bool, error)
-	// duplicateKey reports whether err is a violation of a unique key, and missingReference whether it is a
-	// violation of a foreign key.
-	duplicateKey(err error) bool
-	missingReference(err error) bool
-	// busy reports whether the database is unavailable for now, so that a retry may succeed.
-	busy(err error) bool
-	// now is transaction.clock with a constant value during a query, so that the planner can use an index.
-	now() string
-	close() error
-}
-
 // Open opens the database that dsn names. It creates and migrates the database as needed. The DSN is:
 //
 //   - sqlite:PATH, a file.
@@ -288,34 +216,6 @@ func (s *Store) Lost() <-chan struct{} {
 	return nil
 }
 
-// Due returns a channel that receives a value after this process made events due or deleted subjects. One value
-// may stand for many changes.
-func (s *Store) Due() <-chan struct{} { return s.due }
-
-// RenderDue returns a channel that receives a value after this process made a rendering due or scheduled its
-// retry. One value may stand for many renderings.
-func (s *Store) RenderDue() <-chan struct{} { return s.renderDue }
-
-// ReplayDue returns a channel that receives a value after this process added a replay. One value may stand for many.
-func (s *Store) ReplayDue() <-chan struct{} { return s.replayDue }
-
-// TakeDue returns the flows in which this process made events due since the last call. Call it after each
-// value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
-func (s *Store) TakeDue() []Flow { return take(&s.mu, s.dueFlows) }
-
-// TakeDeleted returns the flows in which this process deleted subjects since the last call. Deliveries that
-// were read before must not be sent. Call it as TakeDue, and [Store.NotifyDeleted].
-func (s *Store) TakeDeleted() []Flow { return take(&s.mu, s.deletedFlows) }
-
-// take returns the members of a set, which mu protects, and clears it.
-func take[T comparable](mu *sync.Mutex, set map[T]struct{}) []T {
-	mu.Lock()
-	defer mu.Unlock()
-	all := slices.Collect(maps.Keys(set))
-	clear(set)
-	return all
-}
-
 // ChangedElsewhere reports whether another process has written to the SQLite database since the last call.
 // [Store.Due] does not signal such writes. The call reads no table. On PostgreSQL it always reports false,
 // because processes notify each other.
@@ -335,68 +235,4 @@ func (s *Store) domainError(err error) error {
 		return studio.ErrNotFound
 	}
 	return markUnavailable(s.engine, err)
-}
-
-// unavailableError is an error of the database that wraps studio.ErrBusy and has the text of the cause only.
-type unavailableError struct{ error }
-
-func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.error} }
-
-// markUnavailable returns an unavailableError if err means that the database is unavailable for now, and else err.
-func markUnavailable(e interface{ busy(err error) bool }, err error) error {
-	if e.busy(err) {
-		return unavailableError{err}
-	}
-	return err
-}
-
-// signalDue signals that work has become due.
-func (s *Store) signalDue(work dueWork) {
-	if len(work.flows) > 0 {
-		s.notifyDaemons(s.NotifyDue, work.flows)
-		s.signalFlows(s.dueFlows, work.flows)
-	}
-	if len(work.users) > 0 {
-		s.reportEvents(work.users)
-	}
-	if work.rendering {
-		signal(s.renderDue)
-	}
-	if work.replay {
-		signal(s.replayDue)
-	}
-}
-
-// signalDeleted signals that subjects with events in flows were deleted.
-func (s *Store) signalDeleted(flows []Flow) {
-	s.notifyDaemons(s.NotifyDeleted, flows)
-	s.signalFlows(s.deletedFlows, flows)
-}
-
-// notifyDaemons notifies the daemons of the changes of a command, on PostgreSQL. It ignores errors, because
-// the daemons also find the changes by their next scan.
-func (s *Store) notifyDaemons(notify func(ctx context.Context, flows []Flow) error, flows []Flow) {
-	if !s.daemon {
-		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
-		defer cancel()
-		_ = notify(ctx, flows)
-	}
-}
-
-// signalFlows adds flows to a set and signals Due.
-func (s *Store) signalFlows(all map[Flow]struct{}, flows []Flow) {
-	s.mu.Lock()
-	for _, flow := range flows {
-		all[flow] = struct{}{}
-	}
-	s.mu.Unlock()
-	signal(s.due)
-}
-
-// signal sends a value to a channel, unless the reader has not received the last one. It will then see this work, too.
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
 }

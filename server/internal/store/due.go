@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// dueWork is the work that a transaction makes due.
+type dueWork struct {
+	flows     []Flow
+	users     []string // with new events
+	rendering bool
+	replay    bool
+}
+
+func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
+
+func (w *dueWork) markNewEvents(userID string) { w.users = append(w.users, userID) }
+
+func (w *dueWork) markRenderDue() { w.rendering = true }
+
+func (w *dueWork) markReplayDue() { w.replay = true }
+
+// Due returns a channel that receives a value after this process made events due or deleted subjects. One value
+// may stand for many changes.
+func (s *Store) Due() <-chan struct{} { return s.due }
+
+// RenderDue returns a channel that receives a value after this process made a rendering due or scheduled its
+// retry. One value may stand for many renderings.
+func (s *Store) RenderDue() <-chan struct{} { return s.renderDue }
+
+// ReplayDue returns a channel that receives a value after this process added a replay. One value may stand for many.
+func (s *Store) ReplayDue() <-chan struct{} { return s.replayDue }
+
+// TakeDue returns the flows in which this process made events due since the last call. Call it after each
+// value of [Store.Due], and [Store.NotifyDue] for the flows that other processes deliver.
+func (s *Store) TakeDue() []Flow { return take(&s.mu, s.dueFlows) }
+
+// TakeDeleted returns the flows in which this process deleted subjects since the last call. Deliveries that
+// were read before must not be sent. Call it as TakeDue, and [Store.NotifyDeleted].
+func (s *Store) TakeDeleted() []Flow { return take(&s.mu, s.deletedFlows) }
+
+// take returns the members of a set, which mu protects, and clears it.
+func take[T comparable](mu *sync.Mutex, set map[T]struct{}) []T {
+	mu.Lock()
+	defer mu.Unlock()
+	all := slices.Collect(maps.Keys(set))
+	clear(set)
+	return all
+}
+
+// signalDue signals that work has become due.
+func (s *Store) signalDue(work dueWork) {
+	if len(work.flows) > 0 {
+		s.notifyDaemons(s.NotifyDue, work.flows)
+		s.signalFlows(s.dueFlows, work.flows)
+	}
+	if len(work.users) > 0 {
+		s.reportEvents(work.users)
+	}
+	if work.rendering {
+		signal(s.renderDue)
+	}
+	if work.replay {
+		signal(s.replayDue)
+	}
+}
+
+// signalDeleted signals that subjects with events in flows were deleted.
+func (s *Store) signalDeleted(flows []Flow) {
+	s.notifyDaemons(s.NotifyDeleted, flows)
+	s.signalFlows(s.deletedFlows, flows)
+}
+
+// notifyDaemons notifies the daemons of the changes of a command, on PostgreSQL. It ignores errors, because
+// the daemons also find the changes by their next scan.
+func (s *Store) notifyDaemons(notify func(ctx context.Context, flows []Flow) error, flows []Flow) {
+	if !s.daemon {
+		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+		defer cancel()
+		_ = notify(ctx, flows)
+	}
+}
+
+// signalFlows adds flows to a set and signals Due.
+func (s *Store) signalFlows(all map[Flow]struct{}, flows []Flow) {
+	s.mu.Lock()
+	for _, flow := range flows {
+		all[flow] = struct{}{}
+	}
+	s.mu.Unlock()
+	signal(s.due)
+}
+
+// signal sends a value to a channel, unless the reader has not received the last one. It will then see this work, too.
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// querier runs queries with the parameters $1, $2 and so on.
+type querier interface {
+	// query calls each for every row, with a function that scans the row.
+	query(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
+}
+
+// transaction is a querier that also writes. Its changes are atomic.
+type transaction interface {
+	querier
+	dialect
+	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
+	// execAll executes several statements in order, in one round trip.
+	execAll(ctx context.Context, all []statement) error
+	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip, so
+	// that a process which freezes does not keep their locks.
+	execLast(ctx context.Context, all []statement) error
+	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
+	tryLock(ctx context.Context, names []string) (locked []string, err error)
+	// markDeliveryDue marks a flow for the signal after the commit, markNewEvents a user, and markRenderDue a rendering.
+	markDeliveryDue(flow Flow)
+	markNewEvents(userID string)
+	markRenderDue()
+	markReplayDue()
+}
+
+// statement is an SQL statement with its parameters.
+type statement struct {
+	query string
+	args  []any
+}
+
+// engine is the implementation of a database, SQLite or PostgreSQL.
+type engine interface {
+	querier
+	dialect
+	// queryAll runs queries in one round trip. On PostgreSQL, what it returns survives the promotion of a synchronous
+	// standby.
+	queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error
+	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
+	// may run several times. After the commit it calls signal with the work that became due.
+	write(ctx context.Context, signal func(dueWork), change func(tx transaction) error) error
+	// changed reports whether another process has written since the last call.
+	changed(ctx context.Context) (bool, error)
+	// duplicateKey reports whether err is a violation of a unique key, and missingReference whether it is a
+	// violation of a foreign key.
+	duplicateKey(err error) bool
+	missingReference(err error) bool
+	// busy reports whether the database is unavailable for now, so that a retry may succeed.
+	busy(err error) bool
+	// now is transaction.clock with a constant value during a query, so that the planner can use an index.
+	now() string
+	close() error
+}
+
+// unavailableError is an error of the database that wraps studio.ErrBusy and has the text of the cause only.
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.error} }
+
+// markUnavailable returns an unavailableError if err means that the database is unavailable for now, and else err.
+func markUnavailable(e interface{ busy(err error) bool }, err error) error {
+	if e.busy(err) {
+		return unavailableError{err}
+	}
+	return err
+}
