@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
@@ -72,6 +73,7 @@ func (p *process) receive(request faultserver.Request, mode string, secret webho
 	defer p.mu.Unlock()
 	if err != nil || subject == "" || event.Data.Status == "failed" {
 		p.tally.Wrong++
+		p.tally.FirstWrong = cmp.Or(p.tally.FirstWrong, fmt.Sprintf("%s: %v", request.Body, err))
 		return http.StatusUnauthorized
 	}
 	// The last event may be repeated if the daemon was killed before it recorded the acceptance.

@@ -84,6 +84,7 @@ type tally struct {
 	Duplicates int       // repeated attempts of accepted events
 	Failed     int       // attempts rejected in the mode fails
 	Wrong      int       // attempts whose signature or body is wrong
+	FirstWrong string    // the body and the error of the first of them
 	Inversions int       // attempts out of order within their subject
 	First      time.Time // arrival of the first and the last new event
 	Last       time.Time
@@ -94,7 +95,7 @@ type tally struct {
 func (t tally) verify(events int) error {
 	switch {
 	case t.Wrong > 0:
-		return fmt.Errorf("%d attempts have a wrong signature or body", t.Wrong)
+		return fmt.Errorf("%d attempts have a wrong signature or body, the first one %s", t.Wrong, t.FirstWrong)
 	case t.Inversions > 0:
 		return fmt.Errorf("%d attempts are out of order", t.Inversions)
 	case t.Accepted != events:
