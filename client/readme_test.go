@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
 
-// The Go code in the README and in the guide of the service is code from tested examples.
+// The Go code in the README and in the guide of the service is from tested examples and generated samples.
 func TestREADME_showsTestedExamples(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../server/internal/guide/*.md")
@@ -19,7 +19,7 @@ func TestREADME_showsTestedExamples(t *testing.T) {
 	for _, file := range append(files, "../README.md") {
 		text, err := os.ReadFile(file)
 		check(t, err)
-		blocks := regexp.MustCompile("(?s)\\(([a-z/]+example_test\\.go)\\)[^`]*```go\n(.*?)```").FindAllSubmatch(text, -1)
+		blocks := regexp.MustCompile("(?s)\\b((?:api|client|server)/[\\w/]+\\.go)\\b.{0,100}?\n```go\n(.*?)```").FindAllSubmatch(text, -1)
 		if got := strings.Count(string(text), "```go\n"); len(blocks) != got {
 			t.Fatalf("%d of %d examples in %s say which file they are from", len(blocks), got, file)
 		}
@@ -32,7 +32,7 @@ func TestREADME_showsTestedExamples(t *testing.T) {
 			}
 		}
 	}
-	if examples != 3 {
+	if examples != 4 {
 		t.Errorf("there are %d examples", examples)
 	}
 }
