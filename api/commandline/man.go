@@ -80,7 +80,7 @@ func (p *page) document(text string) {
 			p.macro(macro, plain(&comment.Paragraph{Text: block.Text}))
 			macro = "SS"
 		case *comment.Code:
-			p.macro("PP")
+			p.paragraph()
 			p.macro("RS", "4")
 			p.macro("nf")
 			p.text(block.Text)
@@ -92,9 +92,16 @@ func (p *page) document(text string) {
 				p.text(plain(item.Content...))
 			}
 		default:
-			p.macro("PP")
+			p.paragraph()
 			p.text(plain(block))
 		}
+	}
+}
+
+// paragraph begins a paragraph. After a heading, one has begun.
+func (p *page) paragraph() {
+	if page := p.String(); !strings.HasPrefix(page[strings.LastIndex(page[:len(page)-1], "\n")+1:], ".S") {
+		p.macro("PP")
 	}
 }
 

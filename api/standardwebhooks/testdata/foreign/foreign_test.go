@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"flag"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -151,8 +153,9 @@ func goLibrary[W goWebhook](newWebhook func(secret string) (W, error)) func(*tes
 	}
 }
 
-// nodeLibrary returns the npm package. It skips the test if Node.js is not installed, and fails it in CI.
-func nodeLibrary(t *testing.T, name string) library {
+// nodeFolder returns a folder with the npm package, in which run runs programs. It skips the test if Node.js is not
+// installed, and fails it in CI.
+func nodeFolder(t *testing.T) (folder string, run func(t *testing.T, stdin []byte, program string, arguments ...string) []byte) {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -162,7 +165,7 @@ func nodeLibrary(t *testing.T, name string) library {
 			t.Skip(err)
 		}
 	}
-	folder := t.TempDir()
+	folder = t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json", "foreign.js"} {
 		content, err := os.ReadFile(name)
 		if err != nil {
@@ -172,7 +175,7 @@ func nodeLibrary(t *testing.T, name string) library {
 			t.Fatal(err)
 		}
 	}
-	run := func(t *testing.T, stdin []byte, program string, arguments ...string) []byte {
+	run = func(t *testing.T, stdin []byte, program string, arguments ...string) []byte {
 		command := exec.CommandContext(t.Context(), program, arguments...)
 		var stderr strings.Builder
 		command.Dir, command.Stdin, command.Stderr = folder, bytes.NewReader(stdin), &stderr
@@ -183,7 +186,13 @@ func nodeLibrary(t *testing.T, name string) library {
 		return output
 	}
 	run(t, nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	return folder, run
+}
 
+// nodeLibrary returns the npm package.
+func nodeLibrary(t *testing.T, name string) library {
+	t.Helper()
+	_, run := nodeFolder(t)
 	type signature struct {
 		Secret    string `json:"secret"`
 		ID        string `json:"id"`
@@ -368,4 +377,64 @@ func parse(t *testing.T, text string) standardwebhooks.Secret {
 		t.Fatal(err)
 	}
 	return secret
+}
+
+// The programs for JavaScript and Python in the guide accept an event that the service signed, and no other. The one for
+// Python needs its library, which Debian does not have.
+func TestGuide_receiversVerify(t *testing.T) {
+	page, err := os.ReadFile("../../../../server/internal/guide/receivers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, _ := nodeFolder(t)
+	for language, command := range map[string][]string{"js": {"node", "receiver.mjs"}, "python": {"python3", "receiver.py"}} {
+		t.Run(language, func(t *testing.T) {
+			if language == "python" && exec.CommandContext(t.Context(), "python3", "-c", "import standardwebhooks").Run() != nil {
+				t.Skip("the Python package standardwebhooks is not installed")
+			}
+			program := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(page)
+			if err := os.WriteFile(filepath.Join(folder, command[1]), program[1], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := free.Addr().String()
+			free.Close()
+			_, port, _ := net.SplitHostPort(address)
+			secrets := []string{standardwebhooks.NewSecret().Reveal(), standardwebhooks.NewSecret().Reveal()}
+			receiver := exec.CommandContext(t.Context(), command[0], command[1:]...)
+			receiver.Dir, receiver.Env = folder, append(os.Environ(), "PORT="+port, "WEBHOOK_SECRET="+secrets[1])
+			if err := receiver.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = receiver.Process.Kill(); _ = receiver.Wait() })
+			post := func(body string, header map[string]string) int {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address, strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, value := range header {
+					request.Header.Set(name, value)
+				}
+				response, err := http.DefaultClient.Do(request)
+				for deadline := time.Now().Add(time.Minute); err != nil && time.Now().Before(deadline); { // until it listens
+					time.Sleep(50 * time.Millisecond)
+					request.Body, _ = request.GetBody()
+					response, err = http.DefaultClient.Do(request)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				response.Body.Close()
+				return response.StatusCode
+			}
+			signed := sign(t, "id", time.Now(), []byte(published), secrets...)
+			old := sign(t, "id", time.Now().Add(-time.Hour), []byte(published), secrets...)
+			if ok, changed, late, unsigned := post(published, signed), post(published+" ", signed), post(published, old), post(published, nil); ok != 204 || changed != 401 || late != 401 || unsigned != 401 {
+				t.Errorf("statuses: signed %d, changed %d, old %d, unsigned %d", ok, changed, late, unsigned)
+			}
+		})
+	}
 }
