@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -25,7 +28,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 			t.Helper()
 			printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
 			check(t, err)
-			command := serveBy(thisProgram(t), dsn, "--renderer=simulate:0s")
+			command := serveBy(thisProgram(t), dsn)
 			command.Stdout = printed
 			p = harness.RunDaemon(t, command)
 			text, err := os.ReadFile(printed.Name())
@@ -54,7 +57,15 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 		if status, _ := use(earlier[1]); status != http.StatusNotFound || !strings.Contains(said, "studiod prints another one when it starts") {
 			t.Errorf("the link of an earlier start is answered %d: %s", status, said)
 		}
-		if status, path := use(found[1]); status != http.StatusOK || path != "/console/avatars/new" {
+		if strings.HasPrefix(dsn, "sqlite:") {
+			tab := browsertest.Open(t, p.URL)
+			tab.Visit("/console/link?key="+found[1], "#email")
+			tab.Inspect("first-start")
+			tab.Do(chromedp.SendKeys("#email", testEmail), chromedp.SendKeys("#password", testPassword+"\r"))
+			tab.Await("h1", "New avatar")
+			tab.Await(".simulated", "For real videos: studio-render is not beside studiod")
+			tab.Inspect("first-avatar")
+		} else if status, path := use(found[1]); status != http.StatusOK || path != "/console/avatars/new" {
 			t.Errorf("the link leads to %d %s", status, path)
 		}
 		if status, _ := use(found[1]); status != http.StatusNotFound {

@@ -274,11 +274,22 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 
-// The first operator starts with a link, and invites a user, who joins with another one.
-func TestBrowser_startsWithALink(t *testing.T) {
+// An operator invites a user, who joins with a link, and manages users, workspaces and endpoints.
+func TestBrowser_operatorsManageTheService(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 3, Missing: "ffmpeg is not installed"}
+		cfg.Backup = func() *console.Backup {
+			return &console.Backup{Every: time.Hour, Last: time.Now().Add(-time.Hour), Size: 2_500_000, Failed: "upload"}
+		}
+	})
 	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	for _, id := range []string{"01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10", "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d11"} {
+		check(t, s.store.SeeDaemon(t.Context(), store.Daemon{ID: id, Host: "studio-7d9f8b6c5d-x2v4q.example.com", Version: "v0.0.0-20261123190801-70ef073c0000+dirty", Started: time.Now()}))
+	}
+	check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: "https://dead.example.com:8443", Until: time.Now().Add(time.Hour)}))
+	s.addEvent(t, "https://dead.example.com:8443/a/long/path/that/goes/on/and/on?key=secret", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now()})
+	s.addEvent(t, "https://gone.example.com/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
 	tab := s.openTab(t, "/console/users")
 	tab.Do(chromedp.SendKeys("#invited", "bob@example.com"), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/invite"] button`))
 	tab.Await("#link", "/console/link?key=")
@@ -290,15 +301,41 @@ func TestBrowser_startsWithALink(t *testing.T) {
 	tab.Await("td", "bob@example.com")
 	tab.Inspect("acts")
 	tab.Visit("/console/service", "h2")
+	tab.Do(chromedp.Click(`a[href="/console/endpoints"]`))
+	tab.Await(".badge", "failing")
+	tab.Inspect("endpoints")
+	tab.Do(chromedp.Click(`td button[value="enabled"]`))
+	tab.Await(".notice", "The endpoint is enabled.")
+	tab.Visit("/console/service", "h2")
 	tab.Do(chromedp.Click(`button[value="pause"]`))
 	tab.Await(".problem", "An operator has paused all notifications")
+	tab.Inspect("service")
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
 	tab.Inspect("link")
 	tab.Do(chromedp.SendKeys("#password", "a new password\r"))
 	tab.Await(".notice", "Welcome.")
+	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "h1")
+	tab.Await("p", "This link was used or has expired.")
+	tab.Faults() // the error status
+	tab.Inspect("link-used")
+	tab.Visit("/console/avatars/new", ".simulated")
+	tab.Await(".simulated", "Ask an operator for real videos.")
+	tab.Inspect("avatar-new-simulated")
+
+	tab = s.openTab(t, "/console/users?email=bob@example.com")
+	tab.Do(chromedp.Click(`button[value="operator"]`))
+	tab.Await(".notice", "The user is an operator now.")
+	tab.Do(chromedp.Click(`button[value="disable"]`))
+	tab.Await(".notice", "The user is disabled.")
+	tab.Inspect("users-disabled")
+	tab.Do(chromedp.Click(`a.danger`))
+	tab.Await("h1", "Delete bob@example.com?")
+	tab.Inspect("user-delete")
+	tab.Do(chromedp.Click(`button[value="delete"]`))
+	tab.Await(".notice", "The user is deleted.")
 }
 
-// A user makes an API key, revokes it, and changes the password.
+// A user makes an API key, revokes it, changes the password, and leaves.
 func TestBrowser_managesAccount(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
@@ -311,7 +348,13 @@ func TestBrowser_managesAccount(t *testing.T) {
 	tab.Await(".notice", "The API key is revoked.")
 	tab.Do(chromedp.SendKeys("#current", password), chromedp.SendKeys("#password", "another password\r"))
 	tab.Await(".notice", "The password is changed.")
+	tab.Do(chromedp.SendKeys("#leave-password", "guess\r"))
+	tab.Await("#leave-error", "The current password is wrong.")
+	tab.Faults() // the error status
 	tab.Inspect("account")
+	tab.Do(chromedp.SendKeys("#leave-password", "another password\r"))
+	tab.Await(".notice", "Your account is deleted")
+	tab.Inspect("left")
 }
 
 // A user finds out why notifications failed, enables the endpoint, sees new events and replays an old one.

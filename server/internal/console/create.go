@@ -35,6 +35,7 @@ type createView struct {
 	Avatars    []row               // the newest published avatars, for the form of a video
 	Voices     []studio.Voice      // for a video
 	Workspaces []studio.Workspace  // for a project; nil if there is no choice
+	Missing    string              // see [Daemon]
 }
 
 // field is an input field of the form. Accept is for uploads only.
@@ -87,6 +88,7 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 			}
 		}
 	}
+	v.Missing = c.cfg.Daemon.Missing
 	workspaces, err := c.cfg.Studio.Workspaces(r.Context(), s.ID)
 	if err != nil {
 		return err

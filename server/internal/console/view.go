@@ -92,7 +92,7 @@ func functions() template.FuncMap {
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"datetime": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
-		"age":      func(d time.Duration) string { return d.Round(time.Second).String() },
+		"age":      age,
 		"size":     func(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) },
 		"count":    count,
 		"label":    label,
@@ -101,6 +101,17 @@ func functions() template.FuncMap {
 		"state":    func(s studio.Status) string { return words(string(s)) },
 		"words":    words,
 	}
+}
+
+// age formats a duration in seconds, without the zeros at its end.
+func age(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // words returns a status in words.
