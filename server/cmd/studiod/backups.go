@@ -99,7 +99,11 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	if !restored.Database {
 		what, hint = "", "restore the database with postgres-backup.sh or pg_restore, as it was then or earlier"
 	}
-	return printLines(command, strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint)
+	err = printLines(command, strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint)
+	if n := len(restored.Damaged); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d files are damaged and not restored: %s", n, strings.Join(restored.Damaged, " ")))
+	}
+	return err
 }
 
 // restoreKeys returns the keys for a database that does not exist yet, or nil if there is no key file.

@@ -133,6 +133,7 @@ func rotateKey(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		return printLines(command, fmt.Sprintf("%d secrets are encrypted with the key %s", n, keys.IDs()[0]))
+		return printLines(command, fmt.Sprintf("%d secrets are encrypted with the key %s", n, keys.IDs()[0]),
+			"keep a new copy of the key file: later backups need it")
 	})
 }

@@ -1,7 +1,7 @@
 // Package backup copies the database and the media of a daemon to another place, and restores them from there. A place
 // is a directory or a prefix of a bucket. Its layout is:
 //
-//	installation                      the id of the installation that the place belongs to
+//	installation                      the id of the installation that the place belongs to, encrypted if files are
 //	db/2026-11-22T10:00:00Z.db.gz     a snapshot of a SQLite database
 //	db/2026-11-22T10:00:00Z.media     a backup of the media of a PostgreSQL database
 //	media/KEY@MODIFIED-SIZE           a version of a file
@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -173,15 +174,20 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 	if err != nil {
 		return nil, err
 	}
-	switch owner, err := read(ctx, b.place, installationKey); {
-	case errors.Is(err, studio.ErrNotFound):
-		if err := b.place.Write(ctx, installationKey, strings.NewReader(id)); err != nil {
+	mark, err := read(ctx, b.place, installationKey)
+	if err != nil && !errors.Is(err, studio.ErrNotFound) {
+		return nil, err
+	}
+	owner, err := b.cfg.Keys.Open(mark, sealedFor)
+	switch {
+	case err != nil: // the key was lost and reset
+		return nil, fmt.Errorf("the place has backups with another key: %w", err)
+	case mark != "" && owner != id:
+		return nil, ErrOther
+	case mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil):
+		if err := b.place.Write(ctx, installationKey, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor))); err != nil {
 			return nil, err
 		}
-	case err != nil:
-		return nil, err
-	case owner != id:
-		return nil, ErrOther
 	}
 	return list(ctx, b.place)
 }

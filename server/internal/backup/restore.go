@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gocloud.dev/blob"
@@ -36,6 +38,8 @@ type Restoration struct {
 type Restored struct {
 	Time  time.Time
 	Files int
+	// Damaged has the keys of files that were not restored, because their copies are damaged.
+	Damaged []string
 	// Database reports whether the backup has a database. Backups of PostgreSQL have none.
 	Database bool
 }
@@ -43,6 +47,11 @@ type Restored struct {
 // Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated. Errors
 // are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
 func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
+	if dir, isFile := strings.CutPrefix(r.Place, "file:"); isFile {
+		if _, err := os.Stat(dir); err != nil { // opening creates it
+			return result, err
+		}
+	}
 	place, err := openPlace(ctx, r.Place, time.Now)
 	if err != nil {
 		return result, err
@@ -68,7 +77,7 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 			return result, err
 		}
 	}
-	if result.Files, err = sealer.restoreMedia(ctx, place, p.time, r.Media); err != nil || !result.Database {
+	if result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media); err != nil || !result.Database {
 		return result, err
 	}
 	content, err := place.Open(ctx, p.key)
@@ -96,9 +105,9 @@ func (s sealer) restore(ctx context.Context, key string, content io.Reader, dsn 
 	return store.Restore(ctx, snapshot, dsn)
 }
 
-// restoreMedia restores each file as it was at a time. A file that has no copy that is old enough was copied during the
+// restoreMedia restores each file as it was at a time, but damaged ones. A file that has no copy that is old enough was copied during the
 // backup or later; its first copy is restored.
-func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, err error) {
+func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, damaged []string, err error) {
 	chosen := make(map[string]version)
 	if err := place.ForEach(ctx, mediaFolder, func(object *blob.ListObject) error {
 		v, ok := parseVersion(object.Key)
@@ -111,14 +120,23 @@ func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Ti
 		}
 		return nil
 	}); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	copying, ctx := errgroup.WithContext(ctx)
 	copying.SetLimit(copies)
+	var mu sync.Mutex
 	for _, v := range chosen {
 		copying.Go(func() error {
-			return transfer(ctx, place, v.key, target, v.file, func(r io.Reader) (io.Reader, error) { return s.open(v.key, r) })
+			err := transfer(ctx, place, v.key, target, v.file, func(r io.Reader) (io.Reader, error) { return s.open(v.key, r) })
+			if errors.Is(err, store.ErrDamaged) {
+				mu.Lock()
+				defer mu.Unlock()
+				damaged, err = append(damaged, v.file), nil
+			}
+			return err
 		})
 	}
-	return len(chosen), copying.Wait()
+	err = copying.Wait()
+	slices.Sort(damaged)
+	return len(chosen) - len(damaged), damaged, err
 }

@@ -1,13 +1,18 @@
 package backup
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"filippo.io/age"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
@@ -86,6 +91,7 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 			"no time":           {Restoration{Place: place, At: "noon", Keys: keys}, ErrTime},
 			"no place":          {Restoration{Place: "s3://bucket", At: "latest", Keys: keys}, ErrPlace},
 			"a plain backup":    {Restoration{Place: place, At: "2021-01-01", Keys: keys}, ErrPlain},
+			"a missing place":   {Restoration{Place: "file:" + filepath.Join(t.TempDir(), "typo"), At: "latest"}, fs.ErrNotExist},
 			"a database before": {Restoration{Place: place, At: "latest", Keys: keys, Database: "sqlite:" + m.cfg.Scratch}, fs.ErrExist},
 		} {
 			if r.Database == "" {
@@ -99,4 +105,67 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 			}
 		}
 	})
+}
+
+// forger is a recipient that writes the key of a file as plain text.
+type forger struct{}
+
+func (forger) Wrap(fileKey []byte) ([]*age.Stanza, error) {
+	return []*age.Stanza{{Type: stanzaType, Body: fileKey}}, nil
+}
+
+// A damaged file costs this file, and a damaged database only this backup.
+func TestRestore_findsDamage(t *testing.T) {
+	t.Parallel()
+	for _, keys := range []*keyring.Keyring{nil, keyring.New()} {
+		dir := t.TempDir()
+		m := newMachine(t, "file:"+dir, studiotest.NewSQLite(t), keys)
+		check(t, m.addUser("ada"))
+		m.write("results/1/out.mp4", "whole")
+		m.write("results/2/out.mp4", "content")
+		m.write("results/3/out.mp4", "content")
+		first := m.backUpAfter(0)
+		second := m.backUpAfter(time.Hour)
+		point := filepath.Join(dir, pointKey(second, databaseExtension+m.sealer.extension()))
+		content, err := os.ReadFile(point)
+		check(t, err)
+		content[len(content)/2] ^= 1
+		check(t, os.WriteFile(point, content, 0o600))
+		var damaged []string
+		if keys != nil {
+			damaged = []string{"results/2/out.mp4", "results/3/out.mp4"}
+			copies := m.keys(mediaFolder)
+			check(t, os.Truncate(filepath.Join(dir, copies[1]), 250))
+			var forged bytes.Buffer
+			w, err := age.Encrypt(&forged, forger{})
+			check(t, err)
+			_, err = io.WriteString(w, "forged")
+			check(t, errors.Join(err, w.Close()))
+			check(t, os.WriteFile(filepath.Join(dir, copies[2]), forged.Bytes(), 0o600))
+		}
+		for at, want := range map[time.Time]error{first: nil, second: store.ErrDamaged} {
+			dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "studio.db"), openMedia(t, t.TempDir())
+			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir, At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys})
+			if !errors.Is(err, want) || !slices.Equal(restored.Damaged, damaged) || restored.Files != 3-len(damaged) {
+				t.Errorf("%v: %v, %+v", at, err, restored)
+			}
+			if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "whole" {
+				t.Errorf("the file is %q, %v", content, err)
+			}
+		}
+	}
+}
+
+// After a lost key is reset, the copies in a place are lost, too.
+func TestBackup_refusesAPlaceOfALostKey(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "file:"+t.TempDir(), studiotest.NewSQLite(t), keyring.New())
+	m.backUpAfter(0)
+	m.sealer.keys = keyring.New()
+	m.cfg.Keys = m.sealer.keys
+	m.clock.Add(time.Hour)
+	_, err := m.backUp(t.Context())
+	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != StepPlace || !errors.Is(err, keyring.ErrNoKey) {
+		t.Errorf("with another key: %v", err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 // sealedFor binds the encrypted keys of files to backups. See [keyring.Keyring.Seal].
@@ -30,6 +32,9 @@ func (s sealer) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 func (s sealer) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	for _, stanza := range stanzas {
 		if stanza.Type == stanzaType {
+			if !keyring.Sealed(string(stanza.Body)) { // anybody may have written it
+				return nil, keyring.ErrChanged
+			}
 			key, err := s.keys.Open(string(stanza.Body), sealedFor)
 			return []byte(key), err
 		}
@@ -58,13 +63,49 @@ func (s sealer) seal(content io.Reader) (io.Reader, error) {
 	return age.EncryptReader(content, s)
 }
 
-// open decrypts the content of a key that ends with the extension of encrypted files. The reader fails at the end of an
-// incomplete file.
+// open decrypts the content of a key that ends with the extension of encrypted files.
 func (s sealer) open(key string, content io.Reader) (io.Reader, error) {
 	if !strings.HasSuffix(key, sealedExtension) {
 		return content, nil
 	}
-	return age.Decrypt(bufio.NewReader(content), s)
+	return decode(content, func(r io.Reader) (io.Reader, error) { return age.Decrypt(bufio.NewReader(r), s) })
+}
+
+// decoder reads decoded content. Its error is [store.ErrDamaged] if decoding fails although reading the source does not.
+type decoder struct {
+	source  io.Reader
+	failure error // of source
+	decoded io.Reader
+}
+
+func decode(source io.Reader, open func(io.Reader) (io.Reader, error)) (_ io.Reader, err error) {
+	d := &decoder{source: source}
+	d.decoded, err = open(readerFunc(d.readSource))
+	return d, d.explain(err)
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func (d *decoder) readSource(p []byte) (int, error) {
+	n, err := d.source.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		d.failure = err
+	}
+	return n, err
+}
+
+func (d *decoder) Read(p []byte) (int, error) {
+	n, err := d.decoded.Read(p)
+	return n, d.explain(err)
+}
+
+func (d *decoder) explain(err error) error {
+	if err == nil || err == io.EOF || d.failure != nil || errors.Is(err, keyring.ErrNoKey) { //nolint:errorlint // decoders return io.EOF itself at their end
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 }
 
 // pack writes a compressed and encrypted copy of a file.
@@ -94,11 +135,11 @@ func (s sealer) unpack(key string, content io.Reader, to string) error {
 	if err != nil {
 		return err
 	}
-	z, err := gzip.NewReader(opened)
+	unzipped, err := decode(opened, func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) })
 	if err != nil {
 		return err
 	}
-	return create(to, z)
+	return create(to, unzipped)
 }
 
 // create writes content to a new file that only its owner can read.

@@ -17,8 +17,8 @@ import (
 var (
 	// ErrNotSQLite means that the database is not SQLite. Use pg_dump and pg_restore for PostgreSQL.
 	ErrNotSQLite = errors.New("this database is not SQLite")
-	// ErrDamaged means that the file is not a complete backup.
-	ErrDamaged = errors.New("the backup is incomplete")
+	// ErrDamaged means that a file is not a complete backup.
+	ErrDamaged = errors.New("the backup is incomplete or damaged")
 )
 
 // Backup writes a snapshot of the whole database to a new file that only its owner can read. Daemons may
