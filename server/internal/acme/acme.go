@@ -41,6 +41,7 @@ const (
 	checkInterval  = time.Hour        // limits the effect of a clock that is set
 	claimInterval  = 5 * time.Second  // between looks at the order of another daemon
 	minBackoff     = 5 * time.Second
+	maxRateLimit   = 7 * 24 * time.Hour // that of Let's Encrypt; a later time in a claim is of a clock that was wrong
 	maxBackoff     = time.Hour
 	// validationBackoff is the minimum backoff after the authority did not reach this server. Let's Encrypt allows 5
 	// failed validations in an hour.
@@ -205,7 +206,7 @@ func (m *Manager) claim(ctx context.Context) (bool, error) {
 		if err != nil || bytes.Equal(held, mine) {
 			return err == nil, err
 		}
-		if until, err := time.Parse(time.RFC3339Nano, string(held)); err == nil && time.Now().Before(until) {
+		if until, err := time.Parse(time.RFC3339Nano, string(held)); err == nil && time.Until(until) > 0 && time.Until(until) <= maxRateLimit {
 			m.retry.Store(&until)
 			return false, nil
 		}

@@ -111,7 +111,7 @@ func backoff(err error, failures int) time.Duration {
 	}
 	if rejected, ok := errors.AsType[*acme.Error](err); ok {
 		if after, limited := acme.RateLimit(rejected); limited && after > 0 {
-			wait = after
+			wait = min(after, maxRateLimit)
 		} else if limited {
 			wait = maxBackoff
 		}

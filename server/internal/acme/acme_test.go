@@ -1,0 +1,39 @@
+package acme
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/acme"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// A claim of a daemon whose clock was ahead, or that an authority delayed for years, does not delay orders.
+func TestManager_claim_lapses(t *testing.T) {
+	t.Parallel()
+	db := studiotest.Open(t, studiotest.NewSQLite(t))
+	m, err := New("studio.example.com", "")
+	harness.Check(t, err)
+	harness.Check(t, m.Open(t.Context(), db))
+	for _, test := range []struct {
+		held time.Duration // from now
+		want bool
+	}{
+		{-time.Second, true},
+		{time.Hour, false},
+		{6 * 24 * time.Hour, false},
+		{10 * 365 * 24 * time.Hour, true},
+	} {
+		harness.Check(t, db.SetKey(t.Context(), m.key("claim"), claimUntil(time.Now().Add(test.held))))
+		if claimed, err := m.claim(t.Context()); claimed != test.want || err != nil {
+			t.Errorf("while another claim is held for %v: %v, %v", test.held, claimed, err)
+		}
+	}
+	limited := &acme.Error{ProblemType: "urn:ietf:params:acme:error:rateLimited", Header: http.Header{"Retry-After": {"315360000"}}}
+	if wait := backoff(limited, 1); wait != maxRateLimit {
+		t.Errorf("after a rate limit of ten years, the backoff is %v", wait)
+	}
+}
