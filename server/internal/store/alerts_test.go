@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// Each of many processes asks whether it may alert a user. One may, once a day and URL.
+// Each of many processes asks whether it may alert a user. One may, once a day and URL, and about ten URLs a day.
 func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
@@ -67,6 +68,13 @@ func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 		check(t, db.Prune(t.Context(), at(72.6+48)))
 		if got := claim(url, at(72.5), never); got != 1 {
 			t.Error("an alert is kept for more than two days")
+		}
+		alerts := int64(0)
+		for i := range 20 {
+			alerts += claim(fmt.Sprintf("https://hooks.example.com/%d", i), at(200+float64(i)/100), never)
+		}
+		if alerts != 10 {
+			t.Errorf("%d alerts about 20 URLs on a day", alerts)
 		}
 		check(t, db.SetDisabled(t.Context(), "ada", at(0), at(0)))
 		if got := claim("https://third.example.com/", at(72), never); got != 0 {
