@@ -15,7 +15,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
-	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
 func backupFlags() []cli.Flag {
@@ -37,7 +36,7 @@ func (d *daemon) openBackups(ctx context.Context) (err error) {
 		return nil
 	}
 	scratch := ""
-	if path, ok := strings.CutPrefix(d.cfg.Database, "sqlite:"); ok {
+	if path, ok := sqlitePath(d.cfg.Database); ok {
 		scratch = path + ".backup"
 	}
 	d.backups, err = backup.Open(ctx, backup.Config{
@@ -80,15 +79,8 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	if restoration.Keys, err = restoreKeys(keySourceOf(command), dsn); err != nil {
 		return err
 	}
-	bucket := command.String("media")
-	if bucket == "" {
-		if bucket, err = defaultMedia(dsn); err != nil {
-			return err
-		}
-	}
-	restoration.Media, err = media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()}) // signs no URLs
-	if err != nil {
-		return commandline.Usage(err)
+	if restoration.Media, err = openFiles(ctx, command, dsn); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, restoration.Media.Close()) }()
 	restored, err := backup.Restore(ctx, restoration)
@@ -108,7 +100,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 
 // restoreKeys returns the keys for a database that does not exist yet, or nil if there is no key file.
 func restoreKeys(source keySource, dsn string) (*keyring.Keyring, error) {
-	path, beside := strings.CutPrefix(dsn, "sqlite:")
+	path, beside := sqlitePath(dsn)
 	if !beside || source.File != "" || source.Content != "" {
 		keys, _, err := source.open(dsn)
 		return keys, err

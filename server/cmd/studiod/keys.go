@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -52,7 +51,7 @@ func keySourceOf(command *cli.Command) keySource {
 // open returns the keys of a database, or nil if there are none. If no file exists yet, it also returns the
 // path at which to create one.
 func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err error) {
-	path, beside := strings.CutPrefix(dsn, "sqlite:")
+	path, beside := sqlitePath(dsn)
 	switch {
 	case s.File != "":
 		keys, err = keyring.Load(s.File)

@@ -52,11 +52,27 @@ func mediaFlag(defaultText string) cli.Flag {
 
 // defaultMedia returns a directory beside a SQLite database, and otherwise one in the data directory.
 func defaultMedia(database string) (string, error) {
-	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+	if path, ok := sqlitePath(database); ok {
 		return "file:" + strings.TrimSuffix(path, filepath.Ext(path)) + "-media", nil
 	}
 	directory, err := dataDirectory()
 	return "file:" + filepath.Join(directory, "media"), err
+}
+
+// openFiles opens the files of a database for a command, which signs no URLs. Its flags must include mediaFlag.
+func openFiles(ctx context.Context, command *cli.Command, database string) (*media.Store, error) {
+	bucket := command.String("media")
+	if bucket == "" {
+		var err error
+		if bucket, err = defaultMedia(database); err != nil {
+			return nil, err
+		}
+	}
+	files, err := media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
+	if err != nil {
+		return nil, commandline.Usage(err)
+	}
+	return files, nil
 }
 
 // openMedia opens the bucket. The daemon's store and listener must be open.

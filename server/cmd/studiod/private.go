@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"strings"
 )
 
 // keepPrivate removes the permissions of all users but the owner and the group from a SQLite file, because
 // it contains secrets. It logs a warning if there were any.
 func keepPrivate(ctx context.Context, database string, logger *slog.Logger) {
-	path, ok := strings.CutPrefix(database, "sqlite:")
+	path, ok := sqlitePath(database)
 	if !ok || runtime.GOOS == "windows" { // Windows has no such permissions
 		return
 	}

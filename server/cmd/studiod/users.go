@@ -18,7 +18,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/wire"
@@ -128,15 +127,9 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 	email := command.Args().First()
 	return withStore(ctx, command, false, func(db *store.Store) (err error) {
 		cfg := wire.Config(db, passwordsOf(command))
-		bucket := command.String("media")
-		if bucket == "" {
-			if bucket, err = defaultMedia(db.Name()); err != nil {
-				return err
-			}
-		}
-		files, err := media.Open(ctx, media.Config{Bucket: bucket, Key: newKey()})
+		files, err := openFiles(ctx, command, db.Name())
 		if err != nil {
-			return commandline.Usage(err)
+			return err
 		}
 		defer func() { err = errors.Join(err, files.Close()) }()
 		cfg.Media, cfg.Operators = files, db
