@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -100,11 +99,8 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	limits := listener.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
 	a := &admin{metrics: metrics.New(commandline.Version()), listener: listener.New(inner, limits), host: host} //nolint:contextcheck // the listener lives until it is closed
 	a.state.Store(&adminState{name: "starting"})
-	a.http = &http.Server{
-		Handler: a.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		WriteTimeout: adminWriteTimeout, // pprof extends it
-		ErrorLog:     slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
-	}
+	a.http = d.newServer(a.handler())
+	a.http.ReadTimeout, a.http.WriteTimeout = 0, adminWriteTimeout // a profile ends with the first; pprof extends the second
 	a.listener.Install(a.http)
 	go func() { _ = a.http.Serve(a.listener) }() // until the server is closed
 	d.admin = a
