@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
@@ -31,7 +27,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/realip"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
-	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/share"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -39,32 +34,16 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/systemd"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-// Limits of the HTTP server.
-const (
-	maxHeaderBytes    = 32 << 10 // held until the client has read the response
-	maxReading        = 8 << 20  // for all bodies together, so that no address reaches the limit of the listener
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 30 * time.Second
-	writeTimeout      = 10 * time.Minute // enough for a long project list and a slow client
-	idleTimeout       = 2 * time.Minute
-	// stopTimeout is how long requests, renderings and delivery attempts in flight may take to finish when
-	// the daemon stops. It exceeds the timeout of an attempt.
-	stopTimeout = 20 * time.Second
-)
+// stopTimeout is how long requests, renderings and delivery attempts in flight may take to finish when
+// the daemon stops. It exceeds the timeout of an attempt.
+const stopTimeout = 20 * time.Second
 
 // streamOperation is the operation that streams events.
 const streamOperation = "streamEvents"
-
-// The names of the keys in the database that sign pagination cursors and links to shared projects.
-const (
-	cursorKeyName = "cursor"
-	shareKeyName  = "share"
-)
 
 type daemonConfig struct {
 	Addr              string
@@ -235,20 +214,6 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	return d, nil
 }
 
-func (d *daemon) newServer(handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		// OPTIONS * is handled like any other request.
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelWarn),
-	}
-}
-
 // wrap adds the handlers of files, shared videos, the console and the root to next.
 func (d *daemon) wrap(next http.Handler) http.Handler {
 	next = d.withRoot(next)
@@ -257,46 +222,6 @@ func (d *daemon) wrap(next http.Handler) http.Handler {
 	}
 	next = route(next, share.New(d.studio, d.media.ServeRevocable), studio.SharePath)
 	return route(next, d.media, media.Path)
-}
-
-func isUpload(r *http.Request) bool {
-	return r.URL.Path == uploadPath || r.URL.Path == console.UploadsPath
-}
-
-// listen opens the listeners.
-func (d *daemon) listen(ctx context.Context) (err error) {
-	limits := d.cfg.Listener
-	switch {
-	case d.cfg.Domain != "":
-		err = d.listenForDomain(ctx)
-	case d.cfg.TLSCert != "":
-		var files *listener.Certificate
-		files, err = listener.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey)
-		d.certificate = files
-		if err != nil {
-			err = commandline.Usage(err)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if d.certificate != nil {
-		limits.TLS = d.certificate.Config()
-	}
-	limits.Streamed = isUpload
-	d.listener, err = d.listenOn(ctx, "addr", d.cfg.Addr, limits)
-	return err
-}
-
-// listenOn opens a listener at the address of a flag.
-func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits listener.Config) (*listener.Listener, error) {
-	inner, err := d.cfg.Sockets.Listen(ctx, addr)
-	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	limits.Logger = d.cfg.Logger
-	limits.Trusted = d.cfg.TrustedProxies.Contains
-	return listener.New(inner, limits), nil //nolint:contextcheck // the listener lives until it is closed
 }
 
 // openParts opens the parts that "serve" and "work" have in common.
@@ -346,58 +271,4 @@ func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
 		cfg.OnAttempt, cfg.OnRendering = d.admin.metrics.Attempted, d.admin.metrics.Rendered
 	}
 	return jobs.New(cfg), nil
-}
-
-// renderingConfig returns the configuration of the service for rendering.
-func (d *daemon) renderingConfig() studio.Config {
-	cfg := wire.Config(d.store, d.cfg.Passwords)
-	cfg.Media = d.media
-	if d.cfg.AutoConsent {
-		cfg.AutoConsent = simulate.Consent
-	}
-	return cfg
-}
-
-func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error) {
-	cfg = d.renderingConfig()
-	if cfg.CursorKey, err = d.store.Key(ctx, cursorKeyName, newKey); err != nil {
-		return cfg, err
-	}
-	if cfg.ShareKey, err = d.store.Key(ctx, shareKeyName, newKey); err != nil {
-		return cfg, err
-	}
-	if cfg.DataPlaneID, err = d.store.InstallationID(ctx); err != nil {
-		return cfg, err
-	}
-	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
-	cfg.Operators = d.store
-	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
-	cfg.OnStreamEnd = d.recordStreamEnd
-	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)
-	if d.traces != nil {
-		cfg.TraceParent = tracing.Parent
-	}
-	cfg.IssueAccessToken = d.tokens.Issue
-	cfg.CheckWebhook = wire.CheckWebhook(d.sender)
-	return cfg, nil
-}
-
-// sendWebhook makes one delivery attempt in the trace of the request.
-func (d *daemon) sendWebhook(ctx context.Context, message sender.Message) sender.Attempt {
-	message.TraceParent = tracing.Parent(ctx)
-	return d.sender.Send(ctx, message)
-}
-
-func newKey() []byte { return []byte(rand.Text()) }
-
-// url returns a URL at which the daemon can be reached from this machine.
-func (d *daemon) url() string {
-	address := d.listener.Addr().String()
-	if tcp, ok := d.listener.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		address = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
-	}
-	if d.certificate != nil {
-		return "https://" + address
-	}
-	return "http://" + address
 }
