@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
+	"os"
 
 	"github.com/urfave/cli/v3"
 
@@ -17,6 +18,10 @@ import (
 // maxPlainConnections limits the connections of the server of plain HTTP, which only redirects.
 const maxPlainConnections = 256
 
+// acmeVariable is the environment variable with the URL of another certificate authority. It has no flag, because only an
+// organization with an authority of its own needs it.
+const acmeVariable = "STUDIO_ACME_DIRECTORY"
+
 func domainFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
@@ -27,16 +32,6 @@ func domainFlags() []cli.Flag {
 			Name: "http-addr", Usage: "address that redirects to https and proves the control of --domain; the certificate authority uses port 80",
 			Value: ":80", Sources: cli.EnvVars("STUDIO_HTTP_ADDR"), Validator: checkAddr,
 		},
-		&cli.StringFlag{
-			Name: "acme-directory", Usage: "URL of another certificate authority (ACME) for --domain",
-			Value: acme.LetsEncrypt, Sources: cli.EnvVars("STUDIO_ACME_DIRECTORY"),
-			Validator: func(text string) error {
-				if u, err := url.Parse(text); err != nil || u.Scheme != "https" || u.Host == "" {
-					return errors.New("must be an https URL")
-				}
-				return nil
-			},
-		},
 	}
 }
 
@@ -44,8 +39,8 @@ func domainFlags() []cli.Flag {
 func domainOf(command *cli.Command, cfg *daemonConfig) error {
 	cfg.Domain = command.String("domain")
 	if cfg.Domain == "" {
-		if command.IsSet("http-addr") || command.IsSet("acme-directory") {
-			return usagef("--http-addr and --acme-directory need --domain")
+		if command.IsSet("http-addr") {
+			return usagef("--http-addr needs --domain")
 		}
 		return nil
 	}
@@ -58,7 +53,10 @@ func domainOf(command *cli.Command, cfg *daemonConfig) error {
 	if cfg.PublicURL == "" {
 		cfg.PublicURL = "https://" + cfg.Domain
 	}
-	cfg.HTTPAddr, cfg.ACMEDirectory = command.String("http-addr"), command.String("acme-directory")
+	cfg.HTTPAddr, cfg.ACMEDirectory = command.String("http-addr"), cmp.Or(os.Getenv(acmeVariable), acme.LetsEncrypt)
+	if u, err := url.Parse(cfg.ACMEDirectory); err != nil || u.Scheme != "https" || u.Host == "" {
+		return usagef("%s must be an https URL", acmeVariable)
+	}
 	return nil
 }
 

@@ -209,14 +209,20 @@ func TestServe_rejectsInvalidDomainFlags(t *testing.T) {
 		{"--domain", "studio.example.com:443"},
 		{"--domain", "https://studio.example.com"},
 		{"--domain", testDomain, "--tls-cert", "cert.pem", "--tls-key", "key.pem"},
-		{"--domain", testDomain, "--acme-directory", "http://127.0.0.1/"},
 		{"--domain", testDomain, "--http-addr", "80"},
 		{"--http-addr", "127.0.0.1:0"},
-		{"--acme-directory", "https://127.0.0.1/"},
 	} {
 		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, args...)...)
 		if code != exitUsage || strings.Count(stderr, "\n") > 1 {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
+	}
+}
+
+func TestServe_rejectsAnAuthorityWithoutTLS(t *testing.T) {
+	t.Setenv(acmeVariable, "http://127.0.0.1/")
+	code, _, stderr := studiod(t, "", "serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t), "--domain", testDomain)
+	if code != exitUsage || !strings.Contains(stderr, acmeVariable) {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

@@ -141,10 +141,10 @@ func (a *authority) failWith(handler http.HandlerFunc) {
 func (a *authority) serve(t *testing.T, dsn string, args ...string) *harness.Daemon {
 	t.Helper()
 	command := serveBy(thisProgram(t), dsn, append([]string{
-		"--docs", "--domain", testDomain, "--acme-directory", a.url, "--admin-addr=127.0.0.1:0",
+		"--docs", "--domain", testDomain, "--admin-addr=127.0.0.1:0",
 		"--addr", a.addr(securePort), "--http-addr", a.addr(plainPort),
 	}, args...)...)
-	command.Env = append(command.Env, "SSL_CERT_FILE="+a.trust)
+	command.Env = append(command.Env, "SSL_CERT_FILE="+a.trust, acmeVariable+"="+a.url)
 	return harness.RunDaemon(t, command)
 }
 
