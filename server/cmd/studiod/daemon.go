@@ -71,8 +71,7 @@ type daemonConfig struct {
 	HTTPAddr          string           // with Domain, where the daemon redirects to https
 	UserRate          int              // see ratelimit.Config
 	TrustedProxies    realip.Proxies
-	MaxInProgress     int // see studio.Config for this and the next two
-	MaxMediaBytes     int64
+	MaxMediaBytes     int64 // see studio.Config for this and the next one
 	MaxVideoSeconds   int64
 	ValidateResponses server.ResponseCheck
 	StopTimeout       time.Duration

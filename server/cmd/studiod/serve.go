@@ -50,7 +50,6 @@ func serveCommand() *cli.Command {
 		limitFlag("delivery-workers", "maximum number of concurrent delivery attempts of this daemon", jobs.DefaultWorkers, 1024),
 		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", jobs.DefaultRate, 100_000),
 		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
-		limitFlag("user-in-progress", "maximum number of creations of a user that wait for rendering or are being rendered", 100_000, 10_000_000),
 		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
 		&cli.IntFlag{
 			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit (0 to 1000000000)",
@@ -180,7 +179,6 @@ func serve(ctx context.Context, command *cli.Command) error {
 	}
 	cfg.Backup, cfg.BackupEvery = command.String("backup"), command.Duration("backup-every")
 	cfg.UserRate = command.Int("user-rate")
-	cfg.MaxInProgress = command.Int("user-in-progress")
 	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20
 	cfg.MaxVideoSeconds = int64(command.Int("user-video-seconds"))
 	database := defaultDatabase

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
@@ -42,7 +44,7 @@ func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error
 	}
 	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
 	cfg.Operators = d.store
-	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = d.cfg.MaxInProgress, d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
+	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = maxInProgress(d.cfg.UserRate), d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
 	cfg.OnStreamEnd = d.recordStreamEnd
 	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)
 	if d.traces != nil {
@@ -51,6 +53,13 @@ func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error
 	cfg.IssueAccessToken = d.tokens.Issue
 	cfg.CheckWebhook = wire.CheckWebhook(d.sender)
 	return cfg, nil
+}
+
+// maxInProgress returns how many creations of a user may wait or be rendered: those of ten seconds at the rate of the user,
+// and never fewer than a batch.
+func maxInProgress(rate int) int {
+	const batch = 1000
+	return max(10*cmp.Or(rate, ratelimit.DefaultRate), batch)
 }
 
 // sendWebhook makes one delivery attempt in the trace of the request.
