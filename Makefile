@@ -68,6 +68,26 @@ check-packages: $(NFPM) ## Install, upgrade and remove the packages in a copy of
 check-postgres-backup: ## Back up and restore a PostgreSQL server with deploy/postgres-backup.sh (half a minute)
 	STUDIO_TEST_POSTGRES_BACKUP=1 go test -count=1 -v -run '^(TestPostgresBackup_failuresLeaveNoHalfBackup|TestPostgresBackup_restoresALostMachine)$$' ./server/cmd/studiod
 
+# The image comes from the Dockerfile. A base that mmdebstrap installs and the programs of this Go replace the images that
+# Docker would pull. buildah keeps the base and the installed packages for the next time.
+.PHONY: image
+image: ## Build the container image localhost/studiod without Docker or a registry (needs root, buildah and mmdebstrap; 3 minutes)
+	@context=$$(mktemp -d) && trap 'rm -rf "$$context"' EXIT && mkdir -p "$$context/out/data" && \
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$$context/out/" ./server/cmd/studiod ./server/cmd/studio-render && \
+	{ buildah inspect --type image localhost/studiod-base >/dev/null 2>&1 || { \
+		mmdebstrap --quiet --variant=minbase bookworm "$$context/base.tar" && \
+		printf 'FROM scratch\nADD base.tar /\nCMD ["bash"]\n' | buildah build --quiet -t localhost/studiod-base -f - "$$context" && rm "$$context/base.tar"; }; } && \
+	buildah build --quiet --layers --isolation chroot --network host --build-arg BASE=localhost/studiod-base --build-context build="$$context" \
+		--timestamp "$$(git log -1 --format=%ct)" -t localhost/studiod -f server/cmd/studiod/deploy/Dockerfile .
+
+.PHONY: check-image
+check-image: image ## Start the container image without Docker, and make a video in it (needs what image needs, and runc)
+	@files=$$(mktemp -d) && chmod 755 "$$files" && go build -o "$$files/" ./client/cmd/studio && \
+	cp server/cmd/studiod/face.jpg server/cmd/studiod/testdata/image.sh "$$files/" && \
+	container=$$(buildah from localhost/studiod) && trap 'buildah rm "$$container" >/dev/null; rm -rf "$$files"' EXIT && \
+	[ "$$(buildah inspect --format '{{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}' "$$container")" = '[studiod] [serve]' ] && \
+	buildah run --isolation oci --runtime runc --network none --volume "$$files:/mnt:ro" "$$container" -- bash /mnt/image.sh
+
 .PHONY: run
 run: build ## Run the demo on 127.0.0.1:8080
 	@exec .bin/studiod serve --demo
