@@ -48,6 +48,8 @@ release: ## Build archives for all platforms and packages for Linux into .releas
 		rm -r .release/$$name || exit; \
 	done && cd .release && sha256sum *.tar.gz *.deb *.rpm > SHA256SUMS && cat SHA256SUMS
 
+FORMATS := deb rpm
+
 # The manual pages and the completions are printed by the programs for this machine.
 .PHONY: package
 package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH, with the version VERSION, into TO
@@ -55,7 +57,7 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 	for program in studiod studio; do \
 		"$$texts/$$program" man | gzip -9n > "$$texts/$$program.1.gz" && \
 		for shell in bash fish zsh; do "$$texts/$$program" completion $$shell > "$$texts/$$program.$$shell" || exit; done || exit; \
-	done && for format in deb rpm; do \
+	done && for format in $(FORMATS); do \
 		PROGRAMS='$(PROGRAMS)' ARCH='$(ARCH)' VERSION='$(VERSION)' TEXTS="$$texts" \
 			$(NFPM) package --config server/cmd/studiod/deploy/nfpm.yaml --packager $$format --target '$(TO)' || exit; \
 	done

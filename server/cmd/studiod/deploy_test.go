@@ -114,7 +114,7 @@ func TestPackages_installUpgradeAndRemove(t *testing.T) {
 	check(t, os.Mkdir(packages, 0o700))
 	for _, version := range []string{"1.0.0", "1.1.0"} {
 		output, err := exec.CommandContext(t.Context(), "make", "-C", "../../..", "package",
-			"PROGRAMS="+programs, "ARCH="+runtime.GOARCH, "VERSION="+version, "TO="+packages).CombinedOutput()
+			"PROGRAMS="+programs, "ARCH="+runtime.GOARCH, "VERSION="+version, "TO="+packages, "FORMATS=deb").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, output)
 		}

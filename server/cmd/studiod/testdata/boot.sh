@@ -41,8 +41,8 @@ FailureAction=exit
 Type=oneshot
 ExecStart=/bin/sh -eu /mnt/$2
 Environment=PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
-StandardOutput=file:/mnt/output
-StandardError=file:/mnt/output
+StandardOutput=truncate:/mnt/output
+StandardError=inherit
 END
 # Not chroot, in which the kernel allows no user namespaces.
 mkdir "$root/run/outside"
