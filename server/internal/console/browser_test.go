@@ -48,9 +48,7 @@ func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
 	s := newSite(t, newSQLite(t))
 	tab := browsertest.Open(t, s.URL)
 	tab.Visit("/console", "#email")
-	if !testing.Short() { // the page after a failure contains this one
-		tab.Inspect("login")
-	}
+	inspectInFull(tab, "login")
 	tab.AwaitFocus("email")
 	tab.Do(chromedp.KeyEvent(email + "\tguess\r"))
 	tab.Await("[role=alert]", "The email or the password is wrong.")
@@ -274,6 +272,13 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 
+// inspectInFull inspects a page that resembles another one, unless the tests are short.
+func inspectInFull(tab *browsertest.Tab, name string) {
+	if !testing.Short() {
+		tab.Inspect(name)
+	}
+}
+
 // An operator invites a user, who joins with a link, and manages users, workspaces and endpoints.
 func TestBrowser_operatorsManageTheService(t *testing.T) {
 	t.Parallel()
@@ -317,17 +322,17 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "h1")
 	tab.Await("p", "This link was used or has expired.")
 	tab.Faults() // the error status
-	tab.Inspect("link-used")
+	inspectInFull(tab, "link-used")
 	tab.Visit("/console/avatars/new", ".simulated")
 	tab.Await(".simulated", "Ask an operator for real videos.")
-	tab.Inspect("avatar-new-simulated")
+	inspectInFull(tab, "avatar-new-simulated")
 
 	tab = s.openTab(t, "/console/users?email=bob@example.com")
 	tab.Do(chromedp.Click(`button[value="operator"]`))
 	tab.Await(".notice", "The user is an operator now.")
 	tab.Do(chromedp.Click(`button[value="disable"]`))
 	tab.Await(".notice", "The user is disabled.")
-	tab.Inspect("users-disabled")
+	inspectInFull(tab, "users-disabled")
 	tab.Do(chromedp.Click(`a.danger`))
 	tab.Await("h1", "Delete bob@example.com?")
 	tab.Inspect("user-delete")
@@ -354,7 +359,7 @@ func TestBrowser_managesAccount(t *testing.T) {
 	tab.Inspect("account")
 	tab.Do(chromedp.SendKeys("#leave-password", "another password\r"))
 	tab.Await(".notice", "Your account is deleted")
-	tab.Inspect("left")
+	inspectInFull(tab, "left")
 }
 
 // A user finds out why notifications failed, enables the endpoint, sees new events and replays an old one.
