@@ -190,4 +190,17 @@ func TestPostgresBackup_restoresALostMachine(t *testing.T) {
 		t.Errorf("the file is %q, %v", restored, err)
 	}
 	p.run("run setup", "SCRIPT backup $PWD/archive") // which is that of the lost machine
+
+	check(t, found.Stop())
+	p.run("", "SCRIPT setup $PWD/second")
+	check(t, p.Control("restart"))
+	p.run("", "SCRIPT backup $PWD/second")
+	check(t, p.Control("stop"))
+	check(t, os.RemoveAll(p.path("data")))
+	p.run("", "SCRIPT restore $PWD/second $PWD/data latest")
+	check(t, p.Control("start"))
+	again := startProcess(t, p.DSN, "--media=file:"+t.TempDir())
+	if _, err := again.client.GetLipsync(t.Context(), kept); err != nil {
+		t.Errorf("after two restorations: %v", err)
+	}
 }
