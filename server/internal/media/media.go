@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -256,6 +257,9 @@ func (s *Store) removeDirectory(key string) {
 
 // ForEach calls do for each object whose key has the prefix.
 func (s *Store) ForEach(ctx context.Context, prefix string, do func(*blob.ListObject) error) error {
+	if err := s.checkReadable(prefix); err != nil {
+		return err
+	}
 	list := s.bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		object, err := list.Next(ctx)
@@ -269,6 +273,24 @@ func (s *Store) ForEach(ctx context.Context, prefix string, do func(*blob.ListOb
 			return err
 		}
 	}
+}
+
+// checkReadable fails if a directory of keys with a prefix cannot be read, which package fileblob takes for an empty one. It
+// does nothing for object stores.
+func (s *Store) checkReadable(prefix string) error {
+	if s.dir == "" {
+		return nil
+	}
+	folder, _ := path.Split(prefix)
+	return filepath.WalkDir(filepath.Join(s.dir, filepath.FromSlash(folder)), func(_ string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // deleted in the meantime
+			return nil
+		case err == nil && entry.IsDir() && entry.Name() == "lost+found": // of the file system
+			return fs.SkipDir
+		}
+		return err
+	})
 }
 
 // URL implements [studio.Media]. Object stores that can sign URLs serve the file themselves. The service
