@@ -84,10 +84,8 @@ func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service
 		defer start(runner)()
 		answer := sync.OnceFunc(func() { close(release) })
 		defer answer()
-		// Earlier notifications would be lost.
-		s.eventuallyTrue("the daemon listens", `SELECT EXISTS (SELECT FROM pg_stat_activity
-			WHERE datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN "studio_due%')`)
-		s.createFor(url) // this one is due first
+		s.awaitListening() // earlier notifications would be lost
+		s.createFor(url)   // this one is due first
 		victim = s.createFor(url)
 		s.eventually("a delivery waits for the one before", func() bool {
 			n, _ := runner.Loaded(flow)

@@ -224,3 +224,27 @@ func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
 		}
 	})
 }
+
+// listens is true while a daemon listens for notifications.
+const listens = `datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN "studio_due%'`
+
+func (s *fixture) awaitListening() {
+	s.t.Helper()
+	s.eventuallyTrue("the daemon listens", `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE `+listens+`)`)
+}
+
+// A daemon that has lost the connection on which it listens sends events of others without waiting for a rescan.
+func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		defer s.daemon()()
+		s.awaitListening()
+		s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
+		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
+		avatar, err := other.CreateAvatar(s.t.Context(), studio.Creation{
+			UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+		})
+		check(s.t, err)
+		s.eventually("an event is sent", func() bool { return len(s.receiver.statuses(avatar.ID)) > 0 })
+	})
+}

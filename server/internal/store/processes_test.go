@@ -69,7 +69,8 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 	})
 }
 
-// A process takes the lanes of a process on the same machine that has ended, and waits for the lease of another one.
+// A process takes the lanes of a process on the same machine that has ended, and waits for the lease of another one. What
+// the process without lanes records is refused.
 func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewPostgres(t))
@@ -89,5 +90,15 @@ func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	}
 	_, err = first.Renew(t.Context(), false)
 	wantError(t, err, store.ErrLeaseLost)
+	check(t, db.CreateUser(t.Context(), user("ada")))
+	create(t, db, subject("a", 1))
+	event := nextDelivery(t, db, "a").Event
+	_, err = db.Record(t.Context(), first.ID, store.Record{
+		Event: event, Attempt: studio.Attempt{At: noon()}, Outcome: store.Outcome{State: studio.EventDelivered},
+	})
+	wantError(t, err, store.ErrLeaseLost)
+	if attempts := attemptsOf(t, db, event.ID); len(attempts) != 0 || nextDelivery(t, db, "a").Event.ID != event.ID {
+		t.Errorf("a process without lanes has recorded %+v", attempts)
+	}
 	check(t, errors.Join(first.Close(t.Context()), second.ReleaseAll(t.Context())))
 }
