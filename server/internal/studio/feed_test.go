@@ -254,7 +254,7 @@ func awaitOpen(t *testing.T, service *studio.Service, n int) {
 // A reader that is slow delays no other, has few events in memory, and misses none.
 func TestStreamEvents_lagsOnlyForASlowReader(t *testing.T) {
 	t.Parallel()
-	const events = 1000
+	const events = 500
 	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		slow, fast := openStream(t, service, user.ID, "").begun(), openStream(t, service, user.ID, "").begun()
