@@ -101,8 +101,7 @@ func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session
 	if err := c.cfg.Studio.RevokeAPIKey(r.Context(), s.ID, r.PostFormValue("key")); err != nil {
 		return err
 	}
-	http.Redirect(w, r, accountPath+"?done=key-revoked", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, accountPath+"?done=key-revoked")
 }
 
 // changePassword changes the password and continues in a new session.
@@ -115,8 +114,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s sessi
 		return err
 	}
 	c.startSession(w, r, pair)
-	http.Redirect(w, r, accountPath+"?done=password", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, accountPath+"?done=password")
 }
 
 // passwordProblem returns what is wrong with a form with passwords, or "" if err does not say that.
@@ -146,16 +144,14 @@ func (c *Console) leave(w http.ResponseWriter, r *http.Request, s session) error
 		return err
 	}
 	c.forgetSession(w, r)
-	http.Redirect(w, r, loginPath+"?done=left", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, loginPath+"?done=left")
 }
 
 func (c *Console) endSession(w http.ResponseWriter, r *http.Request, s session) error {
 	if err := c.cfg.Studio.EndSessionOf(r.Context(), s.ID, r.PostFormValue("session")); err != nil {
 		return err
 	}
-	http.Redirect(w, r, accountPath+"?done=session-ended", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, accountPath+"?done=session-ended")
 }
 
 func passwordLengthProblem() string {

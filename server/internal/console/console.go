@@ -175,8 +175,7 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	mux.HandleFunc("GET "+linkPath, c.showLink)
 	mux.HandleFunc("POST "+linkPath, c.useLink)
 	home := func(w http.ResponseWriter, r *http.Request, _ session) error {
-		http.Redirect(w, r, homePath, http.StatusSeeOther)
-		return nil
+		return redirect(w, r, homePath)
 	}
 	for pattern, page := range map[string]page{
 		"GET " + Path:          home,
@@ -258,6 +257,12 @@ type page func(w http.ResponseWriter, r *http.Request, s session) error
 
 // kindPage is a page for a kind of subject.
 type kindPage func(w http.ResponseWriter, r *http.Request, s session, kind kind) error
+
+// redirect makes the browser load another page of the console.
+func redirect(w http.ResponseWriter, r *http.Request, path string) error {
+	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // a path of the console
+	return nil
+}
 
 // rateLimited applies Config.Admit to a page.
 func (c *Console) rateLimited(page page) page {

@@ -128,8 +128,7 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 				return err
 			}
 			id, _ := created[kind.idMember].(string)
-			http.Redirect(w, r, kind.Path+"/"+url.PathEscape(id)+"?done=created", http.StatusSeeOther)
-			return nil
+			return redirect(w, r, kind.pathOf(id)+"?done=created")
 		}
 		problem, err := response.problem()
 		if err != nil {

@@ -68,7 +68,7 @@ func (v eventRow) SubjectPath() string {
 	if v.Deleted {
 		return ""
 	}
-	return kindOf(v.Kind).Path + "/" + url.PathEscape(v.SubjectID)
+	return kindOf(v.Kind).pathOf(v.SubjectID)
 }
 
 // Receiver returns the host and path of the URL, or "" if there is none.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -67,7 +66,7 @@ type serviceView struct {
 }
 
 func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (err error) {
-	ctx, db, cursor := r.Context(), c.cfg.Store, r.URL.Query().Get("cursor")
+	ctx, db := r.Context(), c.cfg.Store
 	v := serviceView{Daemon: c.cfg.Daemon, Connections: db.Connections(), Shared: db.Shared()}
 	if v.Status, err = db.Status(ctx); err != nil {
 		return err
@@ -81,13 +80,10 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	if v.Deliverers, err = db.Deliverers(ctx); err != nil {
 		return err
 	}
-	breakers, err := db.OpenBreakers(ctx, cursor, pageSize+1)
+	v.Breakers, v.pager, err = readPage(r, servicePath, db.OpenBreakers, func(breaker store.Breaker) string { return breaker.Origin })
 	if err != nil {
 		return err
 	}
-	var next string
-	v.Breakers, next = firstPage(breakers, func(breaker store.Breaker) string { return breaker.Origin })
-	v.pager = newPager(servicePath, make(url.Values), cursor, next)
 	c.render(w, r, http.StatusOK, "service", view{Title: "Service", Section: servicePath, Data: v})
 	return nil
 }

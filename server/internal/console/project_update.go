@@ -56,8 +56,7 @@ func (c *Console) updateProject(api http.Handler) page {
 		if response.status != http.StatusOK {
 			return response.failure()
 		}
-		http.Redirect(w, r, kindOf(subject.Kind).pathOf(subject.ID)+"?done="+done+"#project", http.StatusSeeOther) //nolint:gosec // a path of the console
-		return nil
+		return redirect(w, r, kindOf(subject.Kind).pathOf(subject.ID)+"?done="+done+"#project")
 	}
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -98,12 +99,17 @@ type pager struct {
 	Newest string // the path of the first page; "" on the first one
 }
 
-// firstPage returns the items of a page. items has one more if there is another page, whose cursor is next.
-func firstPage[T any](items []T, cursor func(T) string) (page []T, next string) {
-	if len(items) <= pageSize {
-		return items, ""
+// readPage reads the page of a list at the cursor of a request. read returns up to limit items after a cursor, and cursorOf the
+// cursor of an item.
+func readPage[T any](
+	r *http.Request, path string, read func(ctx context.Context, cursor string, limit int) ([]T, error), cursorOf func(T) string,
+) (page []T, links pager, err error) {
+	cursor, next := r.URL.Query().Get("cursor"), ""
+	page, err = read(r.Context(), cursor, pageSize+1)
+	if len(page) > pageSize {
+		page, next = page[:pageSize], cursorOf(page[pageSize-1])
 	}
-	return items[:pageSize], cursor(items[pageSize-1])
+	return page, newPager(path, make(url.Values), cursor, next), err
 }
 
 // newPager returns the links of the page at cursor. It changes query.

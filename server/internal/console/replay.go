@@ -36,8 +36,7 @@ func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) erro
 		if _, err := c.cfg.Studio.ReplayEvents(r.Context(), selected); err != nil {
 			return err
 		}
-		http.Redirect(w, r, eventsPath+"?done=replayed", http.StatusSeeOther)
-		return nil
+		return redirect(w, r, eventsPath+"?done=replayed")
 	}
 	v := replayView{Form: filterValues(form)}
 	for _, name := range []string{"id", "select"} {

@@ -167,16 +167,14 @@ func (c *Console) consent(w http.ResponseWriter, r *http.Request, s session, kin
 	if granted {
 		done = "consent-given"
 	}
-	http.Redirect(w, r, c.newRow(kind, subject).Path()+"?done="+done, http.StatusSeeOther) //nolint:gosec // a path of the console
-	return nil
+	return redirect(w, r, c.newRow(kind, subject).Path()+"?done="+done)
 }
 
 func (c *Console) deleteSubject(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
 	if err := c.cfg.Studio.Delete(r.Context(), s.ID, kind.Kind, r.PathValue("id")); err != nil {
 		return err
 	}
-	http.Redirect(w, r, kind.Path+"?done=deleted", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, kind.Path+"?done=deleted")
 }
 
 // file serves a result of a rendering.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -31,20 +32,18 @@ func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error
 }
 
 func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, v usersView) error {
-	query := r.URL.Query()
-	cursor := query.Get("cursor")
-	v.Email = query.Get("email")
+	v.Email = r.URL.Query().Get("email")
 	filter := store.UserFilter{Email: c.cfg.Studio.NormalizeEmail(v.Email)}
-	users, err := c.cfg.Store.Users(r.Context(), filter, cursor, pageSize+1)
+	var err error
+	v.Users, v.pager, err = readPage(r, usersPath, func(ctx context.Context, below string, limit int) ([]store.Account, error) {
+		return c.cfg.Store.Users(ctx, filter, below, limit)
+	}, func(user store.Account) string { return user.ID })
 	if err != nil {
 		return err
 	}
 	if v.Workspaces, err = c.cfg.Store.AllWorkspaces(r.Context(), "", pageSize); err != nil {
 		return err
 	}
-	var next string
-	v.Users, next = firstPage(users, func(user store.Account) string { return user.ID })
-	v.pager = newPager(usersPath, make(url.Values), cursor, next)
 	c.render(w, r, status, "users", view{Title: "Users", Section: usersPath, Data: v})
 	return nil
 }
@@ -109,8 +108,7 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 	if act == "delete" {
 		query.Del("email")
 	}
-	http.Redirect(w, r, usersPath+"?"+query.Encode(), http.StatusSeeOther)
-	return nil
+	return redirect(w, r, usersPath+"?"+query.Encode())
 }
 
 func (c *Console) confirmUserDelete(w http.ResponseWriter, r *http.Request, _ session) error {
@@ -130,15 +128,12 @@ type actsView struct {
 }
 
 func (c *Console) acts(w http.ResponseWriter, r *http.Request, _ session) error {
-	cursor := r.URL.Query().Get("cursor")
-	acts, err := c.cfg.Studio.Acts(r.Context(), cursor, pageSize+1)
+	var v actsView
+	var err error
+	v.Acts, v.pager, err = readPage(r, actsPath, c.cfg.Studio.Acts, func(act studio.Act) string { return act.ID })
 	if err != nil {
 		return err
 	}
-	var v actsView
-	var next string
-	v.Acts, next = firstPage(acts, func(act studio.Act) string { return act.ID })
-	v.pager = newPager(actsPath, make(url.Values), cursor, next)
 	c.render(w, r, http.StatusOK, "acts", view{Title: "Audit log", Section: usersPath, Data: v})
 	return nil
 }
@@ -159,16 +154,12 @@ func (c *Console) workspaces(w http.ResponseWriter, r *http.Request, _ session) 
 }
 
 func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, problem string) error {
-	query := r.URL.Query()
-	cursor := query.Get("cursor")
-	all, err := c.cfg.Store.AllWorkspaces(r.Context(), cursor, pageSize+1)
+	v := workspacesView{Chosen: r.FormValue("workspace"), Problem: problem}
+	var err error
+	v.Workspaces, v.pager, err = readPage(r, workspacesPath, c.cfg.Store.AllWorkspaces, func(m store.Membership) string { return m.ID })
 	if err != nil {
 		return err
 	}
-	v := workspacesView{Chosen: r.FormValue("workspace"), Problem: problem}
-	var next string
-	v.Workspaces, next = firstPage(all, func(m store.Membership) string { return m.ID })
-	v.pager = newPager(workspacesPath, make(url.Values), cursor, next)
 	if v.Chosen != "" {
 		members, err := c.cfg.Store.Users(r.Context(), store.UserFilter{WorkspaceID: v.Chosen}, "", pageSize+1)
 		if err != nil {
@@ -199,8 +190,7 @@ func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s sess
 	case err != nil:
 		return err
 	}
-	http.Redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}}.Encode(), http.StatusSeeOther)
-	return nil
+	return redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}}.Encode())
 }
 
 // pauseAll pauses or resumes all deliveries of the service.
@@ -223,6 +213,5 @@ func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, servicePath, http.StatusSeeOther)
-	return nil
+	return redirect(w, r, servicePath)
 }

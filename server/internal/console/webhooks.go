@@ -93,8 +93,7 @@ func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session
 	if _, err := c.cfg.Studio.RotateWebhookSecret(r.Context(), s.ID); err != nil {
 		return err
 	}
-	http.Redirect(w, r, WebhooksPath+"?done=rotated#secret", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, WebhooksPath+"?done=rotated#secret")
 }
 
 // setEndpoint pauses or enables a URL.
@@ -122,6 +121,5 @@ func changeEndpoint(w http.ResponseWriter, r *http.Request, path string, query u
 		done = "enabled"
 	}
 	query.Set("done", done)
-	http.Redirect(w, r, path+"?"+query.Encode(), http.StatusSeeOther)
-	return nil
+	return redirect(w, r, path+"?"+query.Encode())
 }
