@@ -102,7 +102,10 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 	if !h.listenDisabled {
 		listening.Go(func() {
 			h.jobs.listen(stop, store.NotificationHandler{
-				Ready:     func() { d.call(d.scanAll) },
+				Ready: func() {
+					d.call(d.scanAll)
+					h.renderPool.wake()
+				},
 				Due:       func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
 				Deleted:   func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
 				Released:  func() { signal(h.renewNow) },

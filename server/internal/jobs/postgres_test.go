@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -245,6 +246,8 @@ func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
 			UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
 		})
 		check(s.t, err)
-		s.eventually("an event is sent", func() bool { return len(s.receiver.statuses(avatar.ID)) > 0 })
+		s.eventually("the avatar is rendered, and its events are sent", func() bool {
+			return slices.Contains(s.receiver.statuses(avatar.ID), string(studio.Published))
+		})
 	})
 }
