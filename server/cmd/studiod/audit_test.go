@@ -63,7 +63,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 			tab.Inspect("first-start")
 			tab.Do(chromedp.SendKeys("#email", testEmail), chromedp.SendKeys("#password", testPassword+"\r"))
 			tab.Await("h1", "New avatar")
-			tab.Await(".simulated", "For real videos: studio-render is not beside studiod")
+			tab.Await(".simulated", "The reason: studio-render is not beside studiod")
 			tab.Inspect("first-avatar")
 		} else if status, path := use(found[1]); status != http.StatusOK || path != "/console/avatars/new" {
 			t.Errorf("the link leads to %d %s", status, path)

@@ -62,7 +62,7 @@ const demoText = `Avatar Studio demo
 
 {{if .Renderer}}Videos are made by {{.Renderer}}. A title with [no-consent] is refused consent.
 {{else}}Rendering is simulated: nothing is made. A title with [fail] fails, one with [no-consent] is refused consent.
-{{if .Missing}}For real videos: {{.Missing}}.
+{{if .Missing}}No real videos: {{.Missing}}.
 {{end}}{{end -}}
 Webhooks may go to this machine: give a webhook_url such as http://127.0.0.1:9000/.
 
