@@ -20,7 +20,10 @@ import (
 
 var scale = flag.Int("soak.scale", 1, "factor for the number of events and faults")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// pgx waits in the background, for up to 15 seconds, for a server that does not respond to the end of a connection.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead"))
+}
 
 const daemonPackage = "github.com/avatarstudio/avatarstudio/server/cmd/studiod"
 
