@@ -91,7 +91,7 @@ func files(project studio.Subject) map[string]string {
 	return map[string]string{
 		"video":    made.Video,
 		"poster":   cmp.Or(project.Project.CustomThumbnail, made.Previews.Still, made.Thumbnail),
-		"preview":  cmp.Or(made.Previews.StillPlay, made.Thumbnail),
+		"preview":  cmp.Or(project.Project.CustomThumbnail, made.Previews.StillPlay, made.Thumbnail),
 		"captions": made.Captions,
 	}
 }

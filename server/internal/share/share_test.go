@@ -171,8 +171,10 @@ func TestPage_servesItsFilesOnly(t *testing.T) {
 	upload, _, err := s.studio.Upload(t.Context(), s.user.ID, "image/webp", strings.NewReader("custom"))
 	check(t, err)
 	s.update(id, studio.ProjectChange{CustomThumbnail: &upload.ID})
-	if _, text := s.get(page + "/poster.webp"); text != "custom" {
-		t.Errorf("the custom thumbnail is %q", text)
+	for _, name := range []string{"poster.webp", "preview.webp"} {
+		if _, text := s.get(page + "/" + name); text != "custom" {
+			t.Errorf("%s is %q, want the custom thumbnail", name, text)
+		}
 	}
 }
 
