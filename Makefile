@@ -63,8 +63,11 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 	done
 
 .PHONY: check-packages
-check-packages: $(NFPM) ## Install, upgrade and remove the packages in a copy of this machine that runs systemd (needs root, systemd and apt)
-	STUDIO_TEST_PACKAGES=1 go test -count=1 -v -run TestPackages_installUpgradeAndRemove ./server/cmd/studiod
+check-packages: $(NFPM) ## Install, upgrade and remove the packages on a new Debian that runs systemd (needs root and mmdebstrap; 2 minutes)
+	@root=$$(mktemp -d) && trap 'rm -rf "$$root"' EXIT && chmod 755 "$$root" && \
+	packages=$$(sed -n 's/^recommends: .\(.*\).$$/\1/p; s/.*deb: { depends: .\(.*\)] }/\1/p' server/cmd/studiod/deploy/nfpm.yaml) && \
+	mmdebstrap --quiet --variant=minbase --include="systemd-sysv dbus curl $$(echo $$packages | tr -d ,)" bookworm "$$root" && \
+	STUDIO_TEST_PACKAGES="$$root" go test -count=1 -v -run TestPackages_installUpgradeAndRemove ./server/cmd/studiod
 
 .PHONY: check-postgres-backup
 check-postgres-backup: ## Back up and restore a PostgreSQL server with deploy/postgres-backup.sh (half a minute)

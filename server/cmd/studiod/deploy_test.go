@@ -87,11 +87,11 @@ func TestDeploy_systemdUnitIsHardened(t *testing.T) {
 	}
 }
 
-// The packages are installed on a copy of this machine that exists only in memory, and in no network.
+// The packages are installed on a Debian that has what they depend on, exists only in memory, and is in no network.
 func TestPackages_installUpgradeAndRemove(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("STUDIO_TEST_PACKAGES") == "" {
-		t.Skip("the packages are tested by make check-packages, because building them takes half a minute")
+		t.Skip("the packages are tested by make check-packages, because building them and a Debian takes minutes")
 	}
 	scratch := t.TempDir()
 	boot := func(script string) error {
