@@ -20,7 +20,7 @@ import (
 
 const (
 	streamPath       = "/v1/events/stream"
-	maxStreamMemory  = 1.25 // factor of the memory of a stream of the bare handler, which is almost 25 KiB
+	maxStreamMemory  = 1.5  // factor of the memory of a stream of the bare handler, which is almost 25 KiB
 	maxBesideStreams = 2    // factor of the p99 of other requests
 	minBesideStreams = 0.95 // share of the deliveries
 	maxItemBytes     = 1 << 20
@@ -163,7 +163,7 @@ func streamLoad(s *setup) []figure {
 		{fmt.Sprintf("floor: durable transactions of one row at %d/s", s.eventRate), "", floor.String(), true},
 		{"floor: memory of each of as many streams of a bare net/http handler", "", kibibytes(bareMemory), true},
 		{
-			open + "memory of each", "≤ 1.25 × the floor", fmt.Sprintf("%s (%.2f × the floor)", kibibytes(memory), share), share <= maxStreamMemory,
+			open + "memory of each", "≤ 1.5 × the floor", fmt.Sprintf("%s (%.2f × the floor)", kibibytes(memory), share), share <= maxStreamMemory,
 		},
 		{open + "streams that end by themselves", "0", strconv.Itoa(ended), ended == 0},
 		{
