@@ -76,12 +76,12 @@ func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<2
 
 func perSecond(rate float64) string { return fmt.Sprintf("%.0f/s", rate) }
 
-// thousands formats a number below a million with a comma.
+// thousands formats a number with commas.
 func thousands(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)
 	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
 func plural(n int, noun string) string {
