@@ -51,7 +51,7 @@ apt install "$new"
 for connection in close keep-alive; do
 	count=$(wc -l <"/tmp/$connection")
 	for _ in $(seq 100); do
-		[ "$(wc -l <"/tmp/$connection")" -lt $((count + 5)) ] || break
+		[ "$(wc -l <"/tmp/$connection")" -lt $((count + 50)) ] || break
 		sleep 0.1
 	done
 done
