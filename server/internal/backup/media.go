@@ -43,15 +43,14 @@ func versionKey(object *blob.ListObject, extension string) string {
 
 // parseVersion parses the key of a version. ok is false for all other keys.
 func parseVersion(key string) (v version, ok bool) {
-	name, ok := strings.CutPrefix(key, mediaFolder)
-	i := strings.LastIndexByte(name, '@')
-	if !ok || i < 0 {
+	file, suffix, ok := splitKey(key, mediaFolder)
+	if !ok {
 		return v, false
 	}
-	modified, size, _ := strings.Cut(strings.TrimSuffix(name[i+1:], sealedExtension), "-")
+	modified, size, _ := strings.Cut(strings.TrimSuffix(suffix, sealedExtension), "-")
 	at, err := strconv.ParseInt(modified, 10, 64)
 	_, sizeErr := strconv.ParseInt(size, 10, 64)
-	return version{key, name[:i], at}, err == nil && sizeErr == nil
+	return version{key, file, at}, err == nil && sizeErr == nil
 }
 
 func goneKey(versionKey string, at time.Time) string {
@@ -60,13 +59,22 @@ func goneKey(versionKey string, at time.Time) string {
 
 // parseGone parses the key of a file that marks a version as gone. ok is false for all other keys.
 func parseGone(key string) (versionKey string, at time.Time, ok bool) {
-	name, ok := strings.CutPrefix(key, goneFolder)
-	i := strings.LastIndexByte(name, '@')
-	if !ok || i < 0 {
+	name, suffix, ok := splitKey(key, goneFolder)
+	if !ok {
 		return "", at, false
 	}
-	seconds, err := strconv.ParseInt(name[i+1:], 10, 64)
-	return mediaFolder + name[:i], time.Unix(seconds, 0), err == nil
+	seconds, err := strconv.ParseInt(suffix, 10, 64)
+	return mediaFolder + name, time.Unix(seconds, 0), err == nil
+}
+
+// splitKey splits a key in a folder at its last @.
+func splitKey(key, folder string) (name, suffix string, ok bool) {
+	name, ok = strings.CutPrefix(key, folder)
+	i := strings.LastIndexByte(name, '@')
+	if !ok || i < 0 {
+		return "", "", false
+	}
+	return name[:i], name[i+1:], true
 }
 
 // versions is a set of keys. It stores hashes, because there may be millions of keys. Each set has another seed, so a

@@ -194,14 +194,11 @@ func (s *Service) TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint,
 
 // ChangeEndpoint pauses or enables an endpoint of a user, as [Service.SetEndpoint] does.
 func (s *Service) ChangeEndpoint(ctx context.Context, by User, email, endpointID string, enabled bool) (Endpoint, error) {
-	user, err := s.UserByEmail(ctx, email)
 	action := "paused the endpoint " + endpointID
 	if enabled {
 		action = "enabled the endpoint " + endpointID
 	}
-	if err == nil {
-		err = s.RecordAct(ctx, by.Email, action, user.Email)
-	}
+	user, err := s.actOn(ctx, by, action, email)
 	if err != nil {
 		return Endpoint{}, err
 	}
