@@ -18,6 +18,8 @@ const (
 	sendBytes = 64 << 10
 	// copyBytes is how much of a file is sent at once. It is not counted in the limit.
 	copyBytes = 16 << 10
+	// pooledBytes is the size of the buffers that are used again.
+	pooledBytes = 32 << 10
 )
 
 // response is a ResponseWriter that buffers what a handler writes, and sends it after the handler has returned. So a
@@ -51,6 +53,10 @@ func (w *response) Write(p []byte) (int, error) {
 		if _, err := w.ResponseWriter.Write(nil); err != nil { // the header is complete
 			return 0, err
 		}
+		if len(p) > copyBytes && len(p) <= pooledBytes { // most such responses are a single write
+			w.buffer = buffers.Get().(*[pooledBytes]byte)[:0] //nolint:forcetypeassert // the pool has no other type
+			w.hold(pooledBytes)
+		}
 	}
 	if len(w.buffer)+len(p) <= maxBuffer {
 		before := cap(w.buffer)
@@ -83,8 +89,11 @@ func (w *response) ReadFrom(r io.Reader) (n int64, err error) {
 	return io.CopyBuffer(writerFunc(w.send), struct{ io.Reader }{r}, buffer[:])
 }
 
-//nolint:gochecknoglobals // a pool
-var copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
+//nolint:gochecknoglobals // pools
+var (
+	copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
+	buffers     = sync.Pool{New: func() any { return new([pooledBytes]byte) }}
+)
 
 type writerFunc func(p []byte) (int, error)
 
@@ -117,6 +126,9 @@ func (w *response) sendBuffer() error {
 		return nil
 	}
 	_, err := w.send(w.buffer)
+	if cap(w.buffer) == pooledBytes {
+		buffers.Put((*[pooledBytes]byte)(w.buffer[:pooledBytes]))
+	}
 	w.buffer = nil
 	w.hold(0)
 	return err
