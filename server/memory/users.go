@@ -38,7 +38,7 @@ func (s *Service) AddProject(ctx context.Context, workspaceID, ownerID string, p
 	status := cmp.Or(project.Status, new(""))
 	_, err = s.studio.ImportProjects(ctx, []studio.Project{{
 		ID: *project.ProjectID, WorkspaceID: workspaceID, UserID: *project.UserID, CreatedAt: *project.CreatedAt,
-		Published: studio.IsPublished(*status), Document: document,
+		Published: studio.IsPublished(*status), Document: string(document),
 	}})
 	return err
 }

@@ -183,7 +183,7 @@ func demoProjects(user string, now time.Time) ([]studio.Project, error) {
 		}
 		projects = append(projects, studio.Project{
 			ID: id, WorkspaceID: demoWorkspace, UserID: owner, CreatedAt: created,
-			Published: published, Document: document,
+			Published: published, Document: string(document),
 		})
 	}
 	return projects, nil

@@ -154,7 +154,7 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	if err != nil {
 		return p, "", err
 	}
-	p = studio.Project{ID: strings.ToLower(*fields.ProjectID), Document: []byte(document)}
+	p = studio.Project{ID: strings.ToLower(*fields.ProjectID), Document: string(document)}
 	if fields.UserID != nil {
 		p.UserID = strings.ToLower(*fields.UserID)
 	}

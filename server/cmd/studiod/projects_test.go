@@ -32,7 +32,7 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 		t.Errorf("%+v", two)
 	}
 	want := `{"project_id":"` + strings.ToUpper(projectID) + `","status":"Published","unknown":[1,2],"created_at":"2026-01-12T09:30:00Z","updated_at":null}`
-	if string(one.Document) != want {
+	if one.Document != want {
 		t.Errorf("document is %s", one.Document)
 	}
 	for _, empty := range []string{`{"data":[]}`, ` {"data": [] } `} {
@@ -79,7 +79,7 @@ func FuzzParseProjects(f *testing.F) {
 			t.Errorf("accepted %q", file)
 		}
 		for _, project := range projects {
-			if project.ID == "" || !json.Valid(project.Document) {
+			if project.ID == "" || !json.Valid([]byte(project.Document)) {
 				t.Errorf("accepted %q as %+v", file, project)
 			}
 		}

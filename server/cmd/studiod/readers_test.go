@@ -39,7 +39,7 @@ func fillWorkspace(t *testing.T, dsn string) (service *studio.Service, workspace
 		for i := range projects {
 			projects[i] = studio.Project{
 				ID: fmt.Sprint(batch, "-", i), WorkspaceID: team.ID, UserID: team.ID, CreatedAt: time.Now(),
-				Document: fmt.Appendf(nil, `{"title":"%01000d"}`, i),
+				Document: fmt.Sprintf(`{"title":"%01000d"}`, i),
 			}
 		}
 		_, err := service.ImportProjects(t.Context(), projects)

@@ -86,8 +86,8 @@ func (v *projectCard) showSubject(p studio.Project, userID string) {
 }
 
 // showDocument shows an imported project.
-func (v *projectCard) showDocument(document json.RawMessage) {
-	_ = json.Unmarshal(document, &v.Project) // members that cannot be decoded are not shown
+func (v *projectCard) showDocument(document string) {
+	_ = json.Unmarshal([]byte(document), &v.Project) // members that cannot be decoded are not shown
 	if v.Thumbnail != nil {
 		v.Picture, v.External = localPicture(*v.Thumbnail), externalLink(*v.Thumbnail)
 	}

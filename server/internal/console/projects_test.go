@@ -26,7 +26,7 @@ func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 		check(t, err)
 		projects = append(projects, studio.Project{
 			ID: fmt.Sprintf("project-%05d", i), WorkspaceID: s.workspace, UserID: s.user.ID,
-			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: text, Published: document["status"] == "PUBLISHED",
+			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: string(text), Published: document["status"] == "PUBLISHED",
 		})
 	}
 	if _, err := s.studio.ImportProjects(t.Context(), projects); err != nil {

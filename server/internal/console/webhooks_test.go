@@ -290,7 +290,7 @@ func BenchmarkLists(b *testing.B) {
 			var projects []studio.Project
 			for i := range rows {
 				document, _ := json.Marshal(map[string]any{"title": fmt.Sprint(i), "status": "draft"})
-				projects = append(projects, studio.Project{ID: fmt.Sprint(i), WorkspaceID: s.workspace, UserID: s.user.ID, CreatedAt: time.UnixMicro(int64(i)), Document: document})
+				projects = append(projects, studio.Project{ID: fmt.Sprint(i), WorkspaceID: s.workspace, UserID: s.user.ID, CreatedAt: time.UnixMicro(int64(i)), Document: string(document)})
 			}
 			for some := range slices.Chunk(projects, rows/10) {
 				if _, err := s.studio.ImportProjects(b.Context(), some); err != nil {

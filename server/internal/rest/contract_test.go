@@ -310,8 +310,8 @@ func TestListProjects_streamsImportedProjects(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		const document = `{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One","status":"draft","unknown":1}`
 		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{
-			{ID: "1", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: []byte(document)},
-			{ID: "0", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Published: true, Document: []byte(`{"title":null}`)},
+			{ID: "1", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: document},
+			{ID: "0", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Published: true, Document: `{"title":null}`},
 		})
 		s.check(err)
 		_, answer := s.do("GET", "/projects/v2", "", map[string]string{"x-workspace-id": s.workspace.ID})

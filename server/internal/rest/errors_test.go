@@ -78,7 +78,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		spent := header("Idempotency-Key", "spent")
 		deleted := s.record("POST", lipsync, `{}`, spent).InferenceID
 		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, deleted))
-		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: []byte(`{}`)}})
+		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: `{}`}})
 		s.check(err)
 		for _, c := range []struct {
 			code, method, target, body string // code "" is a success

@@ -57,16 +57,17 @@ func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 			return err
 		}
 		for _, project := range page {
-			document := []byte(project.Document)
-			if project.Subject != nil {
+			_, _ = body.WriteString(separator)
+			n := 0
+			if project.Subject == nil {
+				n, err = body.WriteString(project.Document)
+			} else {
 				converted := list.api.project(&project)
 				if text, err = encode.Append(text[:0], &converted); err != nil {
 					return err
 				}
-				document = text
+				n, err = body.Write(text)
 			}
-			_, _ = body.WriteString(separator)
-			n, err := body.Write(document)
 			if err != nil {
 				return nil // the caller has disconnected
 			}

@@ -101,7 +101,7 @@ func (s *setup) importMany(n int) {
 		for i := range projects {
 			projects[i] = studio.Project{
 				ID: fmt.Sprint(from + i), WorkspaceID: s.workspace.ID, UserID: s.user.ID,
-				CreatedAt: s.clock.Now().Add(time.Duration(from+i) * time.Second), Document: document,
+				CreatedAt: s.clock.Now().Add(time.Duration(from+i) * time.Second), Document: string(document),
 			}
 		}
 		_, err := s.studio.ImportProjects(s.t.Context(), projects)

@@ -264,7 +264,7 @@ func TestStore_ImportProjects_succeedsOnceForConcurrentImports(t *testing.T) {
 		var projects []studio.Project
 		for i := range 100 {
 			projects = append(projects, studio.Project{
-				ID: fmt.Sprint(i), WorkspaceID: "films", UserID: "ada", CreatedAt: noon(), Document: []byte(`{}`),
+				ID: fmt.Sprint(i), WorkspaceID: "films", UserID: "ada", CreatedAt: noon(), Document: `{}`,
 			})
 		}
 		backwards := slices.Clone(projects)

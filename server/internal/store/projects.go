@@ -22,7 +22,7 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 			p := projects[index]
 			_, err := tx.exec(ctx, `INSERT INTO projects (id, workspace_id, user_id, created_at, published, document)
 				VALUES ($1, $2, $3, $4, $5, $6)`,
-				p.ID, p.WorkspaceID, p.UserID, p.CreatedAt.UnixMicro(), flag(p.Published), string(p.Document))
+				p.ID, p.WorkspaceID, p.UserID, p.CreatedAt.UnixMicro(), flag(p.Published), p.Document)
 			if err != nil {
 				return fmt.Errorf("project %d: %w", index, err)
 			}
@@ -45,9 +45,10 @@ func (s *Store) Projects(
 	selected := ` WHERE s.workspace_id = $1` + older + isMember + ` ORDER BY s.created_at DESC, ` + id + ` DESC LIMIT $3 + 0`
 	imported, subjects := page[studio.Project]{limit: limit}, page[studio.Project]{limit: limit}
 	mixed := false
+	p := studio.Project{WorkspaceID: workspaceID}
+	columns := []any{&p.ID, &p.UserID, instant{&p.CreatedAt}, &p.Published, &p.Document, &mixed}
 	err = imported.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
-		p := studio.Project{WorkspaceID: workspaceID}
-		err := scan(&p.ID, &p.UserID, instant{&p.CreatedAt}, &p.Published, (*[]byte)(&p.Document), &mixed)
+		err := scan(columns...)
 		return p, len(p.Document), err
 	}, `SELECT s.id, s.user_id, s.created_at, s.published <> 0, s.document, EXISTS (SELECT 1 FROM subjects WHERE workspace_id = $1) FROM projects s`+
 		selected, args...)

@@ -41,9 +41,9 @@ type Project struct {
 	UserID       string
 	CreatedAt    time.Time
 	Published    bool
-	Document     json.RawMessage // nil unless the project is imported
-	Subject      *Subject        // nil if it is imported
-	VideoSeconds int64           // the credits that the owner of the subject has used
+	Document     string   // JSON; "" unless the project is imported
+	Subject      *Subject // nil if it is imported
+	VideoSeconds int64    // the credits that the owner of the subject has used
 }
 
 // NewProject returns the project that a subject is. used is the credits that its owner has used.
@@ -85,7 +85,7 @@ type importedProject struct {
 }
 
 func (p Project) imported() (document importedProject) {
-	_ = json.Unmarshal(p.Document, &document) // the import has checked it
+	_ = json.Unmarshal([]byte(p.Document), &document) // the import has checked it
 	return document
 }
 

@@ -1,7 +1,6 @@
 package studio_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -30,7 +29,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 			projects = append(projects, studio.Project{
 				ID: fmt.Sprintf("project-%04d", i), WorkspaceID: workspace.ID, UserID: owner,
 				CreatedAt: clock.Now().Add(time.Duration(i/2) * time.Second), // two with each time
-				Published: i%2 == 0, Document: json.RawMessage(fmt.Sprintf(`{"title":"%d"}`, i)),
+				Published: i%2 == 0, Document: fmt.Sprintf(`{"title":"%d"}`, i),
 			})
 		}
 		_, err = service.ImportProjects(t.Context(), projects)
@@ -46,7 +45,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 			}
 			for _, project := range page {
 				next--
-				if want := projects[next]; project.ID != want.ID || string(project.Document) != string(want.Document) {
+				if want := projects[next]; project.ID != want.ID || project.Document != want.Document {
 					t.Fatalf("got %s, want %s", project.ID, want.ID)
 				}
 			}
@@ -92,7 +91,7 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 		check(t, err)
 		check(t, service.AddMember(t.Context(), workspace.ID, ada.Email))
 		project := func(id string) studio.Project {
-			return studio.Project{ID: id, WorkspaceID: workspace.ID, UserID: ada.ID, Document: json.RawMessage(`{}`)}
+			return studio.Project{ID: id, WorkspaceID: workspace.ID, UserID: ada.ID, Document: `{}`}
 		}
 		index, err := service.ImportProjects(t.Context(), []studio.Project{project("a"), project("b"), project("a")})
 		wantError(t, err, studio.ErrExists)

@@ -105,7 +105,7 @@ func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 			imported := fmt.Sprint(i) // with the same time
 			_, err := service.ImportProjects(t.Context(), []studio.Project{{
 				ID: imported, WorkspaceID: films, UserID: ada.ID, CreatedAt: clock.Now(),
-				Document: fmt.Appendf(nil, `{"status":"DRAFT","tags":{"names":["new"]},"recording_script":"%0100000d"}`, i),
+				Document: fmt.Sprintf(`{"status":"DRAFT","tags":{"names":["new"]},"recording_script":"%0100000d"}`, i),
 			}})
 			check(t, err)
 			if i == 3 {
@@ -174,7 +174,7 @@ func TestUpdateProject_changesWhatItNames(t *testing.T) {
 		if changes := gocmp.Diff(made, repeated); changes != "" {
 			t.Errorf("repeated creation (-want +got):\n%s", changes)
 		}
-		_, err = service.ImportProjects(t.Context(), []studio.Project{{ID: "imported", WorkspaceID: films, UserID: ada.ID, Document: []byte(`{}`)}})
+		_, err = service.ImportProjects(t.Context(), []studio.Project{{ID: "imported", WorkspaceID: films, UserID: ada.ID, Document: `{}`}})
 		check(t, err)
 		carl := studiotest.AddUser(t, service, "carl@example.com")
 		for _, c := range []struct {
