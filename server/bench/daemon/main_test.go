@@ -71,7 +71,7 @@ func newPlan() plan {
 	if *measure.Full {
 		return plan{
 			rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, besideHung: 160, besideNew: 800,
-			hangingOrigins: 1000, stopDuration: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 20, killed: 1000, ordered: 100_000,
+			hangingOrigins: 1000, stopDuration: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 10, killed: 5000, ordered: 100_000,
 			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
 			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
 			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
