@@ -164,11 +164,15 @@ func (c *compiler) scalars(n *node, source *document.Node) {
 
 // pattern compiles a regular expression. It returns nil if the expression is not supported.
 func (c *compiler) pattern(n *document.Node) *pattern {
+	if known := c.patterns[n.Text]; known != nil {
+		return known
+	}
 	compiled, err := compilePattern(n.Text)
 	if err != nil {
 		c.unsupported(n, err.Error())
 		return nil
 	}
+	c.patterns[n.Text] = compiled
 	return compiled
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// visit is a node that has been checked against a rule.
+// visit is an object or array that has been checked against a rule.
 type visit struct {
 	node *document.Node
 	as   string
@@ -18,10 +18,12 @@ type visit struct {
 // descendants whose type is wrong, and records all references to be followed later.
 func (l *loader) conform(n *document.Node, rule string) {
 	rule = strings.TrimLeft(rule, "*+-")
-	if l.visited[visit{n, rule}] {
-		return
+	if len(n.Members)+len(n.Elements) > 0 && rule != "any" { // others cost less to check than to remember
+		if l.visited[visit{n, rule}] {
+			return
+		}
+		l.visited[visit{n, rule}] = true
 	}
-	l.visited[visit{n, rule}] = true
 	wrong := ""
 	list, isList := strings.CutPrefix(rule, "[")
 	switch {

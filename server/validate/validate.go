@@ -198,6 +198,7 @@ func load(text []byte, cfg Config) (*Validator, *loader, error) {
 		cfg:           cfg,
 		formats:       formats(),
 		pool:          newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
+		patterns:      make(map[string]*pattern),
 		nodes:         make(map[nodeKey]*node),
 		responseCache: make(map[*document.Node]*response),
 		callbacks:     make(map[*document.Node]bool),
@@ -328,6 +329,7 @@ type compiler struct {
 	cfg           Config
 	formats       map[string]*format // of the package
 	pool          *sync.Pool
+	patterns      map[string]*pattern
 	nodes         map[nodeKey]*node
 	order         []locatedNode // nodes with their locations, in the order of compilation
 	responseCache map[*document.Node]*response

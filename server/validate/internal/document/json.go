@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +17,10 @@ type jsonParser struct {
 	text []byte
 	dec  *jsontext.Decoder
 	errs Errors
+
+	// The members and elements of the values that are being read.
+	members  []Member
+	elements []*Node
 
 	last         int // the offset of the last position
 	line, column int // there, both from 0
@@ -54,7 +60,7 @@ func (p *jsonParser) position(offset int) Position {
 // next returns where the next token begins.
 func (p *jsonParser) next() Position {
 	offset := int(p.dec.InputOffset())
-	for offset < len(p.text) && bytes.IndexByte([]byte(" \t\r\n,:"), p.text[offset]) >= 0 {
+	for offset < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[offset]) >= 0 {
 		offset++
 	}
 	return p.position(offset)
@@ -76,8 +82,9 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 		n.Text = read.String()
 		return n, nil
 	}
+	members, elements := len(p.members), len(p.elements)
 	for next := p.dec.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = p.dec.PeekKind() {
-		m := Member{Name: strconv.Itoa(len(n.Elements)), Position: p.next()}
+		m := Member{Name: strconv.Itoa(len(p.elements) - elements), Position: p.next()}
 		if isObject {
 			name, err := p.dec.ReadToken()
 			if err != nil {
@@ -89,14 +96,16 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 			return nil, err
 		}
 		if isObject {
-			n.Members = append(n.Members, m)
+			p.members = append(p.members, m)
 		} else {
-			n.Elements = append(n.Elements, m.Value)
+			p.elements = append(p.elements, m.Value)
 		}
 	}
 	if _, err := p.dec.ReadToken(); err != nil {
 		return nil, err
 	}
+	n.Members, p.members = slices.Clone(p.members[members:]), p.members[:members]
+	n.Elements, p.elements = slices.Clone(p.elements[elements:]), p.elements[:elements]
 	p.errs = append(p.errs, n.unique()...)
 	return n, nil
 }
