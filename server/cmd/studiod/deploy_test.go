@@ -5,14 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v3"
-
-	"github.com/avatarstudio/avatarstudio/api/gobuild"
 )
 
 // settings returns the environment variables of a command and its subcommands.
@@ -87,40 +84,22 @@ func TestDeploy_systemdUnitIsHardened(t *testing.T) {
 	}
 }
 
-// The packages are installed on a Debian that has what they depend on, exists only in memory, and is in no network.
-func TestPackages_installUpgradeAndRemove(t *testing.T) {
+// Make check-debian tests the packages and the image on a Debian with the packages of the image.
+func TestDeploy_imageHasTheRecommendedPackages(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("STUDIO_TEST_PACKAGES") == "" {
-		t.Skip("the packages are tested by make check-packages, because building them and a Debian takes minutes")
-	}
-	scratch := t.TempDir()
-	boot := func(script string) error {
-		check(t, os.WriteFile(filepath.Join(scratch, "script.sh"), []byte(script), 0o600))
-		return exec.CommandContext(t.Context(), "sh", "testdata/boot.sh", scratch, "script.sh").Run()
-	}
-	if err := boot("apt-get --version"); err != nil {
-		t.Skipf("the packages are not tested, which needs root, systemd and apt-get: %v", err)
-	}
-	programs, packages := filepath.Join(scratch, "programs"), filepath.Join(scratch, "packages")
-	check(t, os.Mkdir(programs, 0o700))
-	for _, path := range []string{"server/cmd/studiod", "server/cmd/studio-render", "client/cmd/studio"} {
-		program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/"+path)
+	match := func(path, pattern string) []string {
+		content, err := os.ReadFile(path)
 		check(t, err)
-		check(t, exec.CommandContext(t.Context(), "cp", program, programs).Run())
-	}
-	check(t, os.WriteFile(filepath.Join(scratch, "face.jpg"), face, 0o600))
-	script, err := os.ReadFile("testdata/packages.sh")
-	check(t, err)
-	check(t, os.Mkdir(packages, 0o700))
-	for _, version := range []string{"1.0.0", "1.1.0"} {
-		output, err := exec.CommandContext(t.Context(), "make", "-C", "../../..", "package",
-			"PROGRAMS="+programs, "ARCH="+runtime.GOARCH, "VERSION="+version, "TO="+packages, "FORMATS=deb").CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, output)
+		found := regexp.MustCompile(pattern).FindSubmatch(content)
+		if found == nil {
+			t.Fatalf("%s does not match %s", path, pattern)
 		}
+		return strings.Fields(strings.ReplaceAll(string(found[1]), ",", " "))
 	}
-	if err := boot("set -x\n" + string(script)); err != nil {
-		output, _ := os.ReadFile(filepath.Join(scratch, "output"))
-		t.Errorf("%v: %s", err, output)
+	image := match("deploy/Dockerfile", `apt-get install -y --no-install-recommends ([a-z -]+)`)
+	want := append(match("deploy/nfpm.yaml", `(?m)^recommends: \[(.*)\]$`), "ca-certificates")
+	slices.Sort(want)
+	if !slices.Equal(image, want) {
+		t.Errorf("the image has %q, and not %q", image, want)
 	}
 }

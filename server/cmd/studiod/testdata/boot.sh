@@ -1,4 +1,4 @@
-# Boots a copy of the root directory STUDIO_TEST_PACKAGES that exists only in memory, in no network, with systemd, and runs
+# Boots a copy of the root directory STUDIO_DEBIAN that exists only in memory, in no network, with systemd, and runs
 # the script $2 there. $1 is a directory that the script sees as /mnt. The exit code is that of the script, whose output is
 # in /mnt/output. It needs root, systemd and cgroups of version 2.
 set -eu
@@ -15,7 +15,7 @@ memory=$1/copy root=$1/copy/root
 mkdir -p "$memory"
 mount -t tmpfs tmpfs "$memory"
 mkdir -m 755 "$memory/upper" "$memory/work" "$root"
-mount -t overlay overlay -o "lowerdir=$STUDIO_TEST_PACKAGES,upperdir=$memory/upper,workdir=$memory/work" "$root"
+mount -t overlay overlay -o "lowerdir=$STUDIO_DEBIAN,upperdir=$memory/upper,workdir=$memory/work" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
