@@ -81,6 +81,11 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	s.bucket, err = fileblob.OpenBucket(s.dir, &fileblob.Options{
 		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
 	})
+	if err != nil {
+		return nil, err
+	}
+	// openDirectly accepts no links.
+	s.dir, err = filepath.EvalSymlinks(s.dir)
 	return s, err
 }
 
@@ -93,11 +98,7 @@ func (s *Store) Overlaps(other *Store) bool {
 // location returns a text that the locations of all files in the bucket begin with.
 func (s *Store) location() string {
 	if s.dir != "" {
-		dir, err := filepath.EvalSymlinks(s.dir)
-		if err != nil {
-			dir = s.dir
-		}
-		return filePrefix + strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator)
+		return filePrefix + strings.TrimSuffix(s.dir, string(filepath.Separator)) + string(filepath.Separator)
 	}
 	address, err := url.Parse(s.cfg.Bucket)
 	if err != nil {
@@ -201,26 +202,18 @@ func (s *Store) open(ctx context.Context, key string) (file, error) {
 	return file{r, r.Size(), r.ModTime()}, nil
 }
 
-// openFile opens a regular file in a directory. It follows no symbolic link, because that may lead to any file, and does
-// not wait for the writer of a pipe.
+// openFile opens a regular file in a directory. It follows no symbolic link in the directory, because that may lead to any
+// file, and does not wait for the writer of a pipe.
 func openFile(dir, name string) (f file, err error) {
 	defer func() {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			err = studio.ErrNotFound
 		}
 	}()
-	root, err := os.OpenRoot(dir)
+	content, err := openDirectly(filepath.Join(dir, name))
 	if err != nil {
-		return file{}, err
+		content, err = openStepwise(dir, name)
 	}
-	defer func() { _ = root.Close() }()
-	parts := strings.Split(name, string(filepath.Separator))
-	for i := range parts {
-		if info, err := root.Lstat(filepath.Join(parts[:i+1]...)); err != nil || info.Mode()&os.ModeSymlink != 0 {
-			return file{}, cmp.Or(err, studio.ErrNotFound)
-		}
-	}
-	content, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return file{}, err
 	}
@@ -232,6 +225,22 @@ func openFile(dir, name string) (f file, err error) {
 		return file{}, errors.Join(err, content.Close())
 	}
 	return file{content, info.Size(), info.ModTime()}, nil
+}
+
+// openStepwise opens a file after it has looked for a link in each part of its name.
+func openStepwise(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	parts := strings.Split(name, string(filepath.Separator))
+	for i := range parts {
+		if info, err := root.Lstat(filepath.Join(parts[:i+1]...)); err != nil || info.Mode()&os.ModeSymlink != 0 {
+			return nil, cmp.Or(err, studio.ErrNotFound)
+		}
+	}
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // Erase implements [studio.Media].

@@ -32,3 +32,17 @@ func TestStore_ServeHTTP_servesRegularFilesOnly(t *testing.T) {
 		}
 	}
 }
+
+// The directory itself may become a link, such as to a larger disk.
+func TestStore_ServeHTTP_followsALinkToItsDirectory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(key, "x")
+	moved := filepath.Join(t.TempDir(), "moved")
+	check(t, os.Rename(b.dir, moved))
+	check(t, os.Symlink(moved, b.dir))
+	url, _ := b.URL(key)
+	if response, body := b.do("GET", url); response.StatusCode != 200 || body != "x" {
+		t.Errorf("%s %q", response.Status, body)
+	}
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package media
+
+import (
+	"errors"
+	"os"
+)
+
+// openDirectly fails, because this system has no such call.
+func openDirectly(string) (*os.File, error) { return nil, errors.ErrUnsupported }
