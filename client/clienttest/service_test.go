@@ -143,6 +143,25 @@ func TestService_finishesRenderingsWithAutoFinish(t *testing.T) {
 	}
 }
 
+func TestService_allowsInvalidRequests(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	s.AllowInvalid()
+	c := newClient(t, s)
+	if _, err := c.GetAvatar(t.Context(), ""); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("error %v", err)
+	}
+	for url, want := range map[string]string{"ftp://hooks.example.com/": "webhook_url_invalid", "https://10.0.0.1/": "webhook_url_not_public"} {
+		var response client.Response
+		_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{
+			WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(url)}), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
+		}, client.WithResponse(&response))
+		if !errors.Is(err, client.ErrInvalid) || !strings.Contains(string(response.Body), want) {
+			t.Errorf("%s: %v %s, want %s", url, err, response.Body, want)
+		}
+	}
+}
+
 func TestService_recordsRequests(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
