@@ -79,19 +79,9 @@
 // A schema beside such a media type applies to the array of all items, and so does that of a multipart body other
 // than multipart/form-data.
 //
-// The strict server that oapi-codegen generates with the templates of this module supports all of this. The
-// client that oapi-codegen 2.8.2 generates has these limitations:
-//
-//   - It sends a spaceDelimited query array with spaces in the URL, which net/http rejects with 400, and does
-//     not send spaceDelimited and pipeDelimited objects at all.
-//   - It writes arrays and objects in cookies as if explode were false and the style were simple. Declare
-//     explode: false.
-//   - It does not send deepObject without explode: true.
-//   - It does not escape delimiters: commas in arrays in headers and cookies, dots in label arrays, and pipes
-//     in pipeDelimited arrays.
-//
-// An operation whose body has two media types other than JSON, text, forms and multipart becomes a type with
-// two fields of the same name, which does not compile.
+// The server and the client that this module generates support all of this, except that an operation whose body has two
+// media types other than JSON, text, forms and multipart becomes a type with two fields of the same name, which does not
+// compile.
 //
 // [Config] adds custom formats, and a lenient mode that ignores what is not supported.
 //

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -46,6 +47,27 @@ func (s *service) PutText(_ context.Context, r gen.PutTextRequestObject) (gen.Pu
 func (s *service) PatchVersion(_ context.Context, r gen.PatchVersionRequestObject) (gen.PatchVersionResponseObject, error) {
 	s.got = r
 	return gen.PatchVersion204Response{}, nil
+}
+
+func (s *service) PutBody(_ context.Context, r gen.PutBodyRequestObject) (gen.PutBodyResponseObject, error) {
+	var pair gen.Pair
+	switch {
+	case r.Status >= 400:
+		return gen.PutBodydefaultApplicationProblemPlusJSONResponse{Body: gen.Problem{Type: "about:blank", Title: "Not Found", Status: int32(r.Status)}, StatusCode: r.Status}, nil
+	case r.JSONBody != nil:
+		pair = *r.JSONBody
+	case r.TextBody != nil:
+		pair.Name = "text " + *r.TextBody
+	case r.Body != nil:
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		pair.Name = r.ContentType + " " + string(text)
+	default:
+		return gen.PutBody202Response{Headers: gen.PutBody202ResponseHeaders{Location: "/later", XCount: new(7)}}, nil
+	}
+	return gen.PutBody2XXJSONResponse{Body: pair, StatusCode: r.Status}, nil
 }
 
 func (s *service) PostForm(_ context.Context, r gen.PostFormRequestObject) (gen.PostFormResponseObject, error) {
@@ -337,6 +359,35 @@ func TestNull_reachesTheHandlerInEachJSONMediaType(t *testing.T) {
 	got, ok := s.got.(gen.PatchVersionRequestObject)
 	if !ok || got.ApplicationJSONVersion1Body == nil || !got.ApplicationJSONVersion1Body.One.Null || got.ApplicationJSONVersion2Body != nil {
 		t.Errorf("got %s", encoded(t, s.got))
+	}
+}
+
+// A body is decoded by its media type, and a response has the most specific declaration of its status.
+func TestBodies_haveTheirMediaTypeAndStatus(t *testing.T) {
+	t.Parallel()
+	_, _, listener := start(t)
+	for _, test := range []struct{ path, contentType, body, want string }{
+		{"201", "application/json", `{"name":"Ada"}`, `201 {"name":"Ada"}`},
+		{"200", "text/plain", "Ada", `200 {"name":"text Ada"}`},
+		{"200", "text/plain", "too long", "400 "},
+		{"200", "video/mp4", "\x00", `200 {"name":"video/mp4 \u0000"}`},
+		{"200", "image/png", "a", "415 "},
+		{"200", "", "", "202 /later7"},
+		{"404", "", "", `404 {"status":404,"title":"Not Found","type":"about:blank"}`},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, listener.URL+"/roundtrip/bodies/"+test.path, strings.NewReader(test.body))
+		check(t, err)
+		if test.contentType != "" {
+			request.Header.Set("Content-Type", test.contentType)
+		}
+		response, err := listener.Client().Do(request)
+		check(t, err)
+		text, err := io.ReadAll(response.Body)
+		check(t, errors.Join(err, response.Body.Close()))
+		got := fmt.Sprint(response.StatusCode, " ", response.Header.Get("Location"), response.Header.Get("X-Count"), string(text))
+		if !strings.HasPrefix(strings.TrimSpace(got), strings.TrimSpace(test.want)) {
+			t.Errorf("%+v: got %s", test, got)
+		}
 	}
 }
 
