@@ -213,7 +213,7 @@ func makeFace(t testing.TB, i int) string {
 	}
 	file, err = os.Create(plain)
 	harness.Check(t, err)
-	harness.Check(t, png.Encode(file, picture))
+	harness.Check(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(file, picture))
 	harness.Check(t, file.Close())
 	filter := "null"
 	if made.filter != "" {

@@ -120,7 +120,7 @@ func pngHeader(width, height uint32) []byte {
 func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe")
-	output, sound := t.TempDir(), newSound(t, "sine=sample_rate=16000", "60")
+	output, sound := t.TempDir(), newSound(t, "sine=sample_rate=16000", "20")
 	ctx, cancel := context.WithCancel(t.Context())
 	var last float64
 	_, err := talkinghead.Config{Progress: func(done float64, _ talkinghead.Stage) {

@@ -67,11 +67,8 @@ func makeLipsync(t testing.TB, l talkinghead.Lipsync) talkinghead.Video {
 // clip makes a video from the sample picture.
 func clip(t testing.TB, rate, filter string) string {
 	t.Helper()
-	path, seconds := filepath.Join(t.TempDir(), "clip.mp4"), "2.2"
-	if testing.Short() {
-		seconds = "1.2"
-	}
-	ffmpeg(t, "-loop", "1", "-r", rate, "-i", sample(t), "-t", seconds, "-vf", filter+",format=yuv420p",
+	path := filepath.Join(t.TempDir(), "clip.mp4")
+	ffmpeg(t, "-loop", "1", "-r", rate, "-i", sample(t), "-t", "1.2", "-vf", filter+",format=yuv420p",
 		"-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", path)
 	return path
 }
@@ -276,7 +273,7 @@ func TestMakeLipsync_closesMouthInSilence(t *testing.T) {
 	closed := closedLips(t, encoded(t, sample(t)))
 	video := clip(t, "25", steady)
 	speaking := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: speech(t, "Hello! How are you?")})
-	silence := newSound(t, "anullsrc=r=16000", "2")
+	silence := newSound(t, "anullsrc=r=16000", "1.2")
 	silent := makeLipsync(t, talkinghead.Lipsync{Video: speaking.Path, Audio: silence, Mode: talkinghead.CutOff})
 	before, after := slices.Max(watch(t, speaking.Path).opening(t, closed)), slices.Max(watch(t, silent.Path).opening(t, closed))
 	t.Logf("largest opening %.3f, then %.4f", before, after)
