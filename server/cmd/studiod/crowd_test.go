@@ -212,9 +212,14 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dsn := create(t)
 			prepareDatabase(t, dsn)
-			t.Run("requests", func(t *testing.T) { surviveRequests(t, program, dsn, n) })
+			// Only readers keep what was read from the database waiting, over HTTP/2 as over HTTP/1.1.
+			protocols := []string{"HTTP/1.1"}
+			if name == "SQLite" {
+				t.Run("requests", func(t *testing.T) { surviveRequests(t, program, dsn, n) })
+				protocols = append(protocols, "HTTP/2")
+			}
 			service, workspace := fillWorkspace(t, dsn)
-			for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+			for _, protocol := range protocols {
 				t.Run("readers over "+protocol, func(t *testing.T) {
 					email := fmt.Sprintf("reader-%d@example.com", len(protocol))
 					fill(t, service, email, workspace)
