@@ -142,7 +142,7 @@ test: ## Run the tests, some of them shortened
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
 UNRACED := /api(/commandline|/generate|/gobuild|/harness|/standardwebhooks|/style)?$$|/server/docs$$|/server/cmd/studio-render$$
-UNRACED := $(UNRACED)|/internal/(console|passwords|pathtemplate|realip|render/protocol|render/simulate|soak|talkinghead|tracing/otlp)$$
+UNRACED := $(UNRACED)|/internal/(console|document|guide|passwords|pathtemplate|realip|render/protocol|render/simulate|soak|talkinghead|tracing/otlp)$$
 # They measure memory, which the race detector needs too, or a daemon.
 UNRACED_TESTS := ^TestAllocations_|^TestSchema_Validate_allocatesLinearly$$|^TestProcess_survivesHostileConnections$$
 # Tests of studiod in the process of the test. All others start processes, commands and browsers.
