@@ -2170,7 +2170,7 @@ func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.R
 
 	var params ListProjectsParams
 
-	if text, found := headerText(r, "x-workspace-id"); found {
+	if text, found := headerText(r, "X-Workspace-Id"); found {
 		var value WorkspaceID
 		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
 		if err != nil {
@@ -2258,7 +2258,7 @@ func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.R
 
 	var params CreateAvatarParams
 
-	if text, found := headerText(r, "x-workspace-id"); found {
+	if text, found := headerText(r, "X-Workspace-Id"); found {
 		var value ProjectWorkspaceID
 		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
@@ -2297,7 +2297,7 @@ func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Re
 
 	var params CreateVideoParams
 
-	if text, found := headerText(r, "x-workspace-id"); found {
+	if text, found := headerText(r, "X-Workspace-Id"); found {
 		var value ProjectWorkspaceID
 		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
@@ -2579,7 +2579,7 @@ func (siw *ServerInterfaceWrapper) StreamEvents(w http.ResponseWriter, r *http.R
 
 	var params StreamEventsParams
 
-	if text, found := headerText(r, "Last-Event-ID"); found {
+	if text, found := headerText(r, "Last-Event-Id"); found {
 		var value LastEventID
 		err := runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
@@ -2608,7 +2608,7 @@ func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.
 
 	var params CreateLipsyncParams
 
-	if text, found := headerText(r, "x-workspace-id"); found {
+	if text, found := headerText(r, "X-Workspace-Id"); found {
 		var value ProjectWorkspaceID
 		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
@@ -2737,7 +2737,7 @@ func (siw *ServerInterfaceWrapper) UpdateProject(w http.ResponseWriter, r *http.
 
 	var params UpdateProjectParams
 
-	if text, found := headerText(r, "x-workspace-id"); found {
+	if text, found := headerText(r, "X-Workspace-Id"); found {
 		var value ChangedWorkspaceID
 		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
 		if err != nil {
