@@ -34,7 +34,7 @@ type exchange struct {
 	ctx         exchangeContext
 	request     http.Request
 	id          [1]string // an array, so that the header needs no allocation of its own
-	status      int // 0 before the response has begun
+	status      int       // 0 before the response has begun
 	bytes       int64
 
 	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
