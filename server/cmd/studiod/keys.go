@@ -70,7 +70,7 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", usagef("key file: %w; if it is lost, see studiod keyfile reset --help", err)
+		return nil, "", usagef("key file: %w; for a new database, create it with: (umask 077; openssl rand -base64 32 >FILE); if it is lost, see studiod keyfile reset --help", err)
 	}
 	if err != nil {
 		return nil, "", usagef("key file: %w", err)

@@ -187,4 +187,8 @@ func TestKeySource_readsKeysFromEnvironment(t *testing.T) {
 	if _, _, err := (keySource{Content: "nonsense"}).open("sqlite:studio.db"); err == nil || strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a key that is none: %v", err)
 	}
+	missing := keySource{File: filepath.Join(t.TempDir(), "keys")}
+	if _, _, err := missing.open("postgres://localhost/studio"); err == nil || !strings.Contains(err.Error(), "for a new database, create it") {
+		t.Errorf("no key file: %v", err)
+	}
 }
