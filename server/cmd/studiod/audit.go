@@ -50,10 +50,10 @@ func listActs(ctx context.Context, command *cli.Command) error {
 }
 
 // audited makes the commands that change what users have record each run, with its arguments, which contain no secrets. Deleting
-// a user is recorded before it begins.
+// a user and changing a role are recorded before they begin.
 func audited(root *cli.Command) {
 	changes := []string{
-		"user add", "user password", "user role", "token revoke", "token rotate", "workspace add", "workspace member",
+		"user add", "user password", "token revoke", "token rotate", "workspace add", "workspace member",
 		"secret rotate", "key add", "key revoke", "project import", "event replay", "endpoint pause", "endpoint enable",
 		"delivery pause", "delivery resume",
 	}

@@ -81,6 +81,8 @@ func testCommands(t *testing.T, dsn string) {
 	if _, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "another password"); err != nil {
 		t.Error(err)
 	}
+	must(t, testPassword, "user", "add", db, "olga@example.com")
+	must(t, "", "user", "role", db, "olga@example.com", "operator") // who is left when bob is none
 	for role, want := range map[string]studio.Role{"operator": studio.Operator, "user": studio.NoRole} {
 		must(t, "", "user", "role", db, "Bob@example.com", role)
 		if bob, err := d.studio.UserByEmail(t.Context(), "bob@example.com"); err != nil || bob.Role != want {

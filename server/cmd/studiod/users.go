@@ -110,7 +110,7 @@ func setRole(ctx context.Context, command *cli.Command) error {
 		return usagef("the role must be operator or user")
 	}
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		return explain(service.SetRole(ctx, command.Args().First(), role), "user")
+		return explainUser(service.ChangeRole(ctx, studio.User{Email: byCommand}, command.Args().First(), role))
 	})
 }
 
@@ -140,12 +140,15 @@ func deleteUser(ctx context.Context, command *cli.Command) error {
 		if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
 			return err
 		}
-		err = service.RemoveUser(ctx, studio.User{Email: byCommand}, email)
-		if errors.Is(err, studio.ErrLastOperator) {
-			return usagef("this is the last operator; make another user an operator first")
-		}
-		return explain(err, "user")
+		return explainUser(service.RemoveUser(ctx, studio.User{Email: byCommand}, email))
 	})
+}
+
+func explainUser(err error) error {
+	if errors.Is(err, studio.ErrLastOperator) {
+		return usagef("this is the last operator; make another user an operator first")
+	}
+	return explain(err, "user")
 }
 
 func yesFlag() cli.Flag {
