@@ -28,6 +28,14 @@ type performance struct {
 	drawFrom float64 // the progress before the first frame is drawn
 }
 
+// hear opens a sound and analyses it.
+func (p *performance) hear(ctx context.Context, path string) (err error) {
+	if p.sound, err = open(ctx, path, "The sound"); err != nil {
+		return err
+	}
+	return p.analyseSound(ctx)
+}
+
 // analyseSound derives the shapes of the mouth from the sound.
 func (p *performance) analyseSound(ctx context.Context) error {
 	if !p.sound.sound {

@@ -11,11 +11,13 @@
 package talkinghead
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Config configures how videos are made. Its zero value works. Its methods are safe for concurrent use if
@@ -116,20 +118,29 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		return Video{}, unusable("The audio_url is missing.")
 	}
 	p := performance{Config: c, mode: l.Mode, dir: dir, work: work}
-	if l.Video == "" {
-		if p.source, p.track, err = presenterSource(ctx, work); err != nil {
-			return Video{}, err
-		}
-	} else if p.source, err = open(ctx, l.Video, "The video"); err != nil {
-		return Video{}, err
-	}
-	if p.sound = p.source; !l.UseAudioFromVideo {
-		if p.sound, err = open(ctx, l.Audio, "The sound"); err != nil {
-			return Video{}, err
-		}
-	}
 	c.progress(Analysing, 0, 0, 0)
-	if err := p.analyseSound(ctx); err != nil {
+	var unheard error
+	var hearing sync.WaitGroup
+	hearingCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !l.UseAudioFromVideo { // at the same time as the pictures, because both mostly wait for programs to start
+		hearing.Go(func() { unheard = p.hear(hearingCtx, l.Audio) })
+	}
+	var source *media // hear may read p.source
+	if l.Video == "" {
+		source, p.track, err = presenterSource(ctx, work)
+	} else {
+		source, err = open(ctx, l.Video, "The video")
+	}
+	if err != nil {
+		cancel()
+	}
+	hearing.Wait()
+	if p.source = source; err == nil && l.UseAudioFromVideo {
+		p.sound = source
+		unheard = p.analyseSound(ctx)
+	}
+	if err = cmp.Or(err, unheard); err != nil {
 		return Video{}, err
 	}
 	if p.track == nil {
@@ -171,10 +182,7 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 		foreign := !strings.HasPrefix(spoken.language, "ja") && slices.ContainsFunc(spoken.checks, func(c Check) bool { return c.Name == speaksLanguage && !c.OK })
 		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text), foreign)
 	}
-	if p.sound, err = open(ctx, spoken.path, "The sound"); err != nil {
-		return Video{}, err
-	}
-	if err := p.analyseSound(ctx); err != nil {
+	if err := p.hear(ctx, spoken.path); err != nil {
 		return Video{}, err
 	}
 	made, err := p.render(ctx)
