@@ -1,14 +1,12 @@
 package clienttest_test
 
 import (
-	"errors"
 	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -108,22 +106,4 @@ func TestWait_survivesFaultsOfTheStream(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A wait for an avatar that is deleted ends with the next poll.
-func TestWait_endsAfterADeletion(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := clienttest.NewInMemory(t)
-		c := newClient(t, s)
-		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
-		check(t, err)
-		time.AfterFunc(time.Minute, func() {
-			check(t, c.DeleteAvatar(t.Context(), gen.DeleteAvatarRequest{AvatarID: avatar.AvatarID}))
-		})
-		start := time.Now()
-		if _, err := c.WaitAvatar(t.Context(), avatar.AvatarID); !errors.Is(err, client.ErrNotFound) || time.Since(start) > 90*time.Second {
-			t.Errorf("error %v after %v", err, time.Since(start))
-		}
-	})
 }

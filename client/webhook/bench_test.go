@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -61,31 +60,5 @@ func TestAllocations_handlingAnEventAllocatesLittle(t *testing.T) { //nolint:par
 	}
 	if got := testing.AllocsPerRun(1000, handling(t, webhook.NewSecret())); got > most {
 		t.Errorf("%v allocations, want at most %d", got, most)
-	}
-}
-
-func BenchmarkReceiver_Handle(b *testing.B) {
-	for name, secrets := range map[string][]webhook.Secret{
-		"one secret":     {webhook.NewSecret()},
-		"after rotation": {webhook.NewSecret(), webhook.NewSecret()},
-	} {
-		b.Run(name, func(b *testing.B) {
-			handle := handling(b, secrets...)
-			b.ReportAllocs()
-			for b.Loop() {
-				handle()
-			}
-		})
-	}
-}
-
-func BenchmarkVerify(b *testing.B) {
-	secret := webhook.NewSecret()
-	n := notifications(b, 1, secret)[0]
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := webhook.Verify(n.header, n.body, time.Now(), secret); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
