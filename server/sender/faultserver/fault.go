@@ -133,7 +133,8 @@ func GzipBomb() Fault {
 	writer := gzip.NewWriter(&member)
 	_, _ = writer.Write(make([]byte, 1<<20))
 	_ = writer.Close()
-	return flood("Content-Encoding: gzip\r\n", int64(member.Len())*10_000, member.Bytes())
+	block := bytes.Repeat(member.Bytes(), 64) // writes of 1 KiB would use three times the CPU time
+	return flood("Content-Encoding: gzip\r\n", int64(member.Len())*10_000, block)
 }
 
 // HugeHeaders responds with 200 and a single header of size bytes.
