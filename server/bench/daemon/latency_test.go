@@ -1,7 +1,14 @@
 package daemon_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/bench/measure"
@@ -55,15 +62,59 @@ func newOrigins(users int) func(s *setup) []figure {
 	}
 }
 
-// flooded measures the latency of a healthy origin with and without other origins that send huge responses.
+// flooded measures the latency of a healthy origin with and without other origins that send huge responses. These are in
+// a process of their own, so that the healthy origin does not share its scheduler. They share the CPUs, so the floor is the
+// latency while a bare client instead of studiod reads the bodies.
 func flooded(s *setup) []figure {
-	// At 50 deliveries per second, these events last for all rounds.
-	events := floodPorts * (s.rounds*s.besideHung*50/besideRate + 100)
-	without, with := s.paceBeside(besideRate, s.besideHung, s.receiver.urls[floods], events)
-	return []figure{withAndWithout(
-		fmt.Sprintf("latency of a healthy origin at %d events/s, with %d origins that send gzip bombs, 10 GB or 1 MiB of headers", besideRate, floodPorts),
-		without, with,
-	)}
+	urls := startReceiver(s.t, receiverConfig{Secrets: []string{s.users[0].secret.Reveal()}, Ports: ports{floods: floodPorts}}).urls[floods]
+	s.start()
+	stop := s.readFloods(urls)
+	floor := s.pace(besideRate, s.besideHung)
+	stop()
+	s.stop()
+	// At the limit of each origin, these events last for all rounds.
+	events := floodPorts * (s.rounds*s.besideHung*pacedRate/besideRate + 100)
+	without, with := s.paceBeside(besideRate, s.besideHung, urls, events)
+	name := fmt.Sprintf("latency of a healthy origin at %d events/s, with %d origins that send gzip bombs, 10 GB or 1 MiB of headers", besideRate, floodPorts)
+	return []figure{
+		withAndWithout(name, without, with),
+		{"floor: the same latency while a bare client reads 4 KiB of each huge body", "", floor.String(), true},
+	}
+}
+
+// readFloods requests each URL that sends a huge body 50 times per second, and reads 4 KiB of each response, until stop is called.
+func (s *setup) readFloods(urls []string) (stop func()) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var reading sync.WaitGroup
+	for i, address := range urls {
+		if i%3 == 2 {
+			continue // floods of headers are failures, after which studiod pauses
+		}
+		u, err := url.Parse(address)
+		check(s.t, err)
+		request := measure.Request(http.MethodPost, "/", "", "{}")
+		reading.Go(func() {
+			ticker := time.NewTicker(time.Second / pacedRate)
+			defer ticker.Stop()
+			for ctx.Err() == nil {
+				conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
+				if err == nil {
+					_, err = conn.Write(request)
+					_, read := io.CopyN(io.Discard, conn, 4<<10)
+					err = errors.Join(err, read, conn.Close())
+				}
+				if err != nil && ctx.Err() == nil {
+					s.t.Errorf("read a flood: %v", err)
+				}
+				select {
+				case <-ticker.C:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	return func() { cancel(); reading.Wait() }
 }
 
 // waitingEvents measures the latency with and without many events that wait for a hanging origin.

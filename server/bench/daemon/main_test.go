@@ -98,7 +98,7 @@ func TestDelivery(t *testing.T) {
 		{"hung receiver", ports{accepts: 1, hangs: 1}, hungReceiver},
 		{"new origins of one user", ports{accepts: 1, hangs: p.hangingOrigins}, newOrigins(1)},
 		{"new origins of many users", ports{accepts: 1, hangs: p.hangingOrigins}, newOrigins(min(100, p.hangingOrigins))},
-		{"floods", ports{accepts: 1, floods: floodPorts}, flooded},
+		{"floods", ports{accepts: 1}, flooded},
 		{"stopped daemon", ports{accepts: sharedPorts}, stoppedDaemon},
 		{"daemons", ports{accepts: p.ports}, severalDaemons},
 		{"kills", ports{accepts: p.ports}, kills},
