@@ -67,6 +67,12 @@
 // its delivery, it takes 0.22 and 0.42 ms. PostgreSQL writes all index entries of a subject again when its status
 // changes, because subjects_newest contains the status. Without it, the log of a creation would be 0.8 kB shorter, but a
 // list of one status would read the rows of all others.
+//
+// # What a list costs
+//
+// A list of 20 projects with 1.2 kB each takes one query and 38 kB of allocations. On SQLite that is 0.1 ms of CPU, 40 %
+// of it in SQLite: it finds each row in the index and then in the table. This is about half of the CPU of the request.
+// Sessions and revocations are in memory. The access log takes 4 % and the rate limit 2 %.
 package store
 
 import (
