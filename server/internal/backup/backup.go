@@ -52,6 +52,8 @@ var (
 	ErrOverlap = errors.New("the place of backups and the media must not contain each other")
 	// ErrOther means that the place has the backups of another installation.
 	ErrOther = errors.New("the place has the backups of another installation")
+	// ErrGone means that the place is empty although it had a backup, as after its disk was unmounted.
+	ErrGone = errors.New("the place is empty although it had a backup: mount its disk, or restart studiod to begin there again")
 	// ErrPlain means that a backup is not encrypted although there are keys, so that anybody may have written it.
 	ErrPlain = errors.New("the backup is not encrypted, so it may not be your own; to restore it, set no key file")
 	// ErrTime means that a text names no time.
@@ -184,6 +186,8 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 		return nil, fmt.Errorf("the place has backups with another key: %w", err)
 	case mark != "" && owner != id:
 		return nil, ErrOther
+	case mark == "" && !b.Status().Last.IsZero():
+		return nil, ErrGone
 	case mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil):
 		if err := b.place.Write(ctx, installationKey, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor))); err != nil {
 			return nil, err

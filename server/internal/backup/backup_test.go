@@ -292,3 +292,19 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 		t.Errorf("restored are %q, %v, %v", content, err, restored)
 	}
 }
+
+// The mount point of a disk that was unmounted is an empty directory, or is gone.
+func TestBackup_isNotWrittenWhereTheDiskIsNotMounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
+	m.backUpAfter(0)
+	check(t, os.Rename(dir, dir+".elsewhere"))
+	m.clock.Add(2 * time.Hour)
+	if _, err := m.backUp(t.Context()); !errors.Is(err, ErrGone) {
+		t.Errorf("%v", err)
+	}
+	check(t, os.RemoveAll(dir))
+	check(t, os.Rename(dir+".elsewhere", dir))
+	m.backUpAfter(0)
+}
