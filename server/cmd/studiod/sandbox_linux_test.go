@@ -105,7 +105,7 @@ func (v victim) readEnvironment() error {
 
 // readMemory reads memory of the daemon, or of the first process, which ends a sandbox.
 func (v victim) readMemory() error {
-	for _, pid := range append(studiotest.Processes("serve"), 1) {
+	for _, pid := range append(studiotest.Processes("sqlite:"+v.Database), 1) {
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 		var from int64
 		if _, scan := fmt.Sscanf(string(maps), "%x-", &from); err != nil || scan != nil {
