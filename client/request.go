@@ -2,13 +2,13 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"reflect"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/api/encode"
 	"github.com/avatarstudio/avatarstudio/api/style"
 )
 
@@ -92,7 +92,7 @@ func isNil(value any) bool {
 
 // JSON sets the body.
 func (c *call) JSON(contentType string, value any) {
-	encoded, err := json.Marshal(value)
+	encoded, err := encode.JSON(value)
 	c.fail(err)
 	c.contentType, c.content = contentType, encoded
 }

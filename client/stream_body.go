@@ -1,11 +1,11 @@
 package client
 
 import (
-	"encoding/json"
 	"io"
 	"iter"
 	"sync"
 
+	"github.com/avatarstudio/avatarstudio/api/encode"
 	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
@@ -14,7 +14,7 @@ import (
 // attempt, because the items may take any time and may not come twice.
 func streamBody[T any](c *call, contentType string, items iter.Seq2[T, error]) {
 	sendItems(c, contentType, items, func(item T) (f stream.Frame, err error) {
-		f.Data, err = json.Marshal(item)
+		f.Data, err = encode.JSON(item)
 		return f, err
 	})
 }
@@ -33,7 +33,7 @@ func streamEventBody[T any](c *call, contentType string, events iter.Seq2[stream
 			f.Data = []byte(text)
 			return f, nil
 		}
-		f.Data, err = json.Marshal(event.Data)
+		f.Data, err = encode.JSON(event.Data)
 		return f, err
 	})
 }
