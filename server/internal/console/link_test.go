@@ -271,7 +271,7 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 		v := s.operator(t)
 		studiotest.AddUser(t, s.studio, "bob@example.com")
 		p := v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {"Films"}})
-		p.want(t, http.StatusOK, "Films", "Nobody.")
+		p.want(t, http.StatusOK, "Members of Films", "Nobody.")
 		films := regexp.MustCompile(`name="workspace" value="([^"]+)"`).FindStringSubmatch(p.text)[1]
 		change := func(act, email string) page {
 			return v.post("/console/workspaces/change", url.Values{"act": {act}, "workspace": {films}, "email": {email}})
@@ -279,8 +279,10 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 		change("add", "bob@example.com").want(t, http.StatusOK, `value="bob@example.com"`)
 		change("remove", "bob@example.com").want(t, http.StatusOK, "Nobody.")
 		change("remove", "bob@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
+		v.post("/console/workspaces/change", url.Values{"act": {"add"}, "workspace": {"unknown"}, "email": {"bob@example.com"}}).want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
 		change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
 		v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {" "}}).want(t, http.StatusUnprocessableEntity, "Enter a name")
+		v.get("/console/workspaces?workspace=unknown").want(t, http.StatusNotFound)
 		s.signIn(t, "bob@example.com").get("/console/workspaces").want(t, http.StatusNotFound)
 	})
 }

@@ -143,7 +143,7 @@ type workspacesView struct {
 	pager
 
 	Workspaces []store.Membership
-	Chosen     string // the ID of the workspace whose members are shown
+	Chosen     studio.Workspace // whose members are shown; the zero value for none
 	Members    []store.Account
 	More       bool // whether there are members that are not shown
 	Problem    string
@@ -154,14 +154,20 @@ func (c *Console) workspaces(w http.ResponseWriter, r *http.Request, _ session) 
 }
 
 func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status int, problem string) error {
-	v := workspacesView{Chosen: r.FormValue("workspace"), Problem: problem}
+	v := workspacesView{Problem: problem}
 	var err error
+	if id := r.FormValue("workspace"); id != "" {
+		v.Chosen, err = c.cfg.Store.Workspace(r.Context(), id)
+		if err != nil && (problem == "" || !errors.Is(err, studio.ErrNotFound)) {
+			return err
+		}
+	}
 	v.Workspaces, v.pager, err = readPage(r, workspacesPath, c.cfg.Store.AllWorkspaces, func(m store.Membership) string { return m.ID })
 	if err != nil {
 		return err
 	}
-	if v.Chosen != "" {
-		members, err := c.cfg.Store.Users(r.Context(), store.UserFilter{WorkspaceID: v.Chosen}, "", pageSize+1)
+	if v.Chosen.ID != "" {
+		members, err := c.cfg.Store.Users(r.Context(), store.UserFilter{WorkspaceID: v.Chosen.ID}, "", pageSize+1)
 		if err != nil {
 			return err
 		}

@@ -43,6 +43,13 @@ func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]M
 		FROM workspaces w WHERE `+where.sql+` ORDER BY w.id DESC LIMIT $1 + 0`, where.args...)
 }
 
+// Workspace returns a workspace of the service by its ID, without the number of its members. The error is
+// [studio.ErrNotFound] if there is none.
+func (s *Store) Workspace(ctx context.Context, id string) (w studio.Workspace, err error) {
+	err = queryRow(ctx, s.engine, []any{&w.ID, &w.Name, instant{&w.CreatedAt}}, "SELECT id, name, created_at FROM workspaces WHERE id = $1", id)
+	return w, err
+}
+
 func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int) ([]studio.Workspace, error) {
 	return queryRows(ctx, s.engine, func(w *studio.Workspace) []any {
 		return []any{&w.ID, &w.Name, instant{&w.CreatedAt}}
