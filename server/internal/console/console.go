@@ -214,6 +214,12 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"POST " + servicePath + "/deliveries": c.requireOperator(c.pauseAll),
 	} {
 		mux.Handle(pattern, c.requireSession(c.rateLimited(page)))
+		// A response that is no redirect stays at the path of its form, to which a login and the address bar lead.
+		if form, isForm := strings.CutPrefix(pattern, "POST "); isForm {
+			mux.Handle("GET "+form, c.requireSession(c.rateLimited(func(w http.ResponseWriter, r *http.Request, _ session) error {
+				return redirect(w, r, path.Dir(form))
+			})))
+		}
 	}
 	mux.Handle("POST "+projectsPath+"/{id}", c.requireSession(c.updateProject(api)))
 	mux.Handle("POST "+UploadsPath, c.requireSession(c.upload(api)))

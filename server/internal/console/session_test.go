@@ -87,6 +87,9 @@ func TestSession_keepsFormsThatEndedSessionsSent(t *testing.T) {
 		s.newVisitor(t).send(http.MethodPost, "/console/events/replay", "application/x-www-form-urlencoded", "select=filter", "Referer", referer).
 			want(t, http.StatusUnauthorized, `name="next" value="`+want+`"`)
 	}
+	if p := s.signIn(t, email).get("/console/account/keys"); p.path != "/console/account" {
+		t.Errorf("the login after a form on the response to another leads to %s", p.path)
+	}
 	long := url.Values{"title": {strings.Repeat("a", 100_000)}, "key": {"one"}}
 	if p := s.newVisitor(t).post("/console/avatars/new", long); p.status != http.StatusUnauthorized || len(p.text) > 10_000 {
 		t.Errorf("status %d with %d bytes for a form that is too long to keep", p.status, len(p.text))
