@@ -236,7 +236,7 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 	}
 	if s.release = func() {}; s.response != nil {
 		hurried := make(chan struct{})
-		unregister := context.AfterFunc(s.response.ctx, func() { s.hurry(); close(hurried) })
+		unregister := context.AfterFunc(s.response.ctx, func() { s.hurryWrite(); close(hurried) })
 		s.release = sync.OnceFunc(func() {
 			if !unregister() {
 				<-hurried
@@ -297,6 +297,16 @@ func (s *sender) write(text []byte) {
 			s.response.cancel(s.err)
 		}
 	}
+}
+
+// hurryWrite shortens the write deadline if another goroutine writes. Otherwise the next write does. A deadline that passes
+// between two writes would end an HTTP/2 stream before the client is told why.
+func (s *sender) hurryWrite() {
+	if s.mu.TryLock() {
+		s.mu.Unlock()
+		return
+	}
+	s.hurry()
 }
 
 // hurry shortens the write deadline of a stream that is to end. It may be called while another goroutine writes.

@@ -411,7 +411,8 @@ func TestSend_keepsSilentConnectionsOpen(t *testing.T) {
 	}
 }
 
-// Another goroutine can end a stream. The client is told why. One that reads nothing delays the end by a second only.
+// Another goroutine can end a stream. The client is told why, also if the iterator notices the end seconds later. A client
+// that reads nothing delays the end by a second only.
 func TestEnd_endsAStream(t *testing.T) {
 	t.Parallel()
 	const after = 10 * time.Second
@@ -429,7 +430,7 @@ func TestEnd_endsAStream(t *testing.T) {
 		}
 	}
 	for version := 1; version <= 2; version++ {
-		inBubble(t, version, sse, items(time.Second), func(t *testing.T, body io.Reader, ended <-chan error) {
+		inBubble(t, version, sse, items(4*time.Second), func(t *testing.T, body io.Reader, ended <-chan error) {
 			text, err := io.ReadAll(body)
 			if !strings.HasSuffix(string(text), "event: error\ndata: {\"status\":500,\"title\":\"broken\"}\n\n") || err != nil {
 				t.Errorf("HTTP/%d: %q, %v", version, text, err)
