@@ -80,7 +80,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 			check(t, json.Unmarshal([]byte(line), &a))
 			acts = append(acts, a)
 		}
-		if len(acts) != 3 || acts[0].By != byCommand || acts[0].Action != "workspace add" || acts[0].Target != "Films" || acts[2].Target != testEmail {
+		if len(acts) != 2 || acts[0].By != byCommand || acts[0].Action != "workspace add" || acts[0].Target != "Films" || acts[1].Target != testEmail {
 			t.Errorf("the audit log is %+v", acts)
 		}
 		check(t, p.Stop())

@@ -74,6 +74,9 @@ func TestLinks_workOnce(t *testing.T) {
 		if strings.Contains(p.text, key) {
 			t.Error("the audit log shows a link")
 		}
+		if n := strings.Count(p.text, "carl@example.com"); n != 1 {
+			t.Errorf("%d invitations are recorded, but one was refused", n)
+		}
 	})
 }
 
@@ -283,6 +286,9 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 		change("add", "nobody@example.com").want(t, http.StatusUnprocessableEntity, "There is no such user or workspace.")
 		v.post("/console/workspaces/change", url.Values{"act": {"create"}, "name": {" "}}).want(t, http.StatusUnprocessableEntity, "Enter a name")
 		v.get("/console/workspaces?workspace=unknown").want(t, http.StatusNotFound)
+		log := v.get("/console/users/log")
+		log.want(t, http.StatusOK, "created the workspace", "added to workspace "+films, "removed from workspace "+films)
+		log.wantNone(t, "workspace unknown")
 		s.signIn(t, "bob@example.com").get("/console/workspaces").want(t, http.StatusNotFound)
 	})
 }

@@ -206,17 +206,14 @@ func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) er
 	if pause {
 		action = "paused all deliveries"
 	}
-	err := c.cfg.Studio.RecordAct(r.Context(), s.Email, action, "")
-	switch {
-	case err != nil:
-	case pause:
-		_, err = c.cfg.Store.Pause(r.Context(), store.PauseScope{}, c.cfg.Studio.Now())
-	default:
-		if err = c.cfg.Store.Resume(r.Context(), store.PauseScope{}); errors.Is(err, studio.ErrNotFound) {
-			err = nil
-		}
+	ctx := c.cfg.Studio.WithAct(r.Context(), s.Email, action, "")
+	var err error
+	if pause {
+		_, err = c.cfg.Store.Pause(ctx, store.PauseScope{}, c.cfg.Studio.Now())
+	} else {
+		err = c.cfg.Store.Resume(ctx, store.PauseScope{})
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, studio.ErrNotFound) { // they were not paused
 		return err
 	}
 	return redirect(w, r, servicePath)

@@ -77,8 +77,25 @@ func keepOperator(ctx context.Context, tx transaction, userID string) error {
 }
 
 func (s *Store) AddAct(ctx context.Context, act studio.Act) error {
-	return s.exec(ctx, `INSERT INTO acts (id, at, done_by, action, target) VALUES ($1, $2, $3, $4, $5)`,
+	return s.write(s.WithAct(ctx, act), func(transaction) error { return nil })
+}
+
+// actKey is the key of the act in a context of [Store.WithAct].
+type actKey struct{}
+
+func (s *Store) WithAct(ctx context.Context, act studio.Act) context.Context {
+	return context.WithValue(ctx, actKey{}, act)
+}
+
+// addAct adds the act of a context, if it has one.
+func addAct(ctx context.Context, tx transaction) error {
+	act, ok := ctx.Value(actKey{}).(studio.Act)
+	if !ok {
+		return nil
+	}
+	_, err := tx.exec(ctx, `INSERT INTO acts (id, at, done_by, action, target) VALUES ($1, $2, $3, $4, $5)`,
 		act.ID, micros(act.At), act.By, act.Action, act.Target)
+	return err
 }
 
 func (s *Store) Acts(ctx context.Context, below string, limit int) ([]studio.Act, error) {

@@ -227,9 +227,14 @@ func (s *Store) Lost() <-chan struct{} {
 // because processes notify each other.
 func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.engine.changed(ctx) }
 
-// write runs change in a transaction and returns an error of the domain.
+// write runs change in a transaction, to which it adds the act of the context, and returns an error of the domain.
 func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
-	return s.domainError(s.engine.write(ctx, s.signalDue, change))
+	return s.domainError(s.engine.write(ctx, s.signalDue, func(tx transaction) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return addAct(ctx, tx)
+	}))
 }
 
 // domainError converts an error of the engine to an error of the domain, if there is one for it.

@@ -103,7 +103,7 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 			return TokenPair{}, errors.Join(err, ErrExists)
 		}
 	}
-	if err := s.Operators.TakeLink(ctx, link.Hash); errors.Is(err, ErrNotFound) {
+	if err := s.Operators.TakeLink(s.WithAct(ctx, "", string(link.Purpose)+" link used", email), link.Hash); errors.Is(err, ErrNotFound) {
 		return TokenPair{}, ErrLink
 	} else if err != nil {
 		return TokenPair{}, err
@@ -112,9 +112,6 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 		err = s.SetPassword(ctx, email, password)
 	} else {
 		err = s.addLinkedUser(ctx, link, email, password)
-	}
-	if err == nil {
-		err = s.RecordAct(ctx, "", string(link.Purpose)+" link used", email)
 	}
 	if err != nil {
 		return TokenPair{}, err

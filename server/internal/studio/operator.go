@@ -37,6 +37,8 @@ type OperatorStore interface {
 	// or paused, like AllEndpoints.
 	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
 	AddAct(ctx context.Context, act Act) error
+	// WithAct returns a context for one change. The act is added with the change, or neither is.
+	WithAct(ctx context.Context, act Act) context.Context
 	// Acts returns up to limit acts with IDs below an ID, or from the last one if it is "", the newest first.
 	Acts(ctx context.Context, below string, limit int) ([]Act, error)
 }
@@ -50,9 +52,18 @@ type Act struct {
 	Target string // what it changed, such as the email of a user
 }
 
-// RecordAct records an act. It is called before the change, so that no change is without its record.
+// RecordAct records an act that has happened.
 func (s *Service) RecordAct(ctx context.Context, by, action, target string) error {
-	return s.Operators.AddAct(ctx, Act{ID: s.NewID(), At: s.now(), By: by, Action: action, Target: target})
+	return s.Operators.AddAct(ctx, s.newAct(by, action, target))
+}
+
+// WithAct returns a context for one change of the store, which records the act: neither is without the other.
+func (s *Service) WithAct(ctx context.Context, by, action, target string) context.Context {
+	return s.Operators.WithAct(ctx, s.newAct(by, action, target))
+}
+
+func (s *Service) newAct(by, action, target string) Act {
+	return Act{ID: s.NewID(), At: s.now(), By: by, Action: action, Target: target}
 }
 
 // Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is [ErrEmail],
@@ -68,24 +79,19 @@ func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string
 	if operator {
 		action = "invited as an operator"
 	}
-	if err := s.RecordAct(ctx, by.Email, action, email); err != nil {
-		return "", err
-	}
+	ctx = s.WithAct(ctx, by.Email, action, email)
 	return s.newLink(ctx, Link{Purpose: InviteLink, Email: email, WorkspaceID: workspaceID, Operator: operator, By: by.ID})
 }
 
-// actOn returns the user with an email, after it has recorded what an operator does to the user.
-func (s *Service) actOn(ctx context.Context, by User, action, email string) (User, error) {
+// actOn returns the user with an email, and a context for what an operator does to the user, as WithAct does.
+func (s *Service) actOn(ctx context.Context, by User, action, email string) (context.Context, User, error) {
 	user, err := s.UserByEmail(ctx, email)
-	if err == nil {
-		err = s.RecordAct(ctx, by.Email, action, user.Email)
-	}
-	return user, err
+	return s.WithAct(ctx, by.Email, action, user.Email), user, err
 }
 
 // NewResetLink returns the secret of a link with which a user can set a new password.
 func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secret string, err error) {
-	user, err := s.actOn(ctx, by, "made a link to reset the password", email)
+	ctx, user, err := s.actOn(ctx, by, "made a link to reset the password", email)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +100,7 @@ func (s *Service) NewResetLink(ctx context.Context, by User, email string) (secr
 
 // EndSessions ends all sessions of a user, as [Service.RevokeTokens] does.
 func (s *Service) EndSessions(ctx context.Context, by User, email string) error {
-	user, err := s.actOn(ctx, by, "ended the sessions", email)
+	ctx, user, err := s.actOn(ctx, by, "ended the sessions", email)
 	if err != nil {
 		return err
 	}
@@ -111,7 +117,7 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 			return ErrLastOperator
 		}
 	}
-	user, err := s.actOn(ctx, by, action, email)
+	ctx, user, err := s.actOn(ctx, by, action, email)
 	if err != nil {
 		return err
 	}
@@ -141,13 +147,10 @@ func (s *Service) Leave(ctx context.Context, client netip.Addr, user User, passw
 }
 
 func (s *Service) removeUser(ctx context.Context, by, user User, action string) error {
-	if err := s.Operators.SetDisabled(ctx, user.ID, s.now(), s.now()); err != nil {
-		return err // the log has no deletion that was refused
-	}
-	ctx = context.WithoutCancel(ctx) // so that the user is erased although the browser is closed
-	if err := s.RecordAct(ctx, by.Email, action, user.Email); err != nil {
+	if err := s.Operators.SetDisabled(s.WithAct(ctx, by.Email, action, user.Email), user.ID, s.now(), s.now()); err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // so that the user is erased although the browser is closed
 	if err := AwaitRevocation(ctx); err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 			return ErrLastOperator
 		}
 	}
-	user, err := s.actOn(ctx, by, action, email)
+	ctx, user, err := s.actOn(ctx, by, action, email)
 	switch {
 	case err != nil:
 		return err
@@ -198,7 +201,7 @@ func (s *Service) ChangeEndpoint(ctx context.Context, by User, email, endpointID
 	if enabled {
 		action = "enabled the endpoint " + endpointID
 	}
-	user, err := s.actOn(ctx, by, action, email)
+	ctx, user, err := s.actOn(ctx, by, action, email)
 	if err != nil {
 		return Endpoint{}, err
 	}
@@ -211,10 +214,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id
 	if name = strings.TrimSpace(name); name == "" || utf8.RuneCountInString(name) > maxWorkspaceName || strings.ContainsRune(name, 0) {
 		return "", ErrWorkspaceName
 	}
-	if err := s.RecordAct(ctx, by.Email, "created the workspace", name); err != nil {
-		return "", err
-	}
-	workspace, err := s.AddWorkspace(ctx, "", name)
+	workspace, err := s.AddWorkspace(s.WithAct(ctx, by.Email, "created the workspace", name), "", name)
 	return workspace.ID, err
 }
 
@@ -224,7 +224,7 @@ func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email 
 	if member {
 		change, action = s.Store.AddMember, "added to workspace "+workspaceID
 	}
-	user, err := s.actOn(ctx, by, action, email)
+	ctx, user, err := s.actOn(ctx, by, action, email)
 	if err != nil {
 		return err
 	}
