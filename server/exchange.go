@@ -23,9 +23,6 @@ const (
 	maxRequestIDLength = 128
 )
 
-// noStore is a value of Cache-Control. Responses share it, because nothing writes the elements of a header.
-var noStore = []string{"no-store"} //nolint:gochecknoglobals // never written
-
 // exchange is a request and its response, with the state that the layers of the server share. It is the only
 // value that they store in the context.
 type exchange struct {
@@ -34,6 +31,7 @@ type exchange struct {
 	ctx         exchangeContext
 	request     http.Request
 	id          [1]string // an array, so that the header needs no allocation of its own
+	noStore     [1]string // the value of Cache-Control, as id
 	status      int       // 0 before the response has begun
 	bytes       int64
 
@@ -183,7 +181,7 @@ type rootHandler struct {
 }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, rootHandler: h}
+	x := &exchange{ResponseWriter: w, rootHandler: h, noStore: [1]string{"no-store"}}
 	if given := r.Header[requestIDHeader]; len(given) > 0 && validRequestID(given[0]) {
 		x.id[0] = given[0]
 	} else {
@@ -191,7 +189,7 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header[requestIDHeader] = x.id[:]
-	header["Cache-Control"] = noStore // responses are private to their callers
+	header["Cache-Control"] = x.noStore[:] // responses are private to their callers
 	x.ctx = exchangeContext{r.Context(), x}
 	x.request = *r.WithContext(&x.ctx) //nolint:contextcheck // derived from the context of r
 	r = &x.request

@@ -134,6 +134,25 @@ func TestWrap_runsInsideTheAccessLogAndTheRecovery(t *testing.T) {
 	problem(t, do(handler, "GET", "/panic", ""), 500)
 }
 
+// A response has headers of its own, so a middleware may change a value in place.
+func TestWrap_sharesNoHeaderValues(t *testing.T) {
+	t.Parallel()
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Wrap = func(api http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/public" {
+					w.Header()["Cache-Control"][0] = "public"
+				}
+				api.ServeHTTP(w, r)
+			})
+		}
+	})
+	do(handler, "GET", "/public", "")
+	if got := do(handler, "GET", "/", "").Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("the next response has Cache-Control: %s", got)
+	}
+}
+
 // hold buffers a response and sends it when it is complete.
 type hold struct {
 	header http.Header
