@@ -258,7 +258,7 @@ func (tab *Tab) Clipboard() string {
 func Widths() []int64 { return []int64{360, 768, 1440} }
 
 // Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
-// window, and axe-core must find no serious accessibility problem. With -short, the width is checked in light only.
+// window, and axe-core must find no accessibility problem. With -short, the width is checked in light only.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -291,8 +291,8 @@ func (tab *Tab) saveScreenshot(name string) {
 	harness.Check(tab.t, os.WriteFile(filepath.Join(*pictures, name), picture, 0o600))
 }
 
-// audit fails the test for each problem that axe-core rates as serious or critical, and logs the others. The audit in
-// dark follows that in light, from which only the contrast can differ.
+// audit fails the test for each problem that axe-core finds. The audit in dark follows that in light, from which only the
+// contrast can differ.
 func (tab *Tab) audit(name, scheme string) {
 	tab.t.Helper()
 	options := `{resultTypes: ["violations"], runOnly: ["color-contrast"]}`
@@ -304,10 +304,6 @@ func (tab *Tab) audit(name, scheme string) {
 	found := Read(tab, chromedp.Evaluate[[]violation](`axe.run(`+options+`).then(result => result.violations.flatMap(v => v.nodes.map(
 		n => ({ID: v.id, Impact: v.impact, Where: n.html + " " + n.failureSummary}))))`, chromedp.EvalAwaitPromise))
 	for _, v := range found {
-		if v.Impact == "serious" || v.Impact == "critical" {
-			tab.t.Errorf("%s, %s: %s (%s): %s", name, scheme, v.ID, v.Impact, v.Where)
-		} else {
-			tab.t.Logf("%s, %s: %s (%s): %s", name, scheme, v.ID, v.Impact, v.Where)
-		}
+		tab.t.Errorf("%s, %s: %s (%s): %s", name, scheme, v.ID, v.Impact, v.Where)
 	}
 }

@@ -285,7 +285,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 3, Missing: "ffmpeg is not installed"}
 		cfg.Backup = func() *console.Backup {
-			return &console.Backup{Every: time.Hour, Last: time.Now().Add(-time.Hour), Size: 2_500_000, Failed: "upload"}
+			return &console.Backup{Every: time.Hour, Last: time.Now().Add(-time.Hour), Size: 9_960, Failed: "upload"}
 		}
 	})
 	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
@@ -314,6 +314,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Visit("/console/service", "h2")
 	tab.Do(chromedp.Click(`button[value="pause"]`))
 	tab.Await(".problem", "An operator has paused all notifications")
+	tab.Await("dd", "10.0 kB, compressed")
 	tab.Inspect("service")
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
 	tab.Inspect("link")
@@ -328,10 +329,14 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	inspectInFull(tab, "avatar-new-simulated")
 
 	tab = s.openTab(t, "/console/users?email=bob@example.com")
-	tab.Do(chromedp.Click(`button[value="operator"]`))
+	open := []chromedp.Action[chromedp.Void]{chromedp.Focus("summary"), chromedp.KeyEvent("\r")}
+	tab.Do(open...)
+	tab.Do(chromedp.KeyEvent("\t\t\t\r"))
 	tab.Await(".notice", "The user is an operator now.")
+	tab.Do(open...)
 	tab.Do(chromedp.Click(`button[value="disable"]`))
 	tab.Await(".notice", "The user is disabled.")
+	tab.Do(open...)
 	inspectInFull(tab, "users-disabled")
 	tab.Do(chromedp.Click(`a.danger`))
 	tab.Await("h1", "Delete bob@example.com?")
@@ -435,6 +440,9 @@ func TestBrowser_showsServiceToOperators(t *testing.T) {
 	tab.Do(chromedp.Click(`[rel="next"]`))
 	tab.Await("td", email)
 	tab.Inspect("users")
+	if height := browsertest.Read(tab, chromedp.Evaluate[int](`Math.max(...[...document.querySelectorAll("tbody tr")].map(row => row.offsetHeight))`)); height > 100 {
+		t.Errorf("a user needs %d pixels", height)
+	}
 	tab.Do(chromedp.SendKeys("#email", "USER-07@a-long-namea-long-name.example.com\r"))
 	tab.Await("td", "user-07@")
 	tab.Do(chromedp.Click(`a[href="/console/service"]`))

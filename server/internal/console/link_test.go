@@ -264,6 +264,7 @@ func TestOperator_disablesUsers(t *testing.T) {
 			t.Errorf("after the deletion: %v", err)
 		}
 		change("nobody@example.com", "disable").want(t, http.StatusNotFound)
+		change(email, "end-sessions").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
 	})
 }
 

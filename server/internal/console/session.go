@@ -53,7 +53,11 @@ func (c *Console) requireSession(page page) http.Handler {
 			case strings.HasSuffix(r.URL.Path, "/live"):
 				endStream(w) // a redirect would make the browser reconnect forever
 			case r.Method == http.MethodGet:
-				http.Redirect(w, r, loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+				query := url.Values{"next": {r.URL.RequestURI()}}
+				if s.token != "" {
+					query.Set("done", "signed-out")
+				}
+				http.Redirect(w, r, loginPath+"?"+query.Encode(), http.StatusSeeOther)
 			default:
 				c.askLogin(w, r)
 			}
@@ -85,7 +89,7 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 // askLogin responds to a form that was sent without a session. The login leads to the page that the form was on. It
 // keeps the values of a form that creates a subject.
 func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) {
-	form := loginForm{Next: homePath, Problem: "Your session has ended. Sign in to continue."}
+	form := loginForm{Next: homePath, Problem: notices["signed-out"]}
 	if from, err := url.Parse(r.Referer()); err == nil {
 		form.Next = localPath(from.RequestURI())
 	}

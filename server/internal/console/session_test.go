@@ -32,7 +32,9 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	}
 	old := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))
 	v.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
-	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>")
+	out := v.get("/console/avatars")
+	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
+	out.wantNone(t, "Your session has ended.")
 	v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), old) // an attacker has a copy
 	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>")
 }
@@ -54,9 +56,11 @@ func TestSession_endsWhenTokensAreRevoked(t *testing.T) {
 	} {
 		v := s.signIn(t, email)
 		check(t, end())
-		if p := v.get("/console/projects"); p.path != "/console/login" {
+		p := v.get("/console/projects")
+		if p.path != "/console/login" {
 			t.Errorf("%s: the session continues at %s", name, p.path)
 		}
+		p.want(t, http.StatusOK, "Your session has ended.", `value="/console/projects"`)
 		live := v.get("/console/avatars/live")
 		live.want(t, http.StatusOK, "event: done")
 		live.wantNone(t, "event: state")

@@ -48,6 +48,7 @@ var notices = map[string]string{
 	"password":          "The password is changed. All other sessions have ended.",
 	"session-ended":     "The session has ended.",
 	"left":              "Your account is deleted, with everything that was yours.",
+	"signed-out":        "Your session has ended. Sign in to continue.",
 	"welcome":           "Welcome.",
 	"user-end-sessions": "The sessions of the user have ended.",
 	"user-disable":      "The user is disabled. All sessions have ended, and API keys are not accepted.",
@@ -93,7 +94,7 @@ func functions() template.FuncMap {
 		"datetime": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
 		"age":      age,
-		"size":     func(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) },
+		"size":     size,
 		"count":    count,
 		"label":    label,
 		"result":   resultText,
@@ -112,6 +113,14 @@ func age(d time.Duration) string {
 		}
 	}
 	return text
+}
+
+// size formats a number of bytes.
+func size(bytes int64) string {
+	if bytes < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
 // words returns a status in words.
