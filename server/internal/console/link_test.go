@@ -236,7 +236,9 @@ func TestOperator_disablesUsers(t *testing.T) {
 			return v.post("/console/users/change", url.Values{"email": {email}, "act": {act}})
 		}
 		visitor.post("/console/users/change", url.Values{"email": {email}, "act": {"disable"}}).want(t, http.StatusNotFound)
-		change(bob.Email, "disable").want(t, http.StatusOK, "The user is disabled.", ">disabled<")
+		disabled := change(bob.Email, "disable")
+		disabled.want(t, http.StatusOK, "The user is disabled.", ">disabled<")
+		disabled.wantNone(t, "Reset the password") // the link would not work
 		if p := visitor.get("/console/avatars"); p.path == "/console/avatars" {
 			t.Error("a session of a disabled user goes on")
 		}
