@@ -8,7 +8,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	harness.RunChild(runCanned)
+	goleak.VerifyTestMain(m)
+}
 
 var check = harness.Check
 
