@@ -53,7 +53,7 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	}()
 	response, err := c.client.do(a.request(ctx))
 	if err != nil {
-		a.err = transportError(c.request, err)
+		a.err = transportError(c.request, timeoutError(ctx, err))
 		a.unsent = a.sending.seal()
 		return a
 	}
@@ -127,6 +127,14 @@ func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context
 	ctx, stop := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(timeout, func() { stop(context.DeadlineExceeded) })
 	return ctx, func() { timer.Stop(); stop(nil) }, timer.Stop
+}
+
+// timeoutError returns the error of a request with a context of bound. HTTP/2 reports a timeout there as a cancellation.
+func timeoutError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return err
 }
 
 // openBody is the body of a response that the caller reads.

@@ -189,7 +189,7 @@ func (d *download) attempt(ctx context.Context) error {
 	}
 	response, err := d.client.http.Do(request)
 	if err != nil {
-		return transportError(request, err)
+		return transportError(request, timeoutError(ctx, err))
 	}
 	defer response.Body.Close()
 	if !begun() {
