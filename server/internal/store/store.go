@@ -230,10 +230,10 @@ func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.e
 // write runs change in a transaction, to which it adds the act of the context, and returns an error of the domain.
 func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
 	return s.domainError(s.engine.write(ctx, s.signalDue, func(tx transaction) error {
-		if err := change(tx); err != nil {
+		if err := addAct(ctx, tx); err != nil {
 			return err
 		}
-		return addAct(ctx, tx)
+		return change(tx) // which may commit
 	}))
 }
 
