@@ -3,6 +3,7 @@ package talkinghead
 import (
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"math"
 	"os"
@@ -123,14 +124,23 @@ func turned(from *image.RGBA, face pose, degrees float64) *image.RGBA {
 			z += 0.36 * smoothstep(0, 0.62, y) * (1 - smoothstep(0.64, 0.82, y)) * math.Exp(-x*x/0.03)
 			across[i], depth[i] = x*cos+(z-0.9)*sin, z*cos-x*sin
 		}
-		for column := range from.Rect.Dx() {
-			u := (float64(column) - face.X) / face.Scale
-			nearest, x := math.Inf(-1), u
-			for i := range steps - 1 {
-				if a, b := across[i], across[i+1]; (a <= u) != (b <= u) && depth[i] > nearest {
-					nearest, x = depth[i], reach*(2*(float64(i)+(u-a)/(b-a))/steps-1)
+		shown, nearest := make([]float64, from.Rect.Dx()), make([]float64, from.Rect.Dx())
+		for column := range shown {
+			shown[column], nearest[column] = (float64(column)-face.X)/face.Scale, math.Inf(-1)
+		}
+		for i := range steps - 1 {
+			a, b := across[i], across[i+1]
+			for column := max(int(math.Ceil(face.X+face.Scale*min(a, b))), 0); column < len(shown); column++ {
+				u := (float64(column) - face.X) / face.Scale
+				if u >= max(a, b) {
+					break
+				}
+				if depth[i] > nearest[column] {
+					nearest[column], shown[column] = depth[i], reach*(2*(float64(i)+(u-a)/(b-a))/steps-1)
 				}
 			}
+		}
+		for column, x := range shown {
 			to.SetRGBA(column, row, colorAt(from, face.X+face.Scale*x, float64(row)))
 		}
 	}
@@ -183,18 +193,13 @@ func makeFace(t testing.TB, i int) string {
 		base, face = filepath.Join(dir, "presenter.webp"), presenterFace
 		harness.Check(t, os.WriteFile(base, presenter, 0o600))
 	}
-	runFFmpeg(t, "-i", base, "-pix_fmt", "rgba", plain)
-	file, err := os.Open(plain)
+	file, err := os.Open(base)
 	harness.Check(t, err)
-	decoded, err := png.Decode(file)
+	decoded, _, err := image.Decode(file)
 	harness.Check(t, err)
 	harness.Check(t, file.Close())
 	from := image.NewRGBA(decoded.Bounds())
-	for row := range from.Rect.Dy() {
-		for column := range from.Rect.Dx() {
-			from.Set(column, row, decoded.At(column, row))
-		}
-	}
+	draw.Draw(from, from.Rect, decoded, decoded.Bounds().Min, draw.Src)
 	picture := from
 	if made.retouch != nil {
 		picture = image.NewRGBA(from.Rect)
@@ -215,10 +220,9 @@ func makeFace(t testing.TB, i int) string {
 	harness.Check(t, err)
 	harness.Check(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(file, picture))
 	harness.Check(t, file.Close())
-	filter := "null"
-	if made.filter != "" {
-		filter = made.filter
+	if made.filter == "" {
+		return plain
 	}
-	runFFmpeg(t, "-i", plain, "-vf", filter, "-frames:v", "1", path)
+	runFFmpeg(t, "-i", plain, "-vf", made.filter, "-frames:v", "1", path)
 	return path
 }

@@ -35,7 +35,7 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 			t.Parallel()
 			input := ""
 			if test.filter != "" {
-				input = clip(t, "25", test.filter)
+				input = clip(t, "10", test.filter)
 			}
 			made := makeLipsync(t, talkinghead.Lipsync{Video: input, Audio: sound})
 			checkPreviews(t, made.Previews, test.width, test.height, test.smallWidth, test.smallHeight, 20)
