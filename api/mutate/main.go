@@ -101,7 +101,7 @@ func try(ctx context.Context, path string, e edit) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// One database is enough, because the edits are in code that both databases share.
-	command := exec.CommandContext(limited, "go", "test", "-vet=off", "-overlay", overlay, "./server/internal/rest", "-run", "/SQLite") //nolint:gosec // path in a temporary directory
+	command := exec.CommandContext(limited, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "./server/internal/rest", "-run", "/SQLite") //nolint:gosec // path in a temporary directory
 	out, err := command.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
