@@ -150,26 +150,27 @@ UNRACED := /api(/commandline|/generate|/gobuild|/harness|/standardwebhooks|/styl
 UNRACED := $(UNRACED)|/internal/(console|document|guide|passwords|pathtemplate|realip|render/protocol|render/simulate|soak|talkinghead|tracing/otlp)$$
 # They measure memory, which the race detector needs too, or a daemon.
 UNRACED_TESTS := ^TestAllocations_|^TestSchema_Validate_allocatesLinearly$$|^TestProcess_survivesHostileConnections$$
-# Tests of studiod in the process of the test. All others start processes, commands and browsers.
-STUDIOD := ./server/cmd/studiod
-STUDIOD_RACED := ^Test(Daemon|Demo|Studio)_
+# Packages with few tests for the race detector: those of studiod in the process of the test, because all others start
+# processes, commands and browsers, and that of concurrent requests.
+MIXED := ./server/cmd/studiod ./server/validate
+MIXED_RACED := ^Test(Daemon|Demo|Studio)_|_isSafeForConcurrentUse$$
 
 # The first three run at the same time, because many of their tests wait. The last measures daemons.
 .PHONY: test-race
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-studiod
-	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/webhook ./server ./server/validate $(STUDIOD)
+	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
+	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/webhook ./server $(MIXED)
 
 # They do not vet the packages, which check does.
-.PHONY: test-raced test-unraced test-studiod
+.PHONY: test-raced test-unraced test-mixed
 test-raced:
-	$(GO_TEST) -parallel 4 -vet=off $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)|/studiod$$')
+	$(GO_TEST) -parallel 4 -vet=off $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)|/(studiod|validate)$$')
 test-unraced:
 	$(GO_TEST) -parallel 4 -vet=off $$(go list ./... | grep -E '$(UNRACED)')
-test-studiod:
-	$(GO_TEST) -parallel 4 -vet=off $(RACE) -run '$(STUDIOD_RACED)' $(STUDIOD)
-	$(GO_TEST) -parallel 4 -vet=off -skip '$(STUDIOD_RACED)|$(UNRACED_TESTS)' $(STUDIOD)
+test-mixed:
+	$(GO_TEST) -parallel 4 -vet=off $(RACE) -run '$(MIXED_RACED)' $(MIXED)
+	$(GO_TEST) -parallel 4 -vet=off -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
