@@ -85,7 +85,7 @@ type results struct {
 
 // Every variant is measured and in every table.
 func TestResults(t *testing.T) {
-	r := results{variants: variants(), plan: plan{3, 3, 3, 10 * time.Millisecond, 50 * time.Millisecond, 16, 3, 1000, 50}}
+	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16, 1, 1000, 50}}
 	if *measure.Full {
 		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16, 11, 100_000, 10_000}
 	}

@@ -33,9 +33,9 @@ func (s setup) path(name string) string { return filepath.Join(s.dir, name) }
 
 func TestRender(t *testing.T) {
 	harness.Need(t, "ffmpeg")
-	rounds, clip, long := 1, time.Second, 2*time.Second
+	rounds, files, clip, long := 1, 1, time.Second, time.Second
 	if *measure.Full {
-		rounds, clip, long = 5, 10*time.Second, 120*time.Second
+		rounds, files, clip, long = 5, 200, 10*time.Second, 120*time.Second
 	}
 	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studio-render")
 	check(t, err)
@@ -51,7 +51,6 @@ func TestRender(t *testing.T) {
 	}
 	plainLong := usages{s.transcode("long.mp4", "long.wav")}
 	longest := usages{s.lipsync("long.mp4", "long.wav")}
-	files := 40 * rounds
 	measure.Report(t, "../RENDER.md", fmt.Sprintf(`# Rendering
 
 A lip-sync by studio-render and its floor, a plain transcode by ffmpeg with the same encoder settings, are measured
