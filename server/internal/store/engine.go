@@ -22,8 +22,9 @@ type transaction interface {
 	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip, so
 	// that a process which freezes does not keep their locks.
 	execLast(ctx context.Context, all []statement) error
-	// tryLock locks names until the end of the transaction. It returns those that no other transaction has locked.
-	tryLock(ctx context.Context, names []string) (locked []string, err error)
+	// lockAndQuery locks names until the end of the transaction, and then runs queries, in one round trip. It returns the
+	// names that no other transaction has locked.
+	lockAndQuery(ctx context.Context, names []string, each func(scan func(dest ...any) error) error, queries ...statement) (locked []string, err error)
 	// markDeliveryDue marks a flow for the signal after the commit, markNewEvents a user, and markRenderDue a rendering.
 	markDeliveryDue(flow Flow)
 	markNewEvents(userID string)

@@ -93,7 +93,7 @@ const lockedSubjects = `(SELECT current_setting('studio.locked')::text[])::text[
 
 // lockSubjects locks the row of the lease holder, the fencing token, and then the subjects of a group.
 const lockSubjects = `WITH fence AS MATERIALIZED (SELECT 1 FROM holders WHERE id = $1 FOR KEY SHARE),
-	locked AS MATERIALIZED (SELECT id FROM subjects WHERE id = ANY($2::text[]) AND ($1 = '' OR EXISTS (SELECT FROM fence))
+	locked AS MATERIALIZED (SELECT id FROM subjects WHERE id = ANY((SELECT $2::text[])::text[]) AND ($1 = '' OR EXISTS (SELECT FROM fence))
 		ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
 	SELECT $1 = '' OR EXISTS (SELECT FROM fence), set_config('studio.locked', COALESCE((SELECT array_agg(id)::text FROM locked), '{}'), true)`
 

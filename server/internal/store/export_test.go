@@ -238,6 +238,15 @@ func (t explainedTransaction) execLast(ctx context.Context, all []statement) err
 	return errors.Join(t.explainAll(ctx, all), t.transaction.execLast(ctx, all))
 }
 
+func (t explainedTransaction) lockAndQuery(
+	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
+) ([]string, error) {
+	if err := t.explainAll(ctx, queries); err != nil {
+		return nil, err
+	}
+	return t.transaction.lockAndQuery(ctx, names, each, queries...)
+}
+
 // explainAll explains statements before the first one runs.
 func (t explainedTransaction) explainAll(ctx context.Context, all []statement) error {
 	for _, s := range all {

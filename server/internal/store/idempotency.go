@@ -84,17 +84,7 @@ func lockKeys(ctx context.Context, tx transaction, group []*keyed) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	locked, err := tx.tryLock(ctx, names)
-	for i, k := range keys {
-		if !slices.Contains(locked, names[i]) {
-			k.alone, k.err = true, studio.ErrKeyInUse
-		}
-	}
-	if err != nil {
-		return err
-	}
-	find := findKeys.with(tx, keys...)[0]
-	return tx.query(ctx, func(scan func(...any) error) error {
+	locked, err := tx.lockAndQuery(ctx, names, func(scan func(...any) error) error {
 		var hash []byte
 		var use keyUse
 		var at time.Time
@@ -103,5 +93,11 @@ func lockKeys(ctx context.Context, tx transaction, group []*keyed) error {
 		use.expired = !at.After(k.key.After)
 		k.alone, k.keyUse = k.alone || !use.expired, use
 		return err
-	}, find.query, find.args...)
+	}, findKeys.with(tx, keys...)...)
+	for i, k := range keys {
+		if !slices.Contains(locked, names[i]) {
+			k.alone, k.err = true, studio.ErrKeyInUse
+		}
+	}
+	return err
 }

@@ -150,7 +150,14 @@ func (e *postgres) query(
 		return err
 	}
 	defer connection.Release()
-	return postgresQuerier{connection}.query(ctx, each, query, args...)
+	rows, err := connection.Query(ctx, query, args...)
+	if err == nil {
+		_, err = forEachScan(rows, each)
+	}
+	if postgresCode(err) == codeTextNotValid {
+		return nil // no row can contain text that is not valid in PostgreSQL
+	}
+	return err
 }
 
 // queryAll runs queries in one batch. It returns after the commits that it has read are confirmed.
@@ -167,12 +174,8 @@ func (e *postgres) queryAll(ctx context.Context, each func(scan func(...any) err
 	batch := new(pgx.Batch)
 	for _, query := range queries {
 		batch.Queue(query.query, query.args...).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				if err := each(rows.Scan); err != nil {
-					return err
-				}
-			}
-			return rows.Err()
+			_, err := forEachScan(rows, each)
+			return err
 		})
 	}
 	batch.Queue(confirmCommits)
@@ -243,41 +246,13 @@ func postgresCode(err error) string {
 	return ""
 }
 
-// postgresQuerier runs SQL on a connection or a transaction.
-type postgresQuerier struct {
-	db interface {
-		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
-		Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
-	}
-}
-
-func (q postgresQuerier) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	tag, err := q.db.Exec(ctx, query, args...)
-	return tag.RowsAffected(), err
-}
-
-func (q postgresQuerier) query(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
-) error {
-	_, err := q.queryTag(ctx, each, query, args)
-	return err
-}
-
-func (q postgresQuerier) queryTag(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args []any,
-) (tag pgconn.CommandTag, err error) {
-	rows, err := q.db.Query(ctx, query, args...)
-	if err != nil {
-		return tag, err
-	}
+// forEachScan calls each for the rows of a query.
+func forEachScan(rows pgx.Rows, each func(scan func(...any) error) error) (pgconn.CommandTag, error) {
 	defer rows.Close()
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
-			return tag, err
+			return rows.CommandTag(), err
 		}
-	}
-	if postgresCode(rows.Err()) == codeTextNotValid {
-		return tag, nil // no row can contain text that is not valid in PostgreSQL
 	}
 	return rows.CommandTag(), rows.Err()
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,8 +22,12 @@ import (
 // does nothing.
 const confirmCommits = `SELECT pg_logical_emit_message(true, 'studiod', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
-// txActive is the status of a transaction in which no statement has failed.
-const txActive = 'T'
+// txIdle is the status of a connection without a transaction, and txActive that of a transaction in which no statement has
+// failed.
+const (
+	txIdle   = 'I'
+	txActive = 'T'
+)
 
 // unconfirmed is the key of the mark that markUnconfirmed sets on a connection.
 const unconfirmed = "unconfirmed"
@@ -66,25 +69,15 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 		return err
 	}
 	defer connection.Release()
-	tx, err := connection.Begin(ctx)
+	t := &postgresTransaction{connection: connection}
+	if err = change(t); err == nil {
+		err = t.commit(ctx)
+	}
+	if err == nil {
+		err = confirmed(connection)
+	}
 	if err != nil {
-		return err
-	}
-	t := &postgresTransaction{postgresQuerier: postgresQuerier{tx}, tx: tx}
-	defer func() {
-		if !t.committed {
-			_ = tx.Rollback(ctx) // does nothing after Commit
-		}
-	}()
-	if err := change(t); err != nil {
-		return err
-	}
-	if !t.committed {
-		if err := t.commit(ctx, connection.Conn().PgConn().TxStatus()); err != nil {
-			return err
-		}
-	}
-	if err := confirmed(connection); err != nil {
+		t.rollback(ctx)
 		return err
 	}
 	connection.Release()
@@ -92,76 +85,122 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 	return nil
 }
 
-// postgresTransaction is a transaction on PostgreSQL.
+// postgresTransaction is a transaction on PostgreSQL. It begins in the request of its first statement, and ends in one with
+// the last.
 type postgresTransaction struct {
-	postgresQuerier
 	dueWork
 	postgresDialect
 
-	tx        pgx.Tx
-	changed   bool // it changed or locked a row
-	committed bool // by execLast
+	connection *pgxpool.Conn
+	begun      bool
+	changed    bool // it changed or locked a row
+	committed  bool
 }
 
-func (t *postgresTransaction) commit(ctx context.Context, status byte) error {
-	if !t.changed && status == txActive {
-		if _, err := t.exec(ctx, confirmCommits); err != nil {
-			return err
-		}
+// commit commits, unless execLast did or the transaction is empty.
+func (t *postgresTransaction) commit(ctx context.Context) error {
+	switch {
+	case t.committed || !t.begun:
+		return nil
+	case t.connection.Conn().PgConn().TxStatus() != txActive: // a parameter was not valid text, which no row can contain
+		return studio.ErrNotFound
+	case t.changed:
+		return t.execAndCommit(ctx, nil)
 	}
-	err := t.tx.Commit(ctx)
-	if errors.Is(err, pgx.ErrTxCommitRollback) { // a parameter was not valid text, which no row can contain
-		err = studio.ErrNotFound
+	return t.execAndCommit(ctx, []statement{{query: confirmCommits}})
+}
+
+// rollback rolls back what was not committed. If it fails, the pool closes the connection.
+func (t *postgresTransaction) rollback(ctx context.Context) {
+	if status := t.connection.Conn().PgConn().TxStatus(); status != txIdle {
+		_, _ = t.connection.Exec(ctx, `ROLLBACK`)
 	}
-	return err
+}
+
+// send sends statements in one request. It passes the result of each to handle, with its index.
+func (t *postgresTransaction) send(ctx context.Context, all []statement, handle func(i int, rows pgx.Rows) error) error {
+	batch := new(pgx.Batch)
+	if !t.begun {
+		t.begun = true
+		batch.Queue(`BEGIN`)
+	}
+	for i, s := range all {
+		batch.Queue(s.query, s.args...).Query(func(rows pgx.Rows) error { return handle(i, rows) })
+	}
+	return t.connection.SendBatch(ctx, batch).Close()
 }
 
 func (t *postgresTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
-	rows, err = t.postgresQuerier.exec(ctx, query, args...)
-	t.changed = t.changed || rows > 0
+	err = t.send(ctx, []statement{{query, args}}, func(_ int, result pgx.Rows) error {
+		rows, err = t.affected(result)
+		return err
+	})
 	return rows, err
+}
+
+// affected returns the number of rows that a statement affected.
+func (t *postgresTransaction) affected(result pgx.Rows) (rows int64, err error) {
+	result.Close()
+	rows = result.CommandTag().RowsAffected()
+	t.changed = t.changed || rows > 0
+	return rows, result.Err()
 }
 
 func (t *postgresTransaction) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) error {
-	tag, err := t.queryTag(ctx, each, query, args)
+	err := t.send(ctx, []statement{{query, args}}, func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
+	if postgresCode(err) == codeTextNotValid {
+		return nil // no row can contain text that is not valid in PostgreSQL
+	}
+	return err
+}
+
+// forEach calls each for the rows of a query.
+func (t *postgresTransaction) forEach(rows pgx.Rows, each func(scan func(...any) error) error) error {
+	tag, err := forEachScan(rows, each)
 	t.changed = t.changed || !tag.Select() && tag.RowsAffected() > 0
 	return err
 }
 
-// tryLock takes advisory locks. The name of the schema is part of it, so that services in different schemas
+// lockAndQuery takes advisory locks. The name of the schema is part of it, so that services in different schemas
 // of one database do not block each other.
-func (t *postgresTransaction) tryLock(ctx context.Context, names []string) (locked []string, err error) {
-	return queryRows(ctx, t, oneColumn[string],
-		`SELECT name FROM unnest($1::text[]) name WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`, names)
+func (t *postgresTransaction) lockAndQuery(
+	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
+) (locked []string, err error) {
+	lock := statement{
+		`SELECT name FROM unnest((SELECT $1::text[])) name WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || name, 0))`,
+		[]any{names},
+	}
+	err = t.send(ctx, append([]statement{lock}, queries...), func(i int, rows pgx.Rows) error {
+		if i > 0 {
+			return t.forEach(rows, each)
+		}
+		locked, err = pgx.AppendRows(locked, rows, pgx.RowTo[string])
+		return err
+	})
+	return locked, err
 }
 
 // execAll sends all statements in one batch.
-func (t *postgresTransaction) execAll(ctx context.Context, all []statement) (err error) {
+func (t *postgresTransaction) execAll(ctx context.Context, all []statement) error {
 	if len(all) == 0 {
 		return nil
 	}
-	batch := new(pgx.Batch)
-	for _, s := range all {
-		batch.Queue(s.query, s.args...)
-	}
-	results := t.tx.SendBatch(ctx, batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	for range all {
-		tag, err := results.Exec()
-		if err != nil {
-			return err
-		}
-		t.changed = t.changed || tag.RowsAffected() > 0
-	}
-	return nil
+	return t.send(ctx, all, func(_ int, result pgx.Rows) error {
+		_, err := t.affected(result)
+		return err
+	})
 }
 
 func (t *postgresTransaction) execLast(ctx context.Context, all []statement) error {
 	if len(all) == 0 {
 		return nil
 	}
+	return t.execAndCommit(ctx, all)
+}
+
+func (t *postgresTransaction) execAndCommit(ctx context.Context, all []statement) error {
 	err := t.execAll(ctx, append(all, statement{query: `COMMIT`}))
 	t.committed = err == nil
 	return err

@@ -182,7 +182,7 @@ func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {
 // NextRendering returns when the next rendering after now is due, or when the next lease on a running one ends if that
 // is earlier. It returns the zero time if there is none.
 func (s *Store) NextRendering(ctx context.Context, now time.Time) (at time.Time, err error) {
-	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(at) FROM (SELECT MIN(due_at) AS at FROM renderings WHERE due_at > $1
-		UNION ALL SELECT MIN(leased_until) FROM renderings WHERE process_id IS NOT NULL AND leased_until > $1) next`, micros(now))
+	err = queryRow(ctx, s.engine, []any{instant{&at}}, `SELECT MIN(at) FROM (SELECT MIN(due_at) AS at FROM renderings WHERE due_at > (SELECT CAST($1 AS BIGINT))
+		UNION ALL SELECT MIN(leased_until) FROM renderings WHERE process_id IS NOT NULL AND leased_until > (SELECT CAST($1 AS BIGINT))) next`, micros(now))
 	return at, err
 }

@@ -217,7 +217,7 @@ func (s *Store) nextReplayed(ctx context.Context, r replay) (subjects []string, 
 // subject at once, because a later one could otherwise be sent before an earlier one that is in the next batch. It locks the
 // subjects before their events, as a deletion does, so that neither waits for the other.
 func (r *replay) write(ctx context.Context, tx transaction, subjects []string, last studio.Position, more bool, now time.Time) error {
-	locked, err := tx.tryLock(ctx, []string{"replay " + r.id})
+	locked, err := tx.lockAndQuery(ctx, []string{"replay " + r.id}, nil)
 	if err == nil && len(locked) == 0 {
 		err = errReplayTaken
 	}

@@ -161,6 +161,13 @@ func (t *sqliteTransaction) query(
 	return eachRow(rows, each)
 }
 
-func (t *sqliteTransaction) tryLock(_ context.Context, names []string) ([]string, error) {
+func (t *sqliteTransaction) lockAndQuery(
+	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
+) ([]string, error) {
+	for _, q := range queries {
+		if err := t.query(ctx, each, q.query, q.args...); err != nil {
+			return nil, err
+		}
+	}
 	return names, nil
 }

@@ -3,14 +3,16 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
-	// updateSlots bounds the groups of updates that are committed concurrently. maxUpdateGroup bounds the
-	// updates of a group.
-	updateSlots    = 2
+	// updateQueueWait is how long a group may take before another group starts concurrently. One group at a time is
+	// cheaper, because concurrent transactions share the lock on the clock of a user.
+	updateQueueWait = 100 * time.Millisecond
+	// maxUpdateGroup bounds the updates of a group.
 	maxUpdateGroup = 128
 )
 
@@ -25,8 +27,8 @@ type update struct {
 
 func (s *Store) newUpdateQueue() *commitQueue[*update] {
 	return &commitQueue[*update]{
-		commit: func(group []*update) { commitGroup(s, group, changeSubjects) },
-		limit:  maxUpdateGroup, slots: make(chan struct{}, updateSlots),
+		commit: func(group []*update) { commitGroup(s, group, changeSubjects) }, limit: maxUpdateGroup,
+		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: updateQueueWait,
 	}
 }
 
