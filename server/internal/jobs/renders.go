@@ -22,6 +22,8 @@ const (
 	// clockMargin is added to the time of the next rendering, because the offset of the clock of the database is known to
 	// a few milliseconds only.
 	clockMargin = 10 * time.Millisecond
+	// nextInterval bounds how often a process reads the time of the next rendering.
+	nextInterval = 20 * time.Millisecond
 	// announceInterval bounds how often a process notifies others of due renderings.
 	announceInterval = 20 * time.Millisecond
 	// releaseTimeout bounds the release of a rendering after its context has ended.
@@ -149,6 +151,7 @@ type renderPool struct {
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
 	clockRead    time.Time
+	nextRead     time.Time // when Store.NextRendering was called last
 }
 
 func newRenderPool(jobs *Jobs) *renderPool {
@@ -234,6 +237,10 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 		switch {
 		case claimed < free:
 			p.leftOver.Store(false)
+			if wait := nextInterval - time.Since(p.nextRead); wait > 0 {
+				return wait
+			}
+			p.nextRead = time.Now()
 			next, err := p.jobs.Store.NextRendering(stop, p.now())
 			if err != nil {
 				p.jobs.report(stop, renderWork, err)

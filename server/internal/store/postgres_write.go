@@ -163,6 +163,14 @@ func (t *postgresTransaction) forEach(rows pgx.Rows, each func(scan func(...any)
 	return err
 }
 
+func (t *postgresTransaction) queryLast(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	err := t.send(ctx, []statement{{query, args}, {query: `COMMIT`}}, func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
+	t.committed = err == nil
+	return err
+}
+
 // lockAndQuery takes advisory locks. The name of the schema is part of it, so that services in different schemas
 // of one database do not block each other.
 func (t *postgresTransaction) lockAndQuery(

@@ -19,33 +19,63 @@ const RenderLease = 15 * time.Second
 // goes to the user with the fewest running renderings, and among those to the one who has waited the longest since the
 // last claim of this process.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, err error) {
+	// Most claims get all that are due, so that no user has to wait for another one.
+	err = s.write(ctx, func(tx transaction) (err error) {
+		subjects, err = s.claimAll(ctx, tx, by, now, n)
+		return err
+	})
+	if err != nil || len(subjects) > 0 {
+		return subjects, err
+	}
 	err = s.write(ctx, func(tx transaction) error {
-		// Most claims get all that are due, so that no user has to wait for another one.
-		claimed, err := queryRows(ctx, tx, oneColumn[string], `WITH due AS MATERIALIZED (
-				SELECT subject_id FROM renderings WHERE due_at <= $1 AND `+claimable(tx)+` ORDER BY due_at LIMIT $2 + 1
-			) `+claimWhere(tx, "$3", "$1", `WHERE `+tx.in("subject_id", `SELECT subject_id FROM due WHERE (SELECT COUNT(*) FROM due) <= $2`)),
-			micros(now), n, by)
-		for all := len(claimed) > 0; err == nil && !all && len(claimed) < n; {
-			var chosen, ids []string
-			if chosen, err = s.chooseRenderings(ctx, tx, now, n-len(claimed)); len(chosen) == 0 {
+		var claimed []string
+		for len(claimed) < n {
+			chosen, err := s.chooseRenderings(ctx, tx, now, n-len(claimed))
+			if err != nil {
+				return err
+			}
+			if len(chosen) == 0 {
 				break
 			}
 			claims := make([]renderClaim, len(chosen))
 			for i, id := range chosen {
 				claims[i] = renderClaim{id, by, now}
 			}
-			ids, err = queryEach(ctx, tx, oneColumn[string], claimChosen.with(tx, claims...)) // other processes may be first
+			ids, err := queryEach(ctx, tx, oneColumn[string], claimChosen.with(tx, claims...)) // other processes may be first
+			if err != nil {
+				return err
+			}
 			claimed = append(claimed, ids...)
 		}
-		if err == nil {
-			subjects, err = queryEach(ctx, tx, subjectDest, findSubjects.with(tx, claimed...))
-		}
+		subjects, err = queryEach(ctx, tx, subjectDest, findSubjects.with(tx, claimed...))
 		return err
 	})
-	if err != nil {
-		return nil, err
+	return subjects, err
+}
+
+// claimAll claims all due renderings, or none if they are more than n. It ends the transaction.
+func (s *Store) claimAll(ctx context.Context, tx transaction, by string, now time.Time, n int) (subjects []studio.Subject, err error) {
+	due := `WITH due AS MATERIALIZED (
+			SELECT subject_id FROM renderings WHERE due_at <= $1 AND ` + claimable(tx) + ` ORDER BY due_at LIMIT $2 + 1
+		)`
+	claim := claimWhere(tx, "$3", "$1", `WHERE `+tx.in("subject_id", `SELECT subject_id FROM due WHERE (SELECT COUNT(*) FROM due) <= $2`))
+	args := []any{micros(now), n, by}
+	if !s.Shared() {
+		claimed, err := queryRows(ctx, tx, oneColumn[string], due+claim, args...)
+		if err != nil {
+			return nil, err
+		}
+		return queryEach(ctx, tx, subjectDest, findSubjects.with(tx, claimed...))
 	}
-	return subjects, nil
+	err = tx.queryLast(ctx, func(scan func(...any) error) error {
+		var subject studio.Subject
+		err := scan(subjectDest(&subject)...)
+		subject.Started = true // the statement does not see its own claims
+		subjects = append(subjects, subject)
+		return err
+	}, due+`, claimed AS (`+claim+`) SELECT `+subjectColumns+` FROM subjects s
+		WHERE `+tx.in("s.id", `SELECT subject_id FROM claimed`)+` AND `+notDeleted, args...)
+	return subjects, err
 }
 
 // renderClaim is a claim of a due rendering by a process.

@@ -161,6 +161,12 @@ func (t *sqliteTransaction) query(
 	return eachRow(rows, each)
 }
 
+func (t *sqliteTransaction) queryLast(
+	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+) error {
+	return t.query(ctx, each, query, args...)
+}
+
 func (t *sqliteTransaction) lockAndQuery(
 	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
 ) ([]string, error) {
