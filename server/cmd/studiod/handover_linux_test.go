@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -81,9 +80,7 @@ func (m *serviceManager) receive(socket *net.UnixConn) error {
 		return nil
 	case "FDSTOREREMOVE=1":
 		if i := slices.Index(m.names, name); i >= 0 {
-			syscall.ForkLock.Lock() // a process that another test starts has a copy until it executes its program
 			_ = m.stored[i].Close()
-			syscall.ForkLock.Unlock()
 			m.names, m.stored = slices.Delete(m.names, i, i+1), slices.Delete(m.stored, i, i+1)
 		}
 	}

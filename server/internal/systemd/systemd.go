@@ -8,10 +8,19 @@ package systemd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"sync"
+	"syscall"
+	"time"
+)
+
+// A process that systemd starts just when it closes a socket has a copy until it executes its program.
+const (
+	maxTries      = 50
+	retryInterval = 20 * time.Millisecond
 )
 
 // Sockets has the sockets of a process. A nil *Sockets only listens. Its methods may be called concurrently.
@@ -40,6 +49,7 @@ func (s *Sockets) Listen(ctx context.Context, addr string) (net.Listener, error)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	tries := 0
 	if wanted, err := net.ResolveTCPAddr("tcp", addr); err == nil {
 		for i, given := range s.unused {
 			if isAt(given, wanted) {
@@ -47,9 +57,18 @@ func (s *Sockets) Listen(ctx context.Context, addr string) (net.Listener, error)
 				return given.Listener, nil
 			}
 		}
-		s.drop(func(given socket) bool { return portOf(given) == wanted.Port }) // otherwise the port would be in use
+		if s.drop(func(given socket) bool { return portOf(given) == wanted.Port }) { // otherwise the port would be in use
+			tries = maxTries
+		}
 	}
 	opened, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	for ; errors.Is(err, syscall.EADDRINUSE) && tries > 0; tries-- {
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
+		opened, err = new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	}
 	if err == nil {
 		err = s.store(opened)
 	}
@@ -81,20 +100,21 @@ func (s *Sockets) Stopping() {
 	}
 }
 
-// drop closes unused sockets, here and in systemd. s.mu must be held.
-func (s *Sockets) drop(unwanted func(socket) bool) {
-	before := len(s.unused)
+// drop closes unused sockets, here and in systemd. It reports whether there were any. s.mu must be held.
+func (s *Sockets) drop(unwanted func(socket) bool) (dropped bool) {
 	s.unused = slices.DeleteFunc(s.unused, func(given socket) bool {
 		if !unwanted(given) {
 			return false
 		}
 		_ = given.Close()
 		_ = s.notify(fmt.Sprintf("FDSTOREREMOVE=1\nFDNAME=%s", given.name))
+		dropped = true
 		return true
 	})
-	if len(s.unused) < before {
+	if dropped {
 		s.await()
 	}
+	return dropped
 }
 
 // storedName returns the name under which systemd keeps a socket.
