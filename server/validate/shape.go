@@ -19,10 +19,10 @@ type visit struct {
 func (l *loader) conform(n *document.Node, rule string) {
 	rule = strings.TrimLeft(rule, "*+-")
 	if len(n.Members)+len(n.Elements) > 0 && rule != "any" { // others cost less to check than to remember
-		if l.visited[visit{n, rule}] {
+		count := len(l.visited)
+		if l.visited[visit{n, rule}] = true; len(l.visited) == count {
 			return
 		}
-		l.visited[visit{n, rule}] = true
 	}
 	wrong := ""
 	list, isList := strings.CutPrefix(rule, "[")

@@ -14,13 +14,14 @@ import (
 
 type jsonParser struct {
 	file string
-	text []byte
+	text string
 	dec  *jsontext.Decoder
 	errs Errors
 
 	// The members and elements of the values that are being read.
 	members  []Member
 	elements []*Node
+	unused   []Node // allocated for the next values
 
 	last         int // the offset of the last position
 	line, column int // there, both from 0
@@ -28,7 +29,7 @@ type jsonParser struct {
 
 func parseJSON(file string, text []byte) (*Node, error) {
 	p := &jsonParser{
-		file: file, text: text,
+		file: file, text: string(text),
 		dec: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
 	}
 	root, err := p.value(nil, "", 1)
@@ -49,26 +50,53 @@ func parseJSON(file string, text []byte) (*Node, error) {
 func (p *jsonParser) position(offset int) Position {
 	offset = max(p.last, min(offset, len(p.text)))
 	passed := p.text[p.last:offset]
-	if lines := bytes.Count(passed, []byte("\n")); lines > 0 {
+	if lines := strings.Count(passed, "\n"); lines > 0 {
 		p.line, p.column = p.line+lines, 0
-		passed = passed[bytes.LastIndexByte(passed, '\n')+1:]
+		passed = passed[strings.LastIndexByte(passed, '\n')+1:]
 	}
-	p.last, p.column = offset, p.column+utf8.RuneCount(passed)
+	p.last, p.column = offset, p.column+utf8.RuneCountInString(passed)
 	return Position{p.file, p.line + 1, p.column + 1}
 }
 
 // next returns where the next token begins.
 func (p *jsonParser) next() Position {
 	offset := int(p.dec.InputOffset())
-	for offset < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[offset]) >= 0 {
-		offset++
+	for ; offset < len(p.text); offset++ {
+		switch p.text[offset] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			continue
+		}
+		break
 	}
 	return p.position(offset)
 }
 
+// textOf returns the text of a token that begins at an offset. Unless it has escapes, it is a part of the document.
+func (p *jsonParser) textOf(token jsontext.Token, start int) string {
+	text := p.text[start:p.dec.InputOffset()]
+	if token.Kind() == jsontext.KindString {
+		text = text[1 : len(text)-1]
+		if strings.IndexByte(text, '\\') >= 0 {
+			return token.String()
+		}
+	}
+	return text
+}
+
+// node returns a node, which is allocated together with others.
+func (p *jsonParser) node() *Node {
+	if len(p.unused) == 0 {
+		p.unused = make([]Node, 64)
+	}
+	n := &p.unused[0]
+	p.unused = p.unused[1:]
+	return n
+}
+
 // value reads a value. The error is one of the syntax.
 func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error) {
-	n := &Node{Kind: p.dec.PeekKind(), Position: p.next(), parent: parent, token: token}
+	n := p.node()
+	n.Kind, n.Position, n.parent, n.token = p.dec.PeekKind(), p.next(), parent, token
 	if depth > maxDepth {
 		p.errs = append(p.errs, &Error{n.Position, "is nested too deep"})
 		return n, p.dec.SkipValue()
@@ -79,18 +107,21 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 	}
 	isObject := n.Kind == jsontext.KindBeginObject
 	if !isObject && n.Kind != jsontext.KindBeginArray {
-		n.Text = read.String()
+		n.Text = p.textOf(read, p.last)
 		return n, nil
 	}
 	members, elements := len(p.members), len(p.elements)
 	for next := p.dec.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = p.dec.PeekKind() {
-		m := Member{Name: strconv.Itoa(len(p.elements) - elements), Position: p.next()}
+		m := Member{Position: p.next()}
 		if isObject {
+			start := p.last
 			name, err := p.dec.ReadToken()
 			if err != nil {
 				return nil, err
 			}
-			m.Name = name.String()
+			m.Name = p.textOf(name, start)
+		} else {
+			m.Name = strconv.Itoa(len(p.elements) - elements)
 		}
 		if m.Value, err = p.value(n, m.Name, depth+1); err != nil {
 			return nil, err
