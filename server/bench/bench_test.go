@@ -69,6 +69,8 @@ type plan struct {
 	connections                    int
 
 	streamRounds, streamItems, silentStreams int
+
+	notifications int
 }
 
 // results are the measurements of one run.
@@ -76,18 +78,19 @@ type results struct {
 	plan
 	variants               []variant
 	handlers               []http.Handler
-	small, large, loopback []rounds           // by variant
-	cold, warm             []time.Duration    // of server.New: the first call in a process, and later calls
-	files                  []time.Duration    // of loading a document of 3 MB in twelve files
-	streams                map[string]float64 // read by package client, by media type
-	sent, silent           []rounds           // by variant of streamVariants
+	small, large, loopback []rounds                      // by variant
+	cold, warm             []time.Duration               // of server.New: the first call in a process, and later calls
+	files                  []time.Duration               // of loading a document of 3 MB in twelve files
+	streams, calls         map[string]map[string]float64 // results of package client
+	sent, silent           []rounds                      // by variant of streamVariants
+	received               []rounds                      // by receiver
 }
 
 // Every variant is measured and in every table.
 func TestResults(t *testing.T) {
-	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16, 1, 1000, 50}}
+	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16, 1, 1000, 50, 1000}}
 	if *measure.Full {
-		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16, 11, 100_000, 10_000}
+		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16, 11, 100_000, 10_000, 5000}
 	}
 	var children []*child
 	for _, v := range r.variants {
@@ -119,7 +122,9 @@ func TestResults(t *testing.T) {
 	}
 	alternate(children, 1, load) // warm up
 	r.loopback = alternate(children, r.loopbackRounds, load)
-	r.streams = readStreams(t, r.starts)
+	r.streams = readBenchmark(t, "BenchmarkStream", r.starts)
+	r.calls = readBenchmark(t, "BenchmarkCall", r.rounds)
+	r.measureReceivers(t)
 	r.measureStreams(t)
 
 	text := r.markdown()
@@ -131,13 +136,13 @@ func TestResults(t *testing.T) {
 	measure.Report(t, "RESULTS.md", text)
 }
 
-// alternate measures the children alternately and returns the rounds of each.
-func alternate(children []*child, n int, measure func(c *child) cost) []rounds {
-	all := make([]rounds, len(children))
+// alternate measures the subjects alternately and returns the rounds of each.
+func alternate[T any](subjects []T, n int, measure func(T) cost) []rounds {
+	all := make([]rounds, len(subjects))
 	for round := range n {
-		for offset := range children {
-			i := (round + offset) % len(children)
-			all[i] = append(all[i], measure(children[i]))
+		for offset := range subjects {
+			i := (round + offset) % len(subjects)
+			all[i] = append(all[i], measure(subjects[i]))
 		}
 	}
 	return all

@@ -62,7 +62,7 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 			if sizes[j] == 0 {
 				sizes[j] = calls[j.Body].calibrate(handler, j.Slice)
 			}
-			result = calls[j.Body].serveMany(handler, sizes[j])
+			result = costOf(sizes[j], func() { calls[j.Body].serve(handler) })
 			err = errors.Join(err, calls[j.Body].verify())
 		}
 		err = errors.Join(err, encoder.Encode(result))
@@ -94,14 +94,14 @@ func (c *call) calibrate(handler http.Handler, slice time.Duration) (n int) {
 	return n
 }
 
-// serveMany serves n requests and returns the mean cost of one.
-func (c *call) serveMany(handler http.Handler, n int) cost {
+// costOf returns the mean cost of n calls of do.
+func costOf(n int, do func()) cost {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	used, began := cpuTime(), time.Now()
 	for range n {
-		c.serve(handler)
+		do()
 	}
 	elapsed := time.Since(began)
 	used = cpuTime() - used

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,42 +18,72 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// remembered is the number of ids that every receiver of BenchmarkReceiver stores.
+// remembered is the number of ids that every receiver stores.
 const remembered = 10_000
 
-// BenchmarkReceiver measures what a receiver does with a notification that it has not seen: it verifies the notification,
-// stores its id, decodes it and calls the function for its event. The libraries only verify. The rest is what a program
-// writes around them with a map and encoding/json, which does not detect stale events or concurrent duplicates.
-func BenchmarkReceiver(b *testing.B) {
+const studioName = "client/webhook"
+
+// receiver is a way to receive a notification that has not been seen: to verify it, store its id, decode it and call the
+// function for its event. The libraries only verify. The rest is what a program writes around them with a map and
+// encoding/json, which does not detect stale events or concurrent duplicates.
+type receiver struct {
+	name, module string
+	build        func(testing.TB, webhook.Secret, *int) func(http.Header, []byte) error
+}
+
+func receivers() []receiver {
+	return []receiver{
+		{studioName, "", newStudioReceiver},
+		{
+			"standardwebhooks", "github.com/standard-webhooks/standard-webhooks/libraries",
+			func(tb testing.TB, secret webhook.Secret, handled *int) func(http.Header, []byte) error {
+				library, err := standard.NewWebhook(secret.Reveal())
+				harness.Check(tb, err)
+				return newLibraryReceiver(library.Verify, handled)
+			},
+		},
+		{
+			"svix", "github.com/svix/svix-webhooks",
+			func(tb testing.TB, secret webhook.Secret, handled *int) func(http.Header, []byte) error {
+				library, err := svix.NewWebhook(secret.Reveal())
+				harness.Check(tb, err)
+				return newLibraryReceiver(library.Verify, handled)
+			},
+		},
+	}
+}
+
+// measureReceivers measures the receivers alternately.
+func (r *results) measureReceivers(t *testing.T) {
+	t.Helper()
 	secret := webhook.NewSecret()
-	for name, newReceiver := range map[string]func(testing.TB, webhook.Secret, *int) func(http.Header, []byte) error{
-		"client-webhook": newStudioReceiver,
-		"standardwebhooks": func(tb testing.TB, secret webhook.Secret, handled *int) func(http.Header, []byte) error {
-			library, err := standard.NewWebhook(secret.Reveal())
-			harness.Check(tb, err)
-			return newLibraryReceiver(library.Verify, handled)
-		},
-		"svix": func(tb testing.TB, secret webhook.Secret, handled *int) func(http.Header, []byte) error {
-			library, err := svix.NewWebhook(secret.Reveal())
-			harness.Check(tb, err)
-			return newLibraryReceiver(library.Verify, handled)
-		},
-	} {
-		b.Run(name, func(b *testing.B) {
-			// There are more notifications than ids that a receiver stores, so that none is a duplicate.
-			headers, bodies := signedEvents(b, remembered+100, secret)
-			var handled, n int
-			handle := newReceiver(b, secret, &handled)
-			b.ReportAllocs()
-			for b.Loop() {
-				harness.Check(b, handle(headers[n%len(headers)], bodies[n%len(bodies)]))
-				n++
-			}
-			if handled != n {
-				b.Errorf("%d of %d notifications were handled", handled, n)
-			}
+	// There are more notifications than ids that a receiver stores, so that none is a duplicate.
+	headers, bodies := signedEvents(t, remembered+100, secret)
+	var all []func() cost
+	for _, receiver := range receivers() {
+		handled, next := 0, 0
+		handle := receiver.build(t, secret, &handled)
+		all = append(all, func() cost {
+			return costOf(r.notifications, func() {
+				harness.Check(t, handle(headers[next%len(headers)], bodies[next%len(bodies)]))
+				if next++; handled != next {
+					t.Fatalf("%s has handled %d of %d notifications", receiver.name, handled, next)
+				}
+			})
 		})
 	}
+	r.received = alternate(all, r.rounds, func(measure func() cost) cost { return measure() })
+}
+
+func (r *results) receiverTable(versions map[string]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| Receiver | Version | CPU µs | × %s | B | allocations |\n|---|---|--:|--:|--:|--:|\n", studioName)
+	for i, receiver := range receivers() {
+		received := r.received[i]
+		fmt.Fprintf(&b, "| %s | %s | %.1f | %.2f | %.0f | %.0f |\n", receiver.name, versions[receiver.module], received.median(cost.cpu)/1e3,
+			received.ratio(r.received[0], cost.cpu), received.median(cost.bytes), received.median(cost.allocs))
+	}
+	return b.String()
 }
 
 func signedEvents(tb testing.TB, n int, secret webhook.Secret) (headers []http.Header, bodies [][]byte) {
