@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"context"
 	"errors"
 	"html"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -76,6 +78,47 @@ func TestLinks_workOnce(t *testing.T) {
 		}
 		if n := strings.Count(p.text, "carl@example.com"); n != 1 {
 			t.Errorf("%d invitations are recorded, but one was refused", n)
+		}
+	})
+}
+
+// abortedHash calls abort before it hashes a password.
+type abortedHash struct {
+	studio.Passwords
+
+	abort func()
+}
+
+func (p abortedHash) Hash(ctx context.Context, password string) (string, error) {
+	p.abort()
+	return p.Passwords.Hash(ctx, password)
+}
+
+// A link whose use was interrupted, such as by a second click on the button, does what it is for, or can be used again.
+func TestLinks_surviveAnInterruptedUse(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		_, invitation := linkOf(t, v.post("/console/users/invite", url.Values{"email": {"bob@example.com"}, "workspace": {s.workspace}, "role": {"operator"}}))
+		_, reset := linkOf(t, v.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}}))
+		passwords := s.studio.Passwords
+		for _, key := range []string{invitation, reset} {
+			ctx, cancel := context.WithCancel(t.Context())
+			s.studio.Passwords = abortedHash{passwords, cancel}
+			if _, err := s.studio.UseLink(ctx, netip.Addr{}, key, "", "a new password"); err == nil {
+				t.Error("an interrupted use logs in")
+			}
+			s.studio.Passwords = passwords
+			joined := s.newVisitor(t)
+			joined.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusOK, "Welcome.")
+			joined.get("/console/users").want(t, http.StatusOK, "bob@example.com", "operator")
+			joined.get("/console/account").want(t, http.StatusOK, ">Team<")
+		}
+		acts, err := db.Acts(t.Context(), "", 4)
+		check(t, err)
+		if len(acts) != 4 || acts[0].Action != "reset link used" || acts[1].Action != "invite link used" {
+			t.Errorf("the audit log is %+v", acts)
 		}
 	})
 }

@@ -28,8 +28,34 @@ func (s *Store) Link(ctx context.Context, hash []byte) (link studio.Link, err er
 	return link, err
 }
 
-func (s *Store) TakeLink(ctx context.Context, hash []byte) error {
-	return s.execFound(ctx, `DELETE FROM links WHERE hash = $1`, hash)
+func (s *Store) Join(ctx context.Context, hash []byte, user studio.User, workspace studio.Workspace) error {
+	return s.write(ctx, func(tx transaction) error {
+		if err := takeLink(ctx, tx, hash); err != nil {
+			return err
+		}
+		all := []statement{insertUser(user)}
+		if !workspace.CreatedAt.IsZero() {
+			all = append(all, insertWorkspace(workspace))
+		}
+		if workspace.ID != "" {
+			all = append(all, insertMember(workspace.ID, user.ID))
+		}
+		return tx.execAll(ctx, all)
+	})
+}
+
+func (s *Store) ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		if err := takeLink(ctx, tx, hash); err != nil {
+			return err
+		}
+		return setPassword(ctx, tx, userID, passwordHash, now)
+	})
+}
+
+// takeLink deletes a link. Of concurrent transactions, one succeeds.
+func takeLink(ctx context.Context, tx transaction, hash []byte) error {
+	return execFound(ctx, tx, `DELETE FROM links WHERE hash = $1`, hash)
 }
 
 func (s *Store) SetDisabled(ctx context.Context, userID string, at, now time.Time) error {

@@ -15,8 +15,14 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 }
 
 func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
-	return s.exec(ctx, `INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)`,
-		user.ID, user.Email, user.PasswordHash, micros(user.CreatedAt))
+	return s.execAll(ctx, []statement{insertUser(user)})
+}
+
+func insertUser(user studio.User) statement {
+	return statement{
+		`INSERT INTO users (id, email, password_hash, created_at, role) VALUES ($1, $2, $3, $4, $5)`,
+		[]any{user.ID, user.Email, user.PasswordHash, micros(user.CreatedAt), string(user.Role)},
+	}
 }
 
 func (s *Store) UserByEmail(ctx context.Context, email string) (studio.User, error) {
@@ -84,16 +90,18 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 }
 
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.Time) error {
-	return s.write(ctx, func(tx transaction) error {
-		err := execFound(ctx, tx, `UPDATE users SET password_hash = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, hash)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.exec(ctx, `DELETE FROM links WHERE purpose = $2 AND email = (SELECT email FROM users WHERE id = $1)`, userID, string(studio.ResetLink)); err != nil {
-			return err
-		}
-		return revokeTokens(ctx, tx, userID, now)
-	})
+	return s.write(ctx, func(tx transaction) error { return setPassword(ctx, tx, userID, hash, now) })
+}
+
+func setPassword(ctx context.Context, tx transaction, userID, hash string, now time.Time) error {
+	err := execFound(ctx, tx, `UPDATE users SET password_hash = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, hash)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM links WHERE purpose = $2 AND email = (SELECT email FROM users WHERE id = $1)`, userID, string(studio.ResetLink)); err != nil {
+		return err
+	}
+	return revokeTokens(ctx, tx, userID, now)
 }
 
 // DeleteUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It locks the

@@ -7,8 +7,14 @@ import (
 )
 
 func (s *Store) CreateWorkspace(ctx context.Context, workspace studio.Workspace) error {
-	return s.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)`,
-		workspace.ID, workspace.Name, micros(workspace.CreatedAt))
+	return s.execAll(ctx, []statement{insertWorkspace(workspace)})
+}
+
+func insertWorkspace(workspace studio.Workspace) statement {
+	return statement{
+		`INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)`,
+		[]any{workspace.ID, workspace.Name, micros(workspace.CreatedAt)},
+	}
 }
 
 func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error {
@@ -16,10 +22,12 @@ func (s *Store) AddMember(ctx context.Context, workspaceID, userID string) error
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `INSERT INTO members (workspace_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-			workspaceID, userID)
-		return err
+		return tx.execAll(ctx, []statement{insertMember(workspaceID, userID)})
 	})
+}
+
+func insertMember(workspaceID, userID string) statement {
+	return statement{`INSERT INTO members (workspace_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, []any{workspaceID, userID}}
 }
 
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID string) error {

@@ -43,8 +43,11 @@ type LinkStore interface {
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)
-	// TakeLink deletes a link. Of concurrent calls, one succeeds.
-	TakeLink(ctx context.Context, hash []byte) error
+	// Join deletes a link and adds a user to a workspace, which it creates if it has a time of creation. Without an ID, there
+	// is no workspace. Of concurrent calls with a link, one succeeds, and the others return [ErrNotFound].
+	Join(ctx context.Context, hash []byte, user User, workspace Workspace) error
+	// ResetPassword deletes a link and sets a password, as SetPassword does. Of concurrent calls, one succeeds.
+	ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, now time.Time) error
 }
 
 // NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is a
@@ -103,15 +106,14 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 			return TokenPair{}, errors.Join(err, ErrExists)
 		}
 	}
-	if err := s.Operators.TakeLink(s.WithAct(ctx, "", string(link.Purpose)+" link used", email), link.Hash); errors.Is(err, ErrNotFound) {
-		return TokenPair{}, ErrLink
-	} else if err != nil {
-		return TokenPair{}, err
-	}
+	act := s.WithAct(ctx, "", string(link.Purpose)+" link used", email)
 	if link.Purpose == ResetLink {
-		err = s.SetPassword(ctx, email, password)
+		err = s.resetPassword(act, link, password)
 	} else {
-		err = s.addLinkedUser(ctx, link, email, password)
+		err = s.join(act, link, email, password)
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = ErrLink
 	}
 	if err != nil {
 		return TokenPair{}, err
@@ -119,26 +121,31 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 	return s.Login(ctx, client, email, password)
 }
 
-// addLinkedUser adds the user of a link to invite, or the first operator with a workspace.
-func (s *Service) addLinkedUser(ctx context.Context, link Link, email, password string) error {
-	user, err := s.AddUser(ctx, "", email, password)
+func (s *Service) resetPassword(ctx context.Context, link Link, password string) error {
+	user, err := s.UserByEmail(ctx, link.Email)
 	if err != nil {
 		return err
 	}
+	hash, err := s.Passwords.Hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.Operators.ResetPassword(ctx, link.Hash, user.ID, hash, s.now())
+}
+
+// join adds the user of a link to invite, or the first operator with a workspace.
+func (s *Service) join(ctx context.Context, link Link, email, password string) error {
+	user, err := s.newUser(ctx, "", email, password)
+	if err != nil {
+		return err
+	}
+	workspace := Workspace{ID: link.WorkspaceID}
 	if link.Purpose == SetupLink {
-		workspace, err := s.AddWorkspace(ctx, "", "Studio")
-		if err != nil {
-			return err
-		}
-		link.WorkspaceID, link.Operator = workspace.ID, true
+		workspace = s.newWorkspace("", "Studio")
+		link.Operator = true
 	}
 	if link.Operator {
-		if err := s.Store.SetRole(ctx, user.ID, Operator); err != nil {
-			return err
-		}
+		user.Role = Operator
 	}
-	if link.WorkspaceID == "" {
-		return nil
-	}
-	return s.Store.AddMember(ctx, link.WorkspaceID, user.ID)
+	return s.Operators.Join(ctx, link.Hash, user, workspace)
 }

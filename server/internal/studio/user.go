@@ -90,6 +90,14 @@ func (s *Service) checkEmail(email string) (string, error) {
 
 // AddUser creates a user. If id is empty, the user gets a new id.
 func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
+	user, err := s.newUser(ctx, id, email, password)
+	if err != nil {
+		return User{}, err
+	}
+	return user, s.Store.CreateUser(ctx, user)
+}
+
+func (s *Service) newUser(ctx context.Context, id, email, password string) (User, error) {
 	hash, err := s.Passwords.Hash(ctx, password)
 	if err != nil {
 		return User{}, err
@@ -97,8 +105,7 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 	if id == "" {
 		id = s.NewID()
 	}
-	user := User{ID: id, Email: s.NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}
-	return user, s.Store.CreateUser(ctx, user)
+	return User{ID: id, Email: s.NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}, nil
 }
 
 // SetPassword replaces the password of a user and ends all sessions, as [Service.RevokeTokens] does.

@@ -24,11 +24,15 @@ type Workspace struct {
 
 // AddWorkspace creates a workspace. If id is empty, the workspace gets a new id.
 func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace, error) {
+	workspace := s.newWorkspace(id, name)
+	return workspace, s.Store.CreateWorkspace(ctx, workspace)
+}
+
+func (s *Service) newWorkspace(id, name string) Workspace {
 	if id == "" {
 		id = s.NewID()
 	}
-	workspace := Workspace{ID: id, Name: name, CreatedAt: s.now()}
-	return workspace, s.Store.CreateWorkspace(ctx, workspace)
+	return Workspace{ID: id, Name: name, CreatedAt: s.now()}
 }
 
 // AddMember adds a user to a workspace. It is idempotent.
