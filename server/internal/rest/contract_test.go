@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -320,6 +323,23 @@ func TestListProjects_streamsImportedProjects(t *testing.T) {
 			s.t.Errorf("got  %s\nwant %s", answer, want)
 		}
 	})
+}
+
+// A short list has a Content-Length, so that clients know how much they will read. A long one is sent while it is read.
+func TestListProjects_declaresTheLengthOfShortLists(t *testing.T) {
+	t.Parallel()
+	for projects, declared := range map[int]bool{0: true, 20: true, 100: false} {
+		s := newSetup(t, memstore.New(), server.ResponsesUnchecked)
+		s.importMany(projects)
+		w, _ := s.list()
+		want := ""
+		if declared {
+			want = strconv.FormatInt(w.bytes, 10)
+		}
+		if length := w.header.Get("Content-Length"); length != want || w.bytes < int64(projects)*1000 {
+			t.Errorf("a list of %d projects has %d bytes and the Content-Length %q, want %q", projects, w.bytes, length, want)
+		}
+	}
 }
 
 // U+0000 in an id matches no record, and in a title it is rejected. It does not cause a failure of the

@@ -1,10 +1,10 @@
 package rest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/avatarstudio/avatarstudio/api/encode"
@@ -30,61 +30,72 @@ type projectList struct {
 	studio.ProjectList
 }
 
-// maxUnsent is how many bytes of a list are written before they are sent, unless they are the last.
-const maxUnsent = 8 << 10
+const (
+	// maxUnsent is how many bytes of a list are written before they are sent, unless they are the last.
+	maxUnsent = 8 << 10
+	// writeBytes is how much of a list is written at once. Most lists are shorter, and have a Content-Length.
+	writeBytes = 32 << 10
+	// maxPooled limits the buffers that are used again, because a project may be large.
+	maxPooled = 2 * writeBytes
+)
 
-// bodies are buffers for lists. Most lists fit in one, and are written at once.
-//
 //nolint:gochecknoglobals // a pool
-var bodies = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
+var bodies = sync.Pool{New: func() any { return new(make([]byte, 0, writeBytes)) }}
 
 // VisitListProjectsResponse writes the response. The first page has been read, so an error can only be one in
-// the middle. It truncates the response.
+// the middle. It truncates the response, if that has begun.
 func (list projectList) VisitListProjectsResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusOK)
-	body := bodies.Get().(*bufio.Writer) //nolint:forcetypeassert // the pool has no other type
-	body.Reset(w)
+	pooled := bodies.Get().(*[]byte) //nolint:forcetypeassert // the pool has no other type
+	body := (*pooled)[:0]
 	defer func() {
-		body.Reset(nil) // it holds no response in the pool
-		bodies.Put(body)
+		if cap(body) <= maxPooled {
+			*pooled = body
+		}
+		bodies.Put(pooled)
 	}()
-	control, unsent := http.NewResponseController(w), 0
-	var text []byte
+	control, begun, unsent := http.NewResponseController(w), false, 0
+	write := func() error {
+		_, err := w.Write(body)
+		begun, unsent, body = true, unsent+len(body), body[:0]
+		return err
+	}
 	separator := `{"data":[`
 	for page, err := range list.Pages {
 		if err != nil {
 			return err
 		}
 		for _, project := range page {
-			_, _ = body.WriteString(separator)
-			n := 0
+			body = append(body, separator...)
 			if project.Subject == nil {
-				n, err = body.WriteString(project.Document)
+				body = append(body, project.Document...)
 			} else {
 				converted := list.api.project(&project)
-				if text, err = encode.Append(text[:0], &converted); err != nil {
+				if body, err = encode.Append(body, &converted); err != nil {
 					return err
 				}
-				n, err = body.Write(text)
 			}
-			if err != nil {
+			if separator = ","; len(body) >= writeBytes && write() != nil {
 				return nil // the caller has disconnected
 			}
-			separator, unsent = ",", unsent+n
 		}
-		if unsent > maxUnsent && list.More() {
-			_ = body.Flush()
+		if unsent+len(body) > maxUnsent && list.More() {
+			if write() != nil {
+				return nil
+			}
 			_ = control.Flush() // the next page is read after the client has read this one
 			unsent = 0
 		}
 	}
 	if separator != "," {
-		_, _ = body.WriteString(separator)
+		body = append(body, separator...)
 	}
 	counts := list.Counts()
-	_, _ = fmt.Fprintf(body, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
-	_ = body.Flush() // the caller may have disconnected
+	body = fmt.Appendf(body, `],"size":%d,"unpublished_projects":%d}`+"\n", counts.Size, counts.Unpublished)
+	if !begun {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	_ = write() // the caller may have disconnected
 	return nil
 }
 

@@ -97,7 +97,7 @@ func (s *setup) importMany(n int) {
 	document := fmt.Appendf(nil, `{"title":%q}`, fmt.Sprintf("%01000d", 1))
 	const batch = 10_000
 	for from := 0; from < n; from += batch {
-		projects := make([]studio.Project, batch)
+		projects := make([]studio.Project, min(batch, n-from))
 		for i := range projects {
 			projects[i] = studio.Project{
 				ID: fmt.Sprint(from + i), WorkspaceID: s.workspace.ID, UserID: s.user.ID,
