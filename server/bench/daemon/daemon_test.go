@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ import (
 // runChild runs this program as the process that the argument names.
 func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) error {
 	if args[0] == bareRole {
-		return runBare(bufio.NewReader(in), out)
+		return runBare(in, out)
 	}
 	return runReceiver(in, out)
 }

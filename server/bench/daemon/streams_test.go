@@ -123,7 +123,7 @@ func streamLoad(s *setup) []figure {
 	lists := openLoad{setup: s, send: s.sendLists(s.client)}
 	rate := s.lists / 10
 	without := lists.measure(rate, s.listDuration)
-	url, bare := s.startBare("")
+	url, bare := s.startBare(bareConfig{})
 	idle, bareMemory := s.weighStreams(url, bare.PID()) // which takes so long that studiod is idle
 	idle.close(0)
 	check(s.t, bare.Close())
