@@ -26,6 +26,7 @@ type performance struct {
 	shapes   shapes
 	seconds  float64 // of the sound
 	drawFrom float64 // the progress before the first frame is drawn
+	turning  float64 // work of the player before it shows frames backwards, in frames
 }
 
 // hear opens a sound and analyses it.
@@ -75,20 +76,41 @@ func (p *performance) frames(n int) int {
 	return p.mode.frames(n, heard)
 }
 
-// drawnUntil is the progress after the last frame, when the encoder has some frames to do.
-const drawnUntil = 0.9
+// The progress is in proportion to the time. These are the times that parts of a rendering take, in frames that are drawn
+// and encoded meanwhile.
+const (
+	openingCost  = 16  // until the first frame of the source is decoded
+	analysisCost = 0.4 // to find the face in a frame
+	previewCost  = 15  // to make the previews, from the last frame that they show
+)
 
-// drawingCost is how much longer it takes to draw and encode a frame than to find the face in one.
-const drawingCost = 2
+// encoderLag is how many frames the encoder takes before it is done with the first one.
+const encoderLag = 12
 
-// analysisPart returns the part of the time that it takes to find the face in the source, so that the progress is
-// proportional to the time.
-func (p *performance) analysisPart() float64 {
+// previewsLeft returns the time that the previews of a video take after its last frame.
+func (p *performance) previewsLeft(total int) float64 {
+	after := float64(total)*2/3 - animationSeconds*p.source.rate.float()
+	return max(previewCost-max(after, 0), 0)
+}
+
+// analysisParts returns the progress before and after the face is found in the source.
+func (p *performance) analysisParts() (from, to float64) {
 	n := 1.0
 	if !p.source.picture {
 		n = max(p.source.duration*p.source.rate.float(), 1)
 	}
-	return drawnUntil * n / (n + drawingCost*float64(p.frames(int(n))))
+	total := p.frames(int(n))
+	work := openingCost + analysisCost*n + float64(total) + p.previewsLeft(total)
+	return openingCost / work, (openingCost + analysisCost*n) / work
+}
+
+// encoded returns the part of the work from the first frame of a video on that is done when some of its frames are drawn.
+func (p *performance) encoded(frames, total int) float64 {
+	done := max(float64(frames-encoderLag), 0)
+	if frames >= len(p.track.Places) {
+		done += p.turning
+	}
+	return done / (float64(total) + p.turning + p.previewsLeft(total))
 }
 
 // render draws and encodes the video.
@@ -97,9 +119,8 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	n := len(p.track.Places)
 	total := p.frames(n)
 	decodes := !p.source.picture && !p.source.spool.has(n-1)
-	split := 0.0 // work of the player before it shows frames backwards, in frames
 	if total > n && decodes && (p.mode == Bounce || p.mode == "") {
-		split = float64(n)
+		p.turning = float64(n)
 	}
 	made := Video{
 		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName), Voice: filepath.Join(p.dir, voiceName),
@@ -133,14 +154,10 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 			return Video{}, cmp.Or(ctx.Err(), err)
 		}
 		if i%max(int(rate/2), 1) == 0 {
-			done := float64(i)
-			if i >= n {
-				done += split
-			}
-			p.progress(Drawing, p.drawFrom, drawnUntil, done/(float64(total)+split))
+			p.progress(Drawing, p.drawFrom, 1, p.encoded(i, total))
 		}
 	}
-	p.progress(Finishing, drawnUntil, 1, 0)
+	p.progress(Finishing, p.drawFrom, 1, p.encoded(total, total))
 	stage.player.close()
 	if err := cmp.Or(previews.close(), output.close()); err != nil {
 		return Video{}, cmp.Or(ctx.Err(), err)

@@ -144,10 +144,11 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		return Video{}, err
 	}
 	if p.track == nil {
-		p.drawFrom = p.analysisPart()
+		var from float64
+		from, p.drawFrom = p.analysisParts()
 		p.source.spool = p.source.newSpool(work)
 		defer p.source.spool.close()
-		found, err := c.analyse(ctx, p.source, "The video", 0, p.drawFrom)
+		found, err := c.analyse(ctx, p.source, "The video", from, p.drawFrom)
 		if err != nil {
 			return Video{}, err
 		}
