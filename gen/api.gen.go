@@ -420,7 +420,7 @@ type CreateVideoRequest struct {
 	// Id of a published avatar of the caller.
 	AvatarID string `json:"avatar_id"`
 
-	// Language of the text (BCP 47), such as pt-BR. Defaults to that of the voice.
+	// Language of the text (BCP 47), such as pt-BR. Defaults to that of the voice. If `voice` speaks another one, the check `speaks_language` of the video fails.
 	Language Nullable[string] `json:"language,omitzero"`
 
 	// Speed of the speech, relative to the usual speed. Defaults to 1.

@@ -124,8 +124,9 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 	if request.Inputs, err = e.inputs(ctx, subject, dir); err != nil {
 		return result, err
 	}
+	var failed []studio.Check
 	if subject.Kind == studio.Video && request.Inputs["audio_url"] == "" {
-		if request.Voice, err = e.chooseVoice(ctx, subject); err != nil {
+		if request.Voice, failed, err = e.chooseVoice(ctx, subject); err != nil {
 			return result, err
 		}
 	}
@@ -144,7 +145,9 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 	if err != nil {
 		return result, err
 	}
-	return e.storeResult(ctx, subject, request.OutputDir, made)
+	result, err = e.storeResult(ctx, subject, request.OutputDir, made)
+	result.Checks = addFailed(result.Checks, failed)
+	return result, err
 }
 
 // inputNames lists the members of requests that name files, by the kind of the subject.

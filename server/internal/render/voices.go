@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
@@ -70,22 +71,38 @@ func (e *Exec) listVoices(ctx context.Context) (list []studio.Voice, err error) 
 	return list, err
 }
 
-// chooseVoice returns the id of the voice that speaks the text of a video, or "" if the program chooses it.
-func (e *Exec) chooseVoice(ctx context.Context, subject studio.Subject) (id string, err error) {
+// speaksLanguage is the name of the check whether a voice speaks the language of a text. The check of a program, which
+// knows the text, counts unless the request names a language that the voice does not speak.
+const speaksLanguage = "speaks_language"
+
+// chooseVoice returns the id of the voice that speaks the text of a video, or "" if the program chooses it, and the
+// check that fails with this voice, if there is one.
+func (e *Exec) chooseVoice(ctx context.Context, subject studio.Subject) (id string, failed []studio.Check, err error) {
 	var wanted struct {
 		Voice    string `json:"voice"`
 		Language string `json:"language"`
 	}
 	if err := json.Unmarshal(subject.Request, &wanted); err != nil || wanted.Voice == "" && wanted.Language == "" {
-		return "", err
+		return "", nil, err
 	}
 	voices, err := e.Voices(ctx)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	chosen, err := studio.ChooseVoice(voices, wanted.Voice, wanted.Language)
 	if err != nil {
-		return "", &studio.RenderError{Reason: "The voice does not exist any more. Choose another one and create the video again."}
+		return "", nil, &studio.RenderError{Reason: "The voice does not exist any more. Choose another one and create the video again."}
 	}
-	return chosen.ID, nil
+	if wanted.Language != "" && !chosen.Speaks(wanted.Language) {
+		failed = []studio.Check{{Name: speaksLanguage, Message: "The voice speaks " + chosen.Name + ", which is not the language of the text. Choose another voice, or correct the language."}}
+	}
+	return chosen.ID, failed, nil
+}
+
+// addFailed adds checks that failed to those of a program, instead of those with the same name.
+func addFailed(checks, failed []studio.Check) []studio.Check {
+	checks = slices.DeleteFunc(checks, func(c studio.Check) bool {
+		return slices.ContainsFunc(failed, func(f studio.Check) bool { return f.Name == c.Name })
+	})
+	return append(checks, failed...)
 }

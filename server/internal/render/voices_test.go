@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,8 @@ func TestExec_listsVoices(t *testing.T) {
 	}
 }
 
-// A video is spoken by the voice that its request means. If the voice is lost, the video fails, unless it has a recording.
+// A video is spoken by the voice that its request means. If the voice is lost, the video fails, unless it has a recording. If
+// the voice does not speak the language that the request names, a check says so.
 func TestExec_choosesVoice(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "speaks", render.Limits{})
@@ -55,13 +57,14 @@ func TestExec_choosesVoice(t *testing.T) {
 		`{"text":"Hello"}`: "video by ",
 		`{"text":"Hello","voice":null,"language":"de-AT"}`:           "video by de+f",
 		`{"text":"Hello","voice":"en-gb","language":"de"}`:           "video by en-gb",
+		`{"text":"Hello","voice":"en-gb","language":"en-US"}`:        "video by en-gb",
 		`{"text":"Hello","voice":"fr"}`:                              "",
 		`{"text":"Hello","language":"fr"}`:                           "",
 		`{"text":"a","audio_url":"https://a.example/","voice":"fr"}`: "video by ",
 	} {
 		video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(request)})
 		s.check(err)
-		_, err = s.Render(t.Context(), video)
+		made, err := s.Render(t.Context(), video)
 		if want == "" {
 			if failure, ok := errors.AsType[*studio.RenderError](err); !ok || failure.Retry || !strings.HasPrefix(failure.Reason, "The voice does not exist any more.") {
 				t.Errorf("%s: %v", request, err)
@@ -73,6 +76,10 @@ func TestExec_choosesVoice(t *testing.T) {
 		s.check(err)
 		if content, _ := io.ReadAll(file); string(content) != want {
 			t.Errorf("%s: %q", request, content)
+		}
+		speaks := slices.IndexFunc(made.Checks, func(c studio.Check) bool { return c.Name == "speaks_language" })
+		if len(made.Checks) != 2 || speaks < 0 || made.Checks[speaks].OK == strings.Contains(request, `"en-gb","language":"de"`) {
+			t.Errorf("%s: the checks are %+v", request, made.Checks)
 		}
 	}
 }

@@ -16,6 +16,9 @@ type Voice struct {
 	Gender   string // such as female; "" if it is unknown
 }
 
+// Speaks reports whether v speaks a language, with the accent of any region.
+func (v Voice) Speaks(language string) bool { return code(v.Language) == code(language) }
+
 // Speech is what a video says.
 type Speech struct {
 	Text     *string // nil if there is none
