@@ -84,7 +84,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
 	defer c.progress(Finishing, 0, 1, 1)
 	var err error
-	avatar.Previews, err = source.previewStart(ctx, len(t.Places), dir)
+	avatar.Previews, err = source.previewAvatar(ctx, t, dir)
 	return avatar, err
 }
 

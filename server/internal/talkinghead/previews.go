@@ -98,9 +98,14 @@ func (m *media) preview(ctx context.Context, from, total int, work, dir string) 
 	return p, nil
 }
 
+// shows reports whether the pictures show frame i of the video, after those that have been shown.
+func (p *previewer) shows(i int) bool {
+	return p.written < p.frames && i >= p.from+int(float64(p.written)*p.step)
+}
+
 // show shows frame i of the video. Frames must be shown in order.
 func (p *previewer) show(i int, f *frame) error {
-	if p.written == p.frames || i < p.from+int(float64(p.written)*p.step) {
+	if !p.shows(i) {
 		return nil
 	}
 	if _, err := p.input.Write(f.pix); err != nil {
@@ -128,25 +133,47 @@ func (p *previewer) stop() {
 	}
 }
 
-// previewStart makes the thumbnail and the previews of a media file of total frames in dir.
-func (m *media) previewStart(ctx context.Context, total int, dir string) (Previews, error) {
+// previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video. A picture
+// moves its head and blinks.
+func (m *media) previewAvatar(ctx context.Context, t *track, dir string) (Previews, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
 		return Previews{}, err
 	}
 	defer os.RemoveAll(work)
-	d, err := m.decode(ctx)
-	if err != nil {
-		return Previews{}, err
+	total := len(t.Places)
+	if m.picture {
+		total = int(animationSeconds * m.rate.float())
 	}
-	defer d.stop()
 	p, err := m.preview(ctx, 0, total, work, dir)
 	if err != nil {
 		return Previews{}, err
 	}
 	defer p.stop()
+	var next func(i int) (*frame, error)
+	if m.picture {
+		still, err := m.firstFrame(ctx)
+		if err != nil {
+			return Previews{}, err
+		}
+		h, f := newHead(still, t.Places[0].Face, t.Scenes[0].Eyes, animationSeconds), newFrame(m.width, m.height)
+		next = func(i int) (*frame, error) {
+			if p.shows(i) {
+				seconds := float64(i) / m.rate.float()
+				h.blink(f, h.move(f, h.turn(seconds, 0)), h.closed(seconds))
+			}
+			return f, nil
+		}
+	} else {
+		d, err := m.decode(ctx)
+		if err != nil {
+			return Previews{}, err
+		}
+		defer d.stop()
+		next = func(int) (*frame, error) { return d.next() }
+	}
 	for i := 0; p.written < p.frames; i++ {
-		f, err := d.next()
+		f, err := next(i)
 		if err != nil {
 			return Previews{}, err
 		}
