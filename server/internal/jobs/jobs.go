@@ -76,9 +76,10 @@ type Config struct {
 // [Runner] or a [Worker] calls it. It is safe for concurrent use.
 type Jobs struct {
 	Config
-	processID   string // written to the rows of subjects that this process renders
-	secretCache secretCache
-	alerts      alerter
+	processID    string // written to the rows of subjects that this process renders
+	secretCache  secretCache
+	alerts       alerter
+	renderLeases renderLeases
 	// rescanInterval is how often all due work is looked for without a notification.
 	rescanInterval time.Duration
 }
@@ -108,7 +109,9 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval}
+	j := &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval}
+	j.renderLeases = renderLeases{jobs: j, running: make(map[*renderLease]struct{})}
+	return j
 }
 
 // laneOf returns the lane of an origin. On SQLite all origins are in lane 0.

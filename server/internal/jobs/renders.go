@@ -11,11 +11,6 @@ import (
 )
 
 const (
-	// renewRenderInterval is how often a process renews its lease on a rendering.
-	renewRenderInterval = time.Second
-	// checkRenderInterval is how often a process checks that the subject still exists and is not taken over.
-	// The rendering of a subject that is deleted on any machine stops within one second.
-	checkRenderInterval = 400 * time.Millisecond
 	// renderPollInterval is how often a process looks for renderings that no notification announced, such as
 	// those of a process that died.
 	renderPollInterval = 5 * time.Second
@@ -35,9 +30,6 @@ const (
 	// maxUnwritten bounds the results of short renderings that are not written yet.
 	maxUnwritten = 256
 )
-
-// errTakenOver cancels a rendering that another process has taken over.
-var errTakenOver = errors.New("another process renders the subject")
 
 // render renders a subject that this process has claimed. It calls rendered when the renderer has ended, before the result
 // is written. After an error, or if ctx ends first, it releases the subject so that any process may claim it, and
@@ -74,9 +66,9 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 	defer func() { endRendering(span, outcome) }()
 	renderContext, cancel := context.WithCancelCause(ctx)
 	timeoutContext, cancelTimeout := context.WithTimeout(renderContext, j.RenderTimeout)
-	renewal := time.AfterFunc(checkRenderInterval, func() { j.renewRendering(timeoutContext, cancel, subjectID) })
+	release := j.renderLeases.hold(renderLease{subjectID, timeoutContext, cancel})
 	result, failure := j.Renderer.Render(timeoutContext, subject)
-	renewal.Stop()
+	release()
 	cancelTimeout()
 	takenOver := errors.Is(context.Cause(renderContext), errTakenOver)
 	cancel(nil)
@@ -114,30 +106,6 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 		log.WarnContext(ctx, "not rendered", "outcome", string(outcome), "err", failure)
 	}
 	return nil
-}
-
-// renewRendering renews the lease on a rendering until ctx ends, beginning checkRenderInterval after its start. It cancels the rendering if the subject
-// was deleted or another process has taken it over. Errors of the database do not end the rendering.
-func (j *Jobs) renewRendering(ctx context.Context, cancel context.CancelCauseFunc, subjectID string) {
-	for renewed := time.Now().Add(-checkRenderInterval); ctx.Err() == nil; studio.Pause(ctx, checkRenderInterval) {
-		var err error
-		if time.Since(renewed) < renewRenderInterval {
-			err = j.Store.HoldsRendering(ctx, subjectID, j.processID)
-		} else if err = j.Store.RenewRendering(ctx, subjectID, j.processID); err == nil {
-			renewed = time.Now()
-		}
-		if !errors.Is(err, studio.ErrNotFound) {
-			continue
-		}
-		switch _, err = j.Store.Subject(ctx, subjectID); {
-		case errors.Is(err, studio.ErrNotFound):
-			cancel(err)
-			return
-		case err == nil:
-			cancel(errTakenOver)
-			return
-		}
-	}
 }
 
 // renderPool claims renderings that are due and runs them.
@@ -180,7 +148,11 @@ func signal(to chan struct{}) {
 // run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them. If this
 // process makes renderings due and none of its workers is free, run notifies the other processes.
 func (p *renderPool) run(ctx, stop context.Context) {
-	var workers sync.WaitGroup
+	leaseContext, endLeases := context.WithCancel(ctx)
+	var workers, renewing sync.WaitGroup
+	renewing.Go(func() { p.jobs.renderLeases.run(leaseContext) })
+	defer renewing.Wait()
+	defer endLeases()
 	defer workers.Wait()
 	if p.announce != nil {
 		workers.Go(func() { p.notifyOthers(stop) })

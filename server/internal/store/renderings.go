@@ -11,11 +11,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// RenderLease is how long a process holds a rendering after the last [Store.RenewRendering].
+// RenderLease is how long a process holds a rendering after the last [Store.RenewRenderings].
 const RenderLease = 15 * time.Second
 
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns their subjects. It
-// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRendering]. If more are due, each claim
+// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRenderings]. If more are due, each claim
 // goes to the user with the fewest running renderings, and among those to the one who has waited the longest since the
 // last claim of this process.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, err error) {
@@ -179,17 +179,28 @@ func leaseEnd(sql dialect) string {
 	return sql.clock() + ` + ` + fmt.Sprint(RenderLease.Microseconds())
 }
 
-// RenewRendering renews the lease of a process on a rendering. It returns [studio.ErrNotFound] if the subject
-// was deleted or another process has taken it over.
-func (s *Store) RenewRendering(ctx context.Context, subjectID, by string) error {
-	return s.execFound(ctx, `UPDATE renderings SET leased_until = `+leaseEnd(s.engine)+` WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
+// RenewRenderings renews the leases of a process on renderings, except of those that another transaction has locked.
+func (s *Store) RenewRenderings(ctx context.Context, by string, subjectIDs []string) error {
+	return s.write(ctx, func(tx transaction) error {
+		held, where := heldRenderings(tx, by, subjectIDs)
+		return tx.execLast(ctx, []statement{{
+			`UPDATE renderings SET leased_until = ` + leaseEnd(tx) + ` WHERE ` + tx.in("subject_id", held+tx.lockSubjects(false)), where.args,
+		}})
+	})
 }
 
-// HoldsRendering checks the lease of a process on a rendering without renewing it. It returns the errors of
-// [Store.RenewRendering].
-func (s *Store) HoldsRendering(ctx context.Context, subjectID, by string) error {
-	var found int
-	return queryRow(ctx, s.engine, []any{&found}, `SELECT 1 FROM renderings WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
+// HeldRenderings returns those of the subjects on whose renderings a process has a lease. A rendering has none if its
+// subject was deleted, or if another process has taken it over.
+func (s *Store) HeldRenderings(ctx context.Context, by string, subjectIDs []string) ([]string, error) {
+	held, where := heldRenderings(s.engine, by, subjectIDs)
+	return queryRows(ctx, s.engine, oneColumn[string], held, where.args...)
+}
+
+// heldRenderings returns the query of HeldRenderings and its parameters.
+func heldRenderings(sql dialect, by string, subjectIDs []string) (query string, where conditions) {
+	where.add(sql.in("s.subject_id", where.elements(sql, subjectIDs)))
+	where.add("s.process_id = ?", by)
+	return `SELECT s.subject_id FROM renderings s WHERE ` + where.sql, where
 }
 
 // ReleaseRendering releases the lease of a process on a rendering, so that any process may claim it.

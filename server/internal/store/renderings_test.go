@@ -129,12 +129,28 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 		if other, _ := claim(t, db); id == "" || other != "" {
 			t.Fatalf("%q is claimed, and %q too", id, other)
 		}
-		check(t, db.RenewRendering(t.Context(), id, "p"))
+		wantHeld := func(want ...string) {
+			t.Helper()
+			if held, err := db.HeldRenderings(t.Context(), "p", []string{id, "none"}); !slices.Equal(held, want) || err != nil {
+				t.Errorf("p has leases on %v, want %v (%v)", held, want, err)
+			}
+		}
+		wantHeld(id)
+		db.Exec(t, `UPDATE renderings SET leased_until = 1`)
+		check(t, db.RenewRenderings(t.Context(), "p", []string{id, "none"}))
+		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != "" || err != nil {
+			t.Fatalf("after the renewal, %q is claimed (%v)", other, err)
+		}
 		db.Exec(t, `UPDATE renderings SET leased_until = 1`)
 		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != id || err != nil {
 			t.Fatalf("after the lease, %q is claimed (%v)", other, err)
 		}
-		wantError(t, db.RenewRendering(t.Context(), id, "p"), studio.ErrNotFound)
+		wantHeld()
+		db.Exec(t, `UPDATE renderings SET leased_until = 1`)
+		check(t, db.RenewRenderings(t.Context(), "p", []string{id}))
+		if other, err := db.ClaimRendering(t.Context(), "q", noon()); other != id || err != nil {
+			t.Fatalf("p has renewed the lease of q: %q is claimed (%v)", other, err)
+		}
 		check(t, db.ReleaseRendering(t.Context(), id, "p")) // p has lost the lease
 		if other, _ := claim(t, db); other != "" {
 			t.Errorf("%q is claimed while q renders it", other)
@@ -144,7 +160,7 @@ func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 			t.Error("a released rendering is not claimed")
 		}
 		endRendering(t, db, id)
-		wantError(t, db.RenewRendering(t.Context(), id, "p"), studio.ErrNotFound)
+		wantHeld()
 	})
 }
 
