@@ -234,7 +234,7 @@ func receiver(d *ast.FuncDecl) string {
 	if index, ok := of.(*ast.IndexExpr); ok {
 		of = index.X
 	}
-	return source(of)
+	return types.ExprString(of)
 }
 
 // blame reports the element of the document whose code has an error, unless it has been reported.

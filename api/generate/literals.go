@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"reflect"
 	"slices"
@@ -40,7 +41,7 @@ func newLiterals(models []byte) (*literals, error) {
 					continue
 				}
 				if value, ok := spec.Values[0].(*ast.BasicLit); ok {
-					l.constants[source(spec.Type)+" "+value.Value] = spec.Names[0].Name
+					l.constants[types.ExprString(spec.Type)+" "+value.Value] = spec.Names[0].Name
 				}
 			}
 		}
@@ -53,7 +54,7 @@ func newLiterals(models []byte) (*literals, error) {
 func (l *literals) of(t ast.Expr, value any) (string, error) {
 	switch t := t.(type) {
 	case *ast.SelectorExpr:
-		if source(t.X) == "gen" {
+		if types.ExprString(t.X) == "gen" {
 			return l.of(t.Sel, value)
 		}
 	case *ast.Ident:
@@ -62,11 +63,11 @@ func (l *literals) of(t ast.Expr, value any) (string, error) {
 		inner, err := l.of(t.X, value)
 		return "new(" + inner + ")", err
 	case *ast.IndexExpr:
-		if source(t.X) != "Nullable" {
+		if types.ExprString(t.X) != "Nullable" {
 			break
 		}
 		if value == nil {
-			inner, err := qualify(source(t.Index))
+			inner, err := qualify(types.ExprString(t.Index))
 			return "gen.Null[" + inner + "]()", err
 		}
 		inner, err := l.of(t.Index, value)
@@ -74,7 +75,7 @@ func (l *literals) of(t ast.Expr, value any) (string, error) {
 	case *ast.ArrayType:
 		return l.array(t, value)
 	}
-	return "", fmt.Errorf("the type %s has no literal", source(t))
+	return "", fmt.Errorf("the type %s has no literal", types.ExprString(t))
 }
 
 func (l *literals) named(name string, value any) (string, error) {
@@ -157,9 +158,9 @@ func (l *literals) object(name string, fields *ast.StructType, value any) (strin
 func (l *literals) array(t *ast.ArrayType, value any) (string, error) {
 	elements, ok := value.([]any)
 	if !ok || t.Len != nil {
-		return "", fmt.Errorf("%T is not a %s", value, source(t))
+		return "", fmt.Errorf("%T is not a %s", value, types.ExprString(t))
 	}
-	of, err := qualify(source(t))
+	of, err := qualify(types.ExprString(t))
 	if err != nil {
 		return "", err
 	}

@@ -101,10 +101,3 @@ func comment(text string) []string {
 	}
 	return lines
 }
-
-// source returns the source text of an expression.
-func source(of ast.Expr) string {
-	var b strings.Builder
-	_ = printer.Fprint(&b, token.NewFileSet(), of) // a strings.Builder never fails
-	return b.String()
-}
