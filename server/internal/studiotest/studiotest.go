@@ -16,6 +16,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -165,7 +166,7 @@ func (c *Clock) Add(d time.Duration) {
 // Config returns a configuration for tests. CheckWebhook accepts http and https URLs except those at
 // https://refused.example/, consent stays pending until it is decided, and passwords are not really hashed.
 func Config(db studio.Store, now func() time.Time) studio.Config {
-	cfg := wire.Config(db, passwords{})
+	cfg := wire.Config(db, plainPasswords{})
 	cfg.IssueAccessToken = func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil }
 	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
 		if strings.HasPrefix(url, "https://refused.example/") {
@@ -200,24 +201,19 @@ func AddUser(t testing.TB, service *studio.Service, email string) studio.User {
 
 // WeakPasswords is like passwords.Argon2id with argon2id in 64 KiB instead of 19 MiB, for tests of programs that check such
 // hashes. A hash includes its parameters, so comparing it is fast, too.
-type WeakPasswords struct{}
+type WeakPasswords struct{ passwords.Argon2id }
 
 // Hash returns a salted hash.
 func (WeakPasswords) Hash(_ context.Context, password string) (hash string, err error) {
 	return argon2id.CreateHash(password, &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
 }
 
-// Compare reports whether hash is the hash of password.
-func (WeakPasswords) Compare(_ context.Context, password, hash string) (same bool, err error) {
-	return argon2id.ComparePasswordAndHash(password, hash)
-}
+type plainPasswords struct{}
 
-type passwords struct{}
-
-func (passwords) Hash(_ context.Context, password string) (string, error) {
+func (plainPasswords) Hash(_ context.Context, password string) (string, error) {
 	return "hash of " + password, nil
 }
 
-func (passwords) Compare(_ context.Context, password, hash string) (bool, error) {
+func (plainPasswords) Compare(_ context.Context, password, hash string) (bool, error) {
 	return hash == "hash of "+password, nil
 }
