@@ -94,13 +94,9 @@ type workspace struct {
 
 func listWorkspaces(ctx context.Context, command *cli.Command) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		return printPage(command, func(after string, limit int) (all []workspace, err error) {
-			found, err := db.AllWorkspaces(ctx, after, limit)
-			for _, w := range found {
-				all = append(all, workspace{w.ID, w.Name, w.Members, w.CreatedAt})
-			}
-			return all, err
-		}, func(w workspace) string { return w.ID }, "no workspaces", []string{"ID", "CREATED", "MEMBERS", "NAME"}, func(w workspace) []string {
+		return printPage(ctx, command, db.AllWorkspaces, func(w store.Membership) string { return w.ID }, func(w store.Membership) workspace {
+			return workspace{w.ID, w.Name, w.Members, w.CreatedAt}
+		}, "no workspaces", []string{"ID", "CREATED", "MEMBERS", "NAME"}, func(w workspace) []string {
 			return []string{w.ID, formatTime(w.CreatedAt), strconv.Itoa(w.Members), w.Name}
 		})
 	})

@@ -95,11 +95,7 @@ func listAPIKeys(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		printed := make([]apiKey, len(keys))
-		for i, key := range keys {
-			printed[i] = newAPIKey(key)
-		}
-		return printList(command, printed, "no keys", []string{"ID", "CREATED", "SCOPE", "WORKSPACE", "EXPIRES", "LAST USED", "NAME"}, func(k apiKey) []string {
+		return printList(command, keys, newAPIKey, "no keys", []string{"ID", "CREATED", "SCOPE", "WORKSPACE", "EXPIRES", "LAST USED", "NAME"}, func(k apiKey) []string {
 			return []string{k.ID, formatTime(k.CreatedAt), k.Scope, k.WorkspaceID, formatTime(k.ExpiresAt), formatTime(k.UsedAt), k.Name}
 		})
 	})

@@ -37,13 +37,7 @@ Example: studiod audit`)
 
 func listActs(ctx context.Context, command *cli.Command) error {
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		return printPage(command, func(after string, limit int) (all []act, err error) {
-			acts, err := service.Acts(ctx, after, limit)
-			for _, a := range acts {
-				all = append(all, act(a))
-			}
-			return all, err
-		}, func(a act) string { return a.ID }, "no acts", []string{"AT", "BY", "ACTION", "TARGET"}, func(a act) []string {
+		return printPage(ctx, command, service.Acts, func(a studio.Act) string { return a.ID }, func(a studio.Act) act { return act(a) }, "no acts", []string{"AT", "BY", "ACTION", "TARGET"}, func(a act) []string {
 			return []string{formatTime(a.At), a.By, a.Action, a.Target}
 		})
 	})

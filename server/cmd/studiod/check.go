@@ -30,15 +30,11 @@ func checkDatabase(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		var all []violation
-		for _, v := range found {
-			all = append(all, violation(v))
-		}
-		err = printList(command, all, "no inconsistent rows", []string{"SUBJECT", "PROBLEM"}, func(v violation) []string {
+		err = printList(command, found, func(v store.Violation) violation { return violation(v) }, "no inconsistent rows", []string{"SUBJECT", "PROBLEM"}, func(v violation) []string {
 			return []string{v.SubjectID, v.Rule}
 		})
-		if err == nil && len(all) > 0 {
-			err = fmt.Errorf("%d inconsistencies", len(all))
+		if err == nil && len(found) > 0 {
+			err = fmt.Errorf("%d inconsistencies", len(found))
 		}
 		return err
 	})

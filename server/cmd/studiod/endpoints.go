@@ -114,15 +114,11 @@ func listEndpoints(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		var all []endpoint
-		for _, e := range found {
-			all = append(all, newEndpoint(e))
-		}
 		none := "no URLs that fail, are disabled or are paused"
 		if command.IsSet("user") {
 			none = "no webhook URLs"
 		}
-		return printList(command, all, none, []string{"ID", "USER", "STATE", "SINCE", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL"}, endpoint.row)
+		return printList(command, found, newEndpoint, none, []string{"ID", "USER", "STATE", "SINCE", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL"}, endpoint.row)
 	})
 }
 

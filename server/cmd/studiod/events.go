@@ -113,7 +113,7 @@ func newEvent(e studio.EventRecord) event {
 }
 
 // findEvents returns up to limit events, newest first. They begin after the event with the ID after, unless it is "".
-func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter, after string, limit int) (all []event, err error) {
+func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter, after string, limit int) (all []studio.EventRecord, err error) {
 	var last studio.EventRecord
 	if after != "" {
 		if last, err = eventByID(ctx, db, after); err != nil {
@@ -127,8 +127,8 @@ func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter,
 		if err != nil {
 			return nil, err
 		}
-		for _, last = range page {
-			all = append(all, newEvent(last))
+		if len(page) > 0 {
+			all, last = append(all, page...), page[len(page)-1]
 		}
 	}
 	return all, nil
@@ -149,9 +149,9 @@ func listEvents(ctx context.Context, command *cli.Command) error {
 	}
 	filter.State = studio.EventState(command.String("state"))
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		return printPage(command, func(after string, limit int) ([]event, error) {
+		return printPage(ctx, command, func(ctx context.Context, after string, limit int) ([]studio.EventRecord, error) {
 			return findEvents(ctx, db, filter, after, limit)
-		}, func(e event) string { return e.ID }, "no events", eventHeader(), event.row)
+		}, func(e studio.EventRecord) string { return e.ID }, newEvent, "no events", eventHeader(), event.row)
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,16 +16,17 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
 }
 
-// printList prints one JSON object per item with --json. Without --json it prints a table, or a message if
-// there are no items.
-func printList[T any](command *cli.Command, items []T, none string, header []string, row func(T) []string) error {
+// printList prints the printed form of each item: one JSON object per item with --json. Without --json it prints a table,
+// or a message if there are no items.
+func printList[T, P any](command *cli.Command, items []T, printed func(T) P, none string, header []string, row func(P) []string) error {
 	json := command.Bool("json")
 	if len(items) == 0 && !json {
 		return printNote(command, none)
 	}
 	table := commandline.NewTable(command.Root().Writer, json, header...)
 	for _, item := range items {
-		if err := table.Add(item, row(item)...); err != nil {
+		form := printed(item)
+		if err := table.Add(form, row(form)...); err != nil {
 			return err
 		}
 	}
@@ -47,15 +49,18 @@ func pageFlags(items string) []cli.Flag {
 }
 
 // printPage prints the items of a list that begins after --after. read returns up to limit of them.
-func printPage[T any](command *cli.Command, read func(after string, limit int) ([]T, error), id func(T) string, none string, header []string, row func(T) []string) error {
+func printPage[T, P any](
+	ctx context.Context, command *cli.Command, read func(ctx context.Context, after string, limit int) ([]T, error), id func(T) string,
+	printed func(T) P, none string, header []string, row func(P) []string,
+) error {
 	limit := command.Int("limit")
-	items, err := read(command.String("after"), limit+1)
+	items, err := read(ctx, command.String("after"), limit+1)
 	if err != nil {
 		return err
 	}
 	more := len(items) > limit
 	items = items[:min(len(items), limit)]
-	if err := printList(command, items, none, header, row); err != nil || !more {
+	if err := printList(command, items, printed, none, header, row); err != nil || !more {
 		return err
 	}
 	return printNote(command, "there are more: --after "+id(items[limit-1]))

@@ -79,13 +79,11 @@ type account struct {
 
 func listUsers(ctx context.Context, command *cli.Command) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		return printPage(command, func(after string, limit int) (all []account, err error) {
-			found, err := db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
-			for _, u := range found {
-				all = append(all, account{u.ID, u.Email, cmp.Or(string(u.Role), "user"), u.InProgress, u.CreatedAt})
-			}
-			return all, err
-		}, func(a account) string { return a.ID }, "no users", []string{"ID", "CREATED", "ROLE", "IN PROGRESS", "EMAIL"}, func(a account) []string {
+		return printPage(ctx, command, func(ctx context.Context, after string, limit int) ([]store.Account, error) {
+			return db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
+		}, func(u store.Account) string { return u.ID }, func(u store.Account) account {
+			return account{u.ID, u.Email, cmp.Or(string(u.Role), "user"), u.InProgress, u.CreatedAt}
+		}, "no users", []string{"ID", "CREATED", "ROLE", "IN PROGRESS", "EMAIL"}, func(a account) []string {
 			return []string{a.ID, formatTime(a.CreatedAt), a.Role, strconv.Itoa(a.InProgress), a.Email}
 		})
 	})

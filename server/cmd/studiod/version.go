@@ -38,11 +38,9 @@ func printVersion(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		var all []runningDaemon
-		for _, d := range found {
-			all = append(all, runningDaemon{d.ID, d.Host, d.Version, d.Started, time.Now().Add(-d.Seen)})
-		}
-		return printList(command, all, "no daemons", []string{"ID", "HOST", "VERSION", "STARTED", "LAST SEEN"}, func(d runningDaemon) []string {
+		return printList(command, found, func(d store.Daemon) runningDaemon {
+			return runningDaemon{d.ID, d.Host, d.Version, d.Started, time.Now().Add(-d.Seen)}
+		}, "no daemons", []string{"ID", "HOST", "VERSION", "STARTED", "LAST SEEN"}, func(d runningDaemon) []string {
 			return []string{d.ID, d.Host, d.Version, formatTime(d.Started), formatTime(d.Seen)}
 		})
 	})
