@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rivo/uniseg"
 )
 
 // The form of subtitles.
@@ -72,12 +74,12 @@ func timed(words []word) (list []word) {
 		parts := []word{w}
 		if w.to-w.from > maxCue {
 			parts = parts[:0]
-			runes := []rune(w.text)
-			step := (w.to - w.from) / float64(len(runes))
-			for i, r := range runes {
+			list := characters(w.text)
+			step := (w.to - w.from) / float64(len(list))
+			for i, character := range list {
 				from := w.from + step*float64(i)
-				part := word{text: string(r), columns: w.columns/len(runes) + 1, weight: 1, from: from, to: from + step}
-				if i == len(runes)-1 {
+				part := word{text: character, columns: uniseg.StringWidth(character), weight: 1, from: from, to: from + step}
+				if i == len(list)-1 {
 					part.space, part.end = w.space, w.end
 				}
 				parts = append(parts, part)

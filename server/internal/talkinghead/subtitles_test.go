@@ -30,10 +30,13 @@ func TestCues_breakAtClauses(t *testing.T) {
 		"Good morning.": "Good morning.",
 		"Good morning, and welcome to our house. I am glad that all of you have come today, for we have much to say.": "Good morning, and welcome to our house. / " +
 			"I am glad that all of you have come today, | for we have much to say.",
-		"今天天气很好，我们去公园散步。你们喜欢吃什么水果呢？我最喜欢苹果和香蕉。":                                                            "今天天气很好，我们去公园散步。 / 你们喜欢吃什么水果呢？ / 我最喜欢苹果和香蕉。",
-		"吾輩は猫である名前はまだ無いどこで生れたかとんと見当がつかぬ何でも薄暗いじめじめした所でニャーニャー泣いていた事だけは記憶している。":                              "",
-		"สวัสดีครับผมชื่อสมชายและผมทำงานในโรงพยาบาลขนาดใหญ่ในกรุงเทพมหานครมาหลายปีแล้วครับ":               "",
-		"https://www.example.com/a/very/long/address/that/never/ends/and/has/no/spaces/at/all?really=yes": "",
+		"今天天气很好，我们去公园散步。你们喜欢吃什么水果呢？我最喜欢苹果和香蕉。":                                                                           "今天天气很好，我们去公园散步。 / 你们喜欢吃什么水果呢？ / 我最喜欢苹果和香蕉。",
+		"吾輩は猫である名前はまだ無いどこで生れたかとんと見当がつかぬ何でも薄暗いじめじめした所でニャーニャー泣いていた事だけは記憶している。":                                             "",
+		"สวัสดีครับผมชื่อสมชายและผมทำงานในโรงพยาบาลขนาดใหญ่ในกรุงเทพมหานครมาหลายปีแล้วครับ":                              "",
+		"วันนี้อากาศดีมาก เราไปเดินเล่นที่สวนสาธารณะด้วยกันเถอะ เมื่อวานฝนตกทั้งวันทุกคนจึงอยู่บ้านอ่านหนังสือและดื่มชา": "วันนี้อากาศดีมาก | เราไปเดินเล่นที่สวนสาธารณะด้วยกันเถอะ / เมื่อวานฝนตกทั้งวันทุกคนจึงอยู่บ้านอ่านหนังสือและดื่มชา",
+		"ทะเลสาบของประเทศเพื่อนบ้านและแม่น้ำในเมืองหลวงเป็นที่นิยมของนักท่องเที่ยวในปัจจุบันนี้":                         "ทะเลสาบของประเทศเพื่อนบ้านและแม่น้ำใน | เมืองหลวงเป็นที่นิยมของนักท่องเที่ยวในปัจจุบันนี้",
+		"Die Donaudampfschifffahrtsgesellschaft fährt seit 1829 auf der Donau und ihren Nebenflüssen.":                   "Die Donaudampfschifffahrtsgesellschaft | fährt seit 1829 auf der Donau und / ihren Nebenflüssen.",
+		"https://www.example.com/a/very/long/address/that/never/ends/and/has/no/spaces/at/all?really=yes":                "",
 		strings.Repeat("👩‍👩‍👧‍👦", 60) + "a": "",
 		"Mr. Smith met Dr. No.":             "Mr. Smith met Dr. No.",
 	} {

@@ -28,9 +28,6 @@ type word struct {
 	from, to float64 // when it is spoken, in seconds
 }
 
-// maxWord is the maximum width of a word in columns. Longer ones are split into characters.
-const maxWord = maxColumns / 2
-
 // cleanText returns a text as one line. It removes what could change the direction of other text.
 func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
@@ -51,6 +48,9 @@ func cleanText(text string) string {
 func wordsOf(text string, foreign bool) (words []word) {
 	add := func(text string, space bool) {
 		w := word{text: text, space: space, columns: uniseg.StringWidth(text), end: endOf(text)}
+		if space && w.end == inClause && unicode.In([]rune(lastRune(text))[0], unicode.Thai, unicode.Lao) {
+			w.end = endsClause
+		}
 		for _, r := range text {
 			w.weight += weightOf(r, foreign)
 		}
@@ -64,17 +64,43 @@ func wordsOf(text string, foreign bool) (words []word) {
 		if trimmed == "" {
 			continue
 		}
-		if uniseg.StringWidth(trimmed) <= maxWord {
-			add(trimmed, space)
-			continue
-		}
-		for within := -1; trimmed != ""; {
-			var cluster string
-			cluster, trimmed, _, within = uniseg.FirstGraphemeClusterInString(trimmed, within)
-			add(cluster, space && trimmed == "")
+		parts := partsOf(trimmed)
+		for i, part := range parts {
+			add(part, space && i == len(parts)-1)
 		}
 	}
 	return words
+}
+
+// partsOf splits a text without spaces that is longer than a line. In Thai and Lao, which have no spaces between words, a
+// syllable begins at a vowel that is written before its consonant. Other texts are split into characters.
+func partsOf(text string) (parts []string) {
+	if uniseg.StringWidth(text) <= maxColumns {
+		return []string{text}
+	}
+	from := 0
+	for at, r := range text + "\u0e40" {
+		if at == from || (r < '\u0e40' || '\u0e44' < r) && (r < '\u0ec0' || '\u0ec4' < r) {
+			continue
+		}
+		if part := text[from:at]; uniseg.StringWidth(part) <= maxColumns {
+			parts = append(parts, part)
+		} else {
+			parts = append(parts, characters(part)...)
+		}
+		from = at
+	}
+	return parts
+}
+
+// characters returns the characters of a text as people see them, each with its marks.
+func characters(text string) (list []string) {
+	for state := -1; text != ""; {
+		var character string
+		character, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
+		list = append(list, character)
+	}
+	return list
 }
 
 // weightOf returns about how many sounds a character has. A digit or symbol is spoken as a word, and a foreign letter
