@@ -10,17 +10,21 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// CountWebhookTest counts in login_tries, where began_at is the begin of the window.
+// countTry counts in login_tries, and begins again at one if the count in the row did not begin after after. It returns
+// the count and when it began.
+func countTry(ctx context.Context, tx transaction, key string, now, after time.Time) (tries int, began time.Time, err error) {
+	err = queryRow(ctx, tx, []any{&tries, instant{&began}}, `
+		INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
+		ON CONFLICT (account) DO UPDATE SET
+			tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
+			began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
+		RETURNING tries, began_at`, key, micros(now), micros(after))
+	return tries, began, err
+}
+
 func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error {
 	return s.write(ctx, func(tx transaction) error {
-		var tests int
-		var began time.Time
-		err := queryRow(ctx, tx, []any{&tests, instant{&began}}, `
-			INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
-			ON CONFLICT (account) DO UPDATE SET
-				tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
-				began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
-			RETURNING tries, began_at`, key, micros(now), micros(now.Add(-window)))
+		tests, began, err := countTry(ctx, tx, key, now, now.Add(-window))
 		if err == nil && tests > limit { // the error rolls the count back
 			err = &studio.LimitError{Limit: studio.ErrTooManyTests, RetryAfter: began.Add(window).Sub(now)}
 		}
@@ -44,20 +48,20 @@ func (s *Store) LoginWait(ctx context.Context, throttles []studio.Throttle, now 
 	return wait, nil
 }
 
+// inOrder returns throttles in the order in which their rows are locked, so that logins do not deadlock.
+func inOrder(throttles []studio.Throttle) []studio.Throttle {
+	return slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) })
+}
+
 // errMustWait rolls back the counts of CountLogin.
 var errMustWait = errors.New("store: a login must wait")
 
 func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now time.Time) (wait time.Duration, err error) {
-	throttles = slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) })
+	throttles = inOrder(throttles)
 	err = s.write(ctx, func(tx transaction) error {
 		wait = 0
-		for _, throttle := range throttles { // in a fixed order, to avoid deadlocks
-			var failures int
-			var last time.Time
-			err := queryRow(ctx, tx, []any{&failures, instant{&last}}, `
-				INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
-				ON CONFLICT (account) DO UPDATE SET tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END
-				RETURNING tries, began_at`, throttle.Key, micros(now), micros(now.Add(-studio.LoginMemory)))
+		for _, throttle := range throttles {
+			failures, last, err := countTry(ctx, tx, throttle.Key, now, now.Add(-studio.LoginMemory))
 			if err != nil {
 				return err
 			}
@@ -81,7 +85,7 @@ func (s *Store) CountLogin(ctx context.Context, throttles []studio.Throttle, now
 
 func (s *Store) ReleaseLoginAttempt(ctx context.Context, throttles []studio.Throttle, succeeded bool) error {
 	var changes []statement
-	for _, throttle := range slices.SortedFunc(slices.Values(throttles), func(a, b studio.Throttle) int { return cmp.Compare(a.Key, b.Key) }) {
+	for _, throttle := range inOrder(throttles) {
 		query := `UPDATE login_tries SET tries = tries - 1 WHERE account = $1 AND tries > 0`
 		if succeeded && throttle.Forgets {
 			query = `DELETE FROM login_tries WHERE account = $1`
