@@ -108,9 +108,7 @@ type Config struct {
 // configure those in the http.Server. New returns an error that names the element of the document, or the
 // route, that cannot be served.
 func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if !validBasePath(cfg.BasePath) {
 		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
 	}

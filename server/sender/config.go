@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -46,22 +47,15 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.Timeout, 15*time.Second)
-	setDefault(&c.ConnectTimeout, 5*time.Second)
-	setDefault(&c.TLSTimeout, 5*time.Second)
-	setDefault(&c.MaxIdlePerHost, 4)
-	setDefault(&c.UserAgent, "Avatar-Studio-Webhooks/1")
+	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
+	c.TLSTimeout = cmp.Or(c.TLSTimeout, 5*time.Second)
+	c.MaxIdlePerHost = cmp.Or(c.MaxIdlePerHost, 4)
+	c.UserAgent = cmp.Or(c.UserAgent, "Avatar-Studio-Webhooks/1")
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (c Config) validate() error {

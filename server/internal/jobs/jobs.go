@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -84,28 +85,23 @@ type Jobs struct {
 	rescanInterval time.Duration
 }
 
-// New returns a Jobs for cfg. Fields that are zero or negative get their defaults, except a negative
-// RenderWorkers.
+// New returns a Jobs for cfg. Fields that are zero get their defaults.
 func New(cfg Config) *Jobs {
-	setDefault(&cfg.RenderTimeout, DefaultRenderTimeout)
-	if cfg.RenderWorkers == 0 {
-		cfg.RenderWorkers = 16
-	}
-	setDefault(&cfg.Workers, DefaultWorkers)
-	setDefault(&cfg.Rate, DefaultRate)
-	setDefault(&cfg.InFlight, max(1, cfg.Rate*4/50))
-	setDefault(&cfg.BreakAfter, 10)
-	setDefault(&cfg.BreakPause, 30*time.Second)
-	setDefault(&cfg.MaxBreakPause, 5*time.Minute)
+	cfg.RenderTimeout = cmp.Or(cfg.RenderTimeout, DefaultRenderTimeout)
+	cfg.RenderWorkers = cmp.Or(cfg.RenderWorkers, 16)
+	cfg.Workers = cmp.Or(cfg.Workers, DefaultWorkers)
+	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
+	cfg.InFlight = cmp.Or(cfg.InFlight, max(1, cfg.Rate*4/50))
+	cfg.BreakAfter = cmp.Or(cfg.BreakAfter, 10)
+	cfg.BreakPause = cmp.Or(cfg.BreakPause, 30*time.Second)
+	cfg.MaxBreakPause = cmp.Or(cfg.MaxBreakPause, 5*time.Minute)
 	if cfg.OnAttempt == nil {
 		cfg.OnAttempt = func(AttemptOutcome, sender.Attempt) {}
 	}
 	if cfg.OnRendering == nil {
 		cfg.OnRendering = func(studio.Kind, RenderingOutcome, time.Duration) {}
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -128,11 +124,4 @@ func (j *Jobs) laneFilter(lanes []int) []int {
 		return nil
 	}
 	return lanes
-}
-
-// setDefault sets a field that is zero or negative to value.
-func setDefault[T int | time.Duration](field *T, value T) {
-	if *field <= 0 {
-		*field = value
-	}
 }

@@ -133,9 +133,7 @@ func New(inner net.Listener, cfg Config) *Listener {
 	if cfg.Streamed == nil {
 		cfg.Streamed = func(*http.Request) bool { return false }
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	l := &Listener{Listener: inner, cfg: cfg, networks: make(map[netip.Prefix]*network)}
 	l.unread.waiting = make(map[*response]struct{})
 	l.unread.timer = time.AfterFunc(time.Hour, l.relieve)
@@ -328,9 +326,9 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 			}
 		}
 	}
-	most := l.cfg.MaxConnections
+	limit := l.cfg.MaxConnections
 	if of != nil {
-		most = l.cfg.MaxConnectionsPerAddress
+		limit = l.cfg.MaxConnectionsPerAddress
 		collect(of)
 	} else {
 		for _, n := range l.networks {
@@ -339,7 +337,7 @@ func (l *Listener) evict(of *network, except *conn) []*conn {
 	}
 	sortCandidates(candidates)
 	var victims []*conn
-	for freed := 0; len(victims) < len(candidates) && freed < max(1, most/evictions); {
+	for freed := 0; len(victims) < len(candidates) && freed < max(1, limit/evictions); {
 		c := candidates[len(victims)].of
 		freed += c.weight
 		l.remove(c)

@@ -5,6 +5,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -91,9 +92,7 @@ func New(cfg Config) (*Mailer, error) {
 	if cfg.OnMail == nil {
 		cfg.OnMail = func(Outcome) {}
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	m := &Mailer{
 		cfg: cfg, server: server, dial: dialTCP, connections: make(chan struct{}, maxConnections),
 		waits: []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute}, timeout: sendTimeout,

@@ -98,9 +98,7 @@ type bucket struct {
 
 // New returns a Limiter.
 func New(cfg Config) *Limiter {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	l := &Limiter{
 		daemon: uuid.NewString(), publish: cfg.Publish, logger: cfg.Logger,
 		buckets: make(map[key]*bucket), peers: make(map[string]*peer), sharing: 1,

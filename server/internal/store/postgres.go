@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ const (
 //
 //nolint:gochecknoglobals // a table
 var postgresSettings = map[string]string{
+	"application_name":                    "studiod",
 	"lock_timeout":                        "5s",
 	"jit":                                 "off",
 	"enable_seqscan":                      "off",
@@ -71,20 +73,11 @@ func parsePostgres(dsn string) (cfg *pgxpool.Config, name string, err error) {
 		cfg.MaxConns = postgresConnections
 	}
 	connection := cfg.ConnConfig
-	if connection.ConnectTimeout == 0 {
-		connection.ConnectTimeout = connectTimeout
-	}
-	if cfg.PingTimeout == 0 {
-		cfg.PingTimeout = heartbeatTimeout
-	}
+	connection.ConnectTimeout = cmp.Or(connection.ConnectTimeout, connectTimeout)
+	cfg.PingTimeout = cmp.Or(cfg.PingTimeout, heartbeatTimeout)
 	connection.OnNotice = markUnconfirmed
-	if connection.RuntimeParams["application_name"] == "" {
-		connection.RuntimeParams["application_name"] = "studiod"
-	}
 	for setting, value := range postgresSettings {
-		if connection.RuntimeParams[setting] == "" {
-			connection.RuntimeParams[setting] = value
-		}
+		connection.RuntimeParams[setting] = cmp.Or(connection.RuntimeParams[setting], value)
 	}
 	host := net.JoinHostPort(connection.Host, strconv.Itoa(int(connection.Port)))
 	named := url.URL{Scheme: "postgres", User: url.User(connection.User), Host: host, Path: "/" + connection.Database}

@@ -76,6 +76,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,9 +167,7 @@ var _ studio.Store = (*Store)(nil)
 //
 // No error contains the password.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.migrations == nil {
 		cfg.migrations = migrations
 	}

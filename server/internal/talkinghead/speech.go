@@ -1,6 +1,7 @@
 package talkinghead
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,21 +70,13 @@ func (c Config) speak(ctx context.Context, speech Speech, dir string) (speaking,
 	case len(voices) == 0:
 		return speaking{}, unusable("This service cannot speak text: no program for speech is installed. Send audio_url instead.")
 	}
-	id := speech.Voice
-	if id == "" {
-		id = defaultVoice
-	}
+	id := cmp.Or(speech.Voice, defaultVoice)
 	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
 	if i < 0 {
 		return speaking{}, unusable("The voice does not exist any more. Choose another one and create the video again.")
 	}
-	if s.language == "" {
-		s.language = voices[i].Language
-	}
-	speed := speech.Speed
-	if speed == 0 {
-		speed = 1
-	}
+	s.language = cmp.Or(s.language, voices[i].Language)
+	speed := cmp.Or(speech.Speed, 1)
 	told := filepath.Join(dir, "phonemes")
 	n, err := runSpeech(ctx, []string{
 		speechProgram, "--stdin", "--stdout", "-b", "1", "-v", voices[i].ID, "-s", strconv.Itoa(int(usualSpeed * min(max(speed, 0.5), 2))),
@@ -121,9 +114,9 @@ func spokenWhole(whole bool) Check {
 	return c
 }
 
-// runSpeech writes the output of a program that reads text to a file, up to most bytes. It stops the program after tail
+// runSpeech writes the output of a program that reads text to a file, up to limit bytes. It stops the program after tail
 // more, and returns the number of bytes that it has read.
-func runSpeech(ctx context.Context, program []string, text, path string, most, tail int64) (n int64, err error) {
+func runSpeech(ctx context.Context, program []string, text, path string, limit, tail int64) (n int64, err error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return 0, err
@@ -138,7 +131,7 @@ func runSpeech(ctx context.Context, program []string, text, path string, most, t
 	if err := p.Start(); err != nil {
 		return 0, fmt.Errorf("speech: %w", err)
 	}
-	n, err = io.Copy(file, io.LimitReader(spoken, most))
+	n, err = io.Copy(file, io.LimitReader(spoken, limit))
 	if err == nil {
 		var more int64
 		more, err = io.Copy(io.Discard, io.LimitReader(spoken, tail))

@@ -2,6 +2,7 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -56,9 +57,7 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 		target.User != nil || target.RawQuery != "" || target.Fragment != "" {
 		return nil, ErrURL
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	client, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(target.JoinPath("v1/traces").String()))
 	if err != nil {
 		return nil, err
