@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // row is a row of testdata/contract.txt for one element.
@@ -23,9 +24,7 @@ type sentence struct{ text, dir, test string }
 func contract(t *testing.T) []row {
 	t.Helper()
 	table, err := os.ReadFile("testdata/contract.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	var rows []row
 	for line := range strings.Lines(string(table)) {
 		columns := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -144,9 +145,7 @@ func TestGenerated_encodesMembersSortedByName(t *testing.T) {
 		`{"z":"z","video_url":"V","u":null,"title":"T","a":[1,{"y":1,"x":2}]}`, "{ \"a\" : [ 1,{\"y\":1, \"x\":2}],\n\"video_url\":\"V\",\"\\u007a\":\"z\",\"u\":null,\"title\":\"T\"}",
 	} {
 		var request gen.CreateLipsyncRequest
-		if err := json.Unmarshal([]byte(text), &request); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, json.Unmarshal([]byte(text), &request))
 		for range 10 {
 			if got, err := json.Marshal(request); string(got) != want || err != nil {
 				t.Errorf("got %s, %v", got, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -19,13 +20,9 @@ import (
 func TestDocument_isValid(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	err = document.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 }
 
 // Every request, response and event has an example, and all examples are valid. An optional parameter of an operation
@@ -35,13 +32,9 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 	document := loadObject(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource("openapi.json", map[string]any(document)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, compiler.AddResource("openapi.json", map[string]any(document)))
 	validator, err := validate.Load(api.Spec, validate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	checkStream := func(where, media string, body object) {
 		method, path, _ := strings.Cut(strings.TrimSuffix(where, " 200"), " ")
 		operation, ok := validator.Operation(method, path)
@@ -51,13 +44,9 @@ func TestDocument_examplesMatchTheirSchemas(t *testing.T) {
 		for name := range body.at("content", media, "examples") {
 			text, _ := document.resolve(body.at("content", media, "examples", name))["value"].(string)
 			reader, err := stream.NewReader(strings.NewReader(text), media, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			items, err := operation.ResponseItems(http.StatusOK, http.Header{"Content-Type": {media}, "X-Request-Id": {"id"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			frame, err := reader.Next()
 			for ; err == nil; frame, err = reader.Next() {
 				if err := items.CheckEvent(frame); err != nil {

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // A mutation changes one place of the document, or one row of the contract. At least one check must report each.
 func TestContract_detectsMutations(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: make test-race runs it")
-	}
+	harness.SkipShort(t, "make test-race runs it")
 	d, rows := loadObject(t), contract(t)
 	count := 0
 	try := func(name string, rows []row) {

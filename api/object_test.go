@@ -10,6 +10,7 @@ import (
 	"github.com/oasdiff/yaml"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // object is a JSON object of the document. Its references are not resolved.
@@ -18,13 +19,9 @@ type object map[string]any
 func loadObject(t *testing.T) object {
 	t.Helper()
 	data, err := yaml.YAMLToJSON(api.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	var document object
-	if err := json.Unmarshal(data, &document); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal(data, &document))
 	return document
 }
 

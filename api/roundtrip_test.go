@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // The generated client and server of a document with all kinds of values exchange them unchanged.
 func TestRoundTrip_keepsValues(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it compiles the packages")
-	}
+	harness.SkipShort(t, "it compiles the packages")
 	w := newWorkspace(t)
 	name := filepath.Join(w.dir, "api", "openapi.yaml")
 	document, err := os.ReadFile(name)

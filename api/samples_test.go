@@ -38,9 +38,7 @@ func newSampleService(t *testing.T) sampleService {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 	}
 	s := clienttest.New(t)
 	studio, err := client.New(client.Config{BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password)})
@@ -76,9 +74,7 @@ func newSampleService(t *testing.T) sampleService {
 func (s sampleService) read(t *testing.T, operation, extension string) string {
 	t.Helper()
 	text, err := api.Samples.ReadFile("_samples/" + operation + extension)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	avatar := s.avatar
 	if operation == "submitConsent" {
 		avatar = s.waiting
@@ -97,9 +93,7 @@ func (s sampleService) write(t *testing.T, extension string) (files []string) {
 	t.Helper()
 	for _, id := range sampleOperations(t) {
 		file := filepath.Join(s.directory, id+extension)
-		if err := os.WriteFile(file, []byte(s.read(t, id, extension)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(file, []byte(s.read(t, id, extension)), 0o600))
 		files = append(files, file)
 	}
 	return files
@@ -169,9 +163,7 @@ func TestSamples_coverTheDocument(t *testing.T) {
 	}
 	slices.Sort(want)
 	entries, err := api.Samples.ReadDir("_samples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, entry := range entries {
 		got = append(got, entry.Name())
 	}
@@ -198,14 +190,10 @@ func TestSamples_runInPython(t *testing.T) {
 
 // "make check-document" installs the TypeScript compiler. It also checks the types of the samples.
 func TestSamples_runInTypeScript(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short form: it starts a compiler")
-	}
+	harness.SkipShort(t, "it starts a compiler")
 	t.Parallel()
 	compiler, err := filepath.Abs("lint/node_modules/.bin/tsc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	lookPath(t, compiler)
 	s := newSampleService(t)
 	files := s.write(t, ".ts")
@@ -215,9 +203,7 @@ func TestSamples_runInTypeScript(t *testing.T) {
 	}
 	for i, file := range files {
 		files[i] = strings.TrimSuffix(file, ".ts") + ".mjs"
-		if err := os.Rename(strings.TrimSuffix(file, ".ts")+".js", files[i]); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.Rename(strings.TrimSuffix(file, ".ts")+".js", files[i]))
 	}
 	const runAll = "for (const file of process.argv.slice(1)) await import(file)"
 	s.run(t, "node", append([]string{"--input-type=module", "-e", runAll}, files...)...)
@@ -225,27 +211,19 @@ func TestSamples_runInTypeScript(t *testing.T) {
 
 // The samples become functions of one program, because linking a program for each takes long.
 func TestSamples_runInGo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short form: it links a program")
-	}
+	harness.SkipShort(t, "it links a program")
 	t.Parallel()
 	s := newSampleService(t)
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	write := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(s.directory, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		write(name, strings.Replace(string(text), "module github.com/avatarstudio/avatarstudio\n", "module samples\n", 1))
 	}
 	var imports, calls strings.Builder

@@ -12,14 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // The document generates the same code if it has a file for each tag, as the package documentation says.
 func TestWalkthrough_splitsTheDocumentByTag(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it compiles the generator")
-	}
+	harness.SkipShort(t, "it compiles the generator")
 	w := newWorkspace(t)
 	before := w.generated()
 	files := splitByTag(t, string(api.Spec))

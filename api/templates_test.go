@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // originals contains the checksums of the templates of oapi-codegen that ours replace, from the last comparison.
@@ -22,9 +24,7 @@ var originals = map[string]string{
 func TestTemplates_areComparedWithOriginals(t *testing.T) {
 	t.Parallel()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/oapi-codegen/oapi-codegen/v2").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	directory := filepath.Join(strings.TrimSpace(string(output)), "pkg", "codegen", "templates")
 	for name, want := range originals {
 		text, err := os.ReadFile(filepath.Join(directory, name))

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // edit inserts text into a document after the first match of the expression after.
@@ -220,9 +222,7 @@ func TestWalkthrough_worksWithTheChangedContract(t *testing.T) {
 // After an edit of the document and make generate, the compiler reports all code that must change by hand.
 func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it compiles the packages five times")
-	}
+	harness.SkipShort(t, "it compiles the packages five times")
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "api", "openapi.yaml")
 	text, err := os.ReadFile(document)

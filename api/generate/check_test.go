@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 func TestCheck_returnsLineNumbers(t *testing.T) {
@@ -23,9 +25,7 @@ func TestCheck_returnsLineNumbers(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "openapi.yaml")
 			text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths: " + test.paths + "\n"
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, os.WriteFile(path, []byte(text), 0o600))
 			var warnings strings.Builder
 			_, err := newBundle(path, &warnings)
 			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasSuffix(err.Error(), path+test.err)) {

@@ -3,6 +3,8 @@ package main
 import (
 	"go/parser"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 const models = `package gen
@@ -30,9 +32,7 @@ type Outer struct {
 func TestLiterals_convertJSONToGo(t *testing.T) {
 	t.Parallel()
 	l, err := newLiterals([]byte(models))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, test := range []struct {
 		name, of string
 		value    any
@@ -54,9 +54,7 @@ func TestLiterals_convertJSONToGo(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			expression, err := parser.ParseExpr(test.of)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			got, err := l.of(expression, test.value)
 			if test.want == "" && err == nil || test.want != "" && (err != nil || got != test.want) {
 				t.Errorf("got %s, error %v, want %s", got, err, test.want)

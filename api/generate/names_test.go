@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -72,9 +73,7 @@ func TestGenerate_locatesErrorsInEachFile(t *testing.T) {
 		"more/parts.yaml": "foo_bar: {type: string}\nThing:\n  type: object\n  properties: { '-': {type: string}, a: {type: [no]} }\n",
 		"valid.yaml":      "FooBar: {type: integer}\n",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Join(directory, "more"), 0o700), os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, errors.Join(os.MkdirAll(filepath.Join(directory, "more"), 0o700), os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600)))
 	}
 	for components, want := range map[string]string{
 		"    A: { $ref: valid.yaml#/FooBar }\n    B: { properties: { a: { $ref: valid.yaml#/FooBar } } }":                        "",
@@ -96,9 +95,7 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
     言語: { enum: [日本語, français] }
     Renamed: { type: object, x-go-name: Other, required: [a], properties: { a: { type: string, x-go-name: First } } }
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	code := strings.Join(strings.Fields(string(f["gen/api.gen.go"])), " ")
 	for _, want := range []string{
 		"type Élan struct { Naïve string `json:\"naïve\"` Имя *string `json:\"имя,omitempty\"` X価格Usd *float64 `json:\"価格_usd,omitempty\"` X名前 *string `json:\"名前,omitempty\"` }",
@@ -136,13 +133,9 @@ func specialNames(syntax []*ast.File) []string {
 // Each name that is special in Go or in the generated code is refused with its line, or the code compiles.
 func TestGenerate_compilesWithEachName(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it generates code for thousands of names")
-	}
+	harness.SkipShort(t, "it generates code for thousands of names")
 	document, err := os.ReadFile(filepath.Join("api", "openapi.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	syntax := parsedPackage(t, "gen")
 	special := specialNames(syntax)
 	words := slices.Clone(special)
@@ -185,9 +178,7 @@ func TestGenerate_compilesWithEachName(t *testing.T) {
 	for range 10 {
 		text, isAdded := insert(lines, added)
 		name := filepath.Join(t.TempDir(), "openapi.yaml")
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(name, []byte(text), 0o600))
 		oneAtATime.Lock()
 		f, err = generate(name, t.Output())
 		oneAtATime.Unlock()
@@ -218,23 +209,17 @@ func TestGenerate_compilesWithEachName(t *testing.T) {
 		}
 		t.Logf("%d names are refused", len(refused))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	goBuild(t, f)
 }
 
 func parsedPackage(t *testing.T, directory string) (syntax []*ast.File) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(directory, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, name := range names {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if !strings.HasSuffix(name, "_test.go") {
 			syntax = append(syntax, file)
 		}
@@ -266,23 +251,15 @@ func goBuild(t *testing.T, f files) {
 			continue
 		}
 		at := filepath.Join(directory, fmt.Sprint(i))
-		if err := os.WriteFile(at, f[name], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(at, f[name], 0o600))
 		absolute, err := filepath.Abs(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		replace[absolute] = at
 	}
 	overlay := filepath.Join(directory, "overlay.json")
 	content, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(overlay, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
+	harness.Check(t, os.WriteFile(overlay, content, 0o600))
 	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "./gen", "./client", "./client/webhook", "./server")
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, output)

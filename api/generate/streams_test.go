@@ -6,6 +6,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -34,9 +35,7 @@ func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
 		{`{"anyOf": [{"properties": {"data": ` + one + `, ` + id + `}}, {"properties": {"data": ` + one + `}}]}`, "#/components/schemas/WatchData", 2, false},
 	} {
 		var schema openapi3.Schema
-		if err := json.Unmarshal([]byte(test.schema), &schema); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, json.Unmarshal([]byte(test.schema), &schema))
 		a := streamAdapter{schemas: openapi3.Schemas{}}
 		content := openapi3.Content{"text/event-stream": {ItemSchema: &openapi3.SchemaRef{Value: &schema}}}
 		a.content(content, "watch")
@@ -60,13 +59,9 @@ func TestLoad_takesItemSchemasFromTheExtension(t *testing.T) {
 	t.Parallel()
 	bundle, err := validate.NewBundle([]byte(`{openapi: 3.1.1, info: {title: t, version: '1'}, paths: {/a: {get: {responses: {'200': {description: d, content: {
 		application/jsonl: {schema: {type: string}, x-itemSchema: {oneOf: [{$ref: '#/components/schemas/S'}]}}}}}}}}, components: {schemas: {S: {type: integer}}}}`), validate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	document, err := load(bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	media := document.Paths.Value("/a").Get.Responses.Value("200").Value.Content["application/jsonl"]
 	if media.Schema != nil || media.ItemSchema.Value.OneOf[0].Value != document.Components.Schemas["S"].Value {
 		t.Errorf("%+v", media)
@@ -95,9 +90,7 @@ func TestNameStreams_refusesNull(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{`{"type": ["object", "null"]}`, `{"oneOf": [{"type": "object"}, {"type": "null"}]}`} {
 		var item openapi3.Schema
-		if err := json.Unmarshal([]byte(schema), &item); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, json.Unmarshal([]byte(schema), &item))
 		a := streamAdapter{schemas: openapi3.Schemas{}}
 		if a.content(openapi3.Content{"application/jsonl": {ItemSchema: &openapi3.SchemaRef{Value: &item}}}, "list"); a.err == nil {
 			t.Errorf("%s is a stream", schema)

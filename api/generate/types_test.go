@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 // The settings and templates have paths relative to the root of the module.
@@ -34,9 +36,7 @@ func generatedIn(t *testing.T, directory, paths, components string) (files, erro
 	if !strings.Contains(text, "EventType:") {
 		text += "    EventType: { type: string }\n"
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	oneAtATime.Lock()
 	defer oneAtATime.Unlock()
 	return generate(path, t.Output())
@@ -79,9 +79,7 @@ func TestTypes_holdAllValues(t *testing.T) {
     Size: {enum: [small, large, null]}
     Others: {type: object, properties: {a: {type: string}}, additionalProperties: {type: number}}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	code := string(f["gen/api.gen.go"])
 	for schema, want := range types {
 		field := regexp.MustCompile(`\t` + names[schema] + ` +(\S+) `).FindStringSubmatch(code)

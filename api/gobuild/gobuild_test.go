@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 const studio = "github.com/avatarstudio/avatarstudio/client/cmd/studio"
@@ -13,9 +14,7 @@ const studio = "github.com/avatarstudio/avatarstudio/client/cmd/studio"
 func TestProgram_returnsTheSameExecutable(t *testing.T) {
 	t.Parallel()
 	first, err := gobuild.Program(t.Context(), studio)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if output, err := exec.CommandContext(t.Context(), first, "help").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, output)
 	}

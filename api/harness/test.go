@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"sync"
@@ -16,6 +17,14 @@ func Check(t testing.TB, err error) {
 	}
 }
 
+// WantError fails a test if got is not the error want.
+func WantError(t testing.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("error is %v, want %v", got, want)
+	}
+}
+
 // Need skips a test if a program is not installed. In CI it fails the test instead.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
@@ -26,6 +35,14 @@ func Need(t testing.TB, programs ...string) {
 			}
 			t.Skipf("%v; it is a package of Debian's", err)
 		}
+	}
+}
+
+// SkipShort skips a test, or the rest of it, in the short form of the tests.
+func SkipShort(t testing.TB, reason string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in the short form: " + reason)
 	}
 }
 

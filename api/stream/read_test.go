@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
@@ -163,9 +164,7 @@ func TestReader_waitsForNoFurtherByte(t *testing.T) {
 	} {
 		failure := errors.New("more was read")
 		r, err := stream.NewReader(io.MultiReader(strings.NewReader(body), iotest.ErrReader(failure)), contentType, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if f, err := r.Next(); string(f.Data) != "1" {
 			t.Errorf("%s: %q, %v", contentType, f.Data, err)
 		}
@@ -215,9 +214,7 @@ func TestFrame_showsProblems(t *testing.T) {
 		{mixed, "--b\r\nContent-Type: application/json\r\n\r\n{}\r\n--b--", ""},
 	} {
 		r, err := stream.NewReader(strings.NewReader(c.body), c.contentType, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if f, err := r.Next(); err != nil || string(f.Problem()) != c.want {
 			t.Errorf("%q: %q, %v", c.body, f.Problem(), err)
 		}
@@ -229,9 +226,7 @@ func TestReader_allocatesNothingForAnItem(t *testing.T) {
 		sse: "id: 17\nevent: tick\nretry: 1000\ndata: {\"a\":1}\n\n", lines: "{\"a\":1}\n", texts: "\x1e{\"a\":1}\n", mixed: "--b\r\n\r\n{\"a\":1}\r\n",
 	} {
 		r, err := stream.NewReader(strings.NewReader(strings.Repeat(item, 3000)), contentType, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if n := testing.AllocsPerRun(1000, func() {
 			for range 2 {
 				if f, err := r.Next(); err != nil || string(f.Data) != `{"a":1}` {

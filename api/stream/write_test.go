@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/api/stream"
 )
 
@@ -65,13 +66,9 @@ func untilDone(ended chan<- error) func(context.Context) things {
 func get(t *testing.T, client *http.Client, url string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
@@ -219,13 +216,9 @@ func TestSend_endsWhileTheRequestIsRead(t *testing.T) {
 		t.Cleanup(func() { _ = pipe.Close() })
 		go func() { _, _ = io.WriteString(pipe, "{\"n\":1}\n") }()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		response, err := server.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		t.Cleanup(func() { _ = response.Body.Close() })
 		items := bufio.NewReader(response.Body)
 		if line, err := items.ReadString('\n'); line != "{\"n\":1}\n" || err != nil {
@@ -280,13 +273,9 @@ func TestSend_sendsNoItemsToHead(t *testing.T) {
 	server := httptest.NewServer(sends(sse, untilDone(nil)))
 	t.Cleanup(server.Close)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	response, err := server.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if _ = response.Body.Close(); response.Header.Get("Content-Type") != sse {
 		t.Errorf("%v", response.Header)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/docs"
@@ -53,9 +54,7 @@ func serveStudio(t *testing.T) string {
 	t.Helper()
 	reference := handler(t, string(api.Spec), docs.Config{BasePath: "/studio", Samples: api.Samples, Guide: guide.Path + "/"})
 	pages, err := guide.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	studio, err := server.New(service{}, server.Config{
 		BasePath: "/studio",
 		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
@@ -65,9 +64,7 @@ func serveStudio(t *testing.T) string {
 			return server.Principal{UserID: "ada"}, nil
 		}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/", reference)
 	mux.Handle(guide.Path+"/", pages)
@@ -127,9 +124,7 @@ func TestPage_marksExtensionsAndFoldsErrors(t *testing.T) {
 // A reader logs in on the page, and later requests have the token.
 func TestPage_sendsRequestsToItsOrigin(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
-	}
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	login, list := operation("Users", "login"), operation("Projects", "listProjects")
@@ -144,9 +139,7 @@ func TestPage_sendsRequestsToItsOrigin(t *testing.T) {
 // next operation.
 func TestPage_copiesSamples(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
-	}
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	tab.Do(chromedp.Navigate(url + "/docs"))
@@ -169,9 +162,7 @@ func TestPage_copiesSamples(t *testing.T) {
 			tab.Await(part+" .code-sample [role=status]", "Copied")
 		}
 		want, err := api.Samples.ReadFile("_samples/" + language.id + "." + language.extension)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if copied := tab.Clipboard(); strings.TrimSpace(copied) != strings.TrimSpace(string(want)) {
 			t.Errorf("%s: copied %q", language.id, copied)
 		}
@@ -181,9 +172,7 @@ func TestPage_copiesSamples(t *testing.T) {
 // The page is accessible in windows of all sizes, in light and dark mode.
 func TestPage_isAccessibleInAllWindows(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
-	}
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	create, webhook := operation("Avatars", "createAvatar"), operation("webhooks", "notifyAvatarEvent")

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/docs"
 )
 
@@ -31,9 +32,7 @@ const pets = `{
 func handler(t *testing.T, document string, cfg docs.Config) http.Handler {
 	t.Helper()
 	h, err := docs.New([]byte(document), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return h
 }
 
@@ -51,9 +50,7 @@ func request(t *testing.T, h http.Handler, method, path string, header ...string
 func body(t *testing.T, response *http.Response) string {
 	t.Helper()
 	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return string(content)
 }
 
@@ -65,12 +62,8 @@ func TestNew_servesTheDocumentUnchanged(t *testing.T) {
 		t.Errorf("the YAML is another, of %d bytes", len(got))
 	}
 	var got, want any
-	if err := yaml.Unmarshal([]byte(body(t, request(t, h, "GET", "/openapi.json"))), &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(api.Spec, &want); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, yaml.Unmarshal([]byte(body(t, request(t, h, "GET", "/openapi.json"))), &got))
+	harness.Check(t, yaml.Unmarshal(api.Spec, &want))
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Error(difference)
 	}
@@ -95,9 +88,7 @@ func TestNew_addsSamples(t *testing.T) {
 	var served struct {
 		Paths map[string]map[string]any `json:"paths"`
 	}
-	if err := json.Unmarshal([]byte(body(t, request(t, h, "GET", "/openapi.json"))), &served); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(body(t, request(t, h, "GET", "/openapi.json"))), &served))
 	want := map[string]any{
 		"parameters": []any{},
 		"get":        map[string]any{"operationId": "listPets", "x-codeSamples": listed},
@@ -108,9 +99,7 @@ func TestNew_addsSamples(t *testing.T) {
 		t.Error(diff)
 	}
 	var samples map[string]any
-	if err := json.Unmarshal([]byte(body(t, request(t, h, "GET", "/docs/samples.json"))), &samples); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(body(t, request(t, h, "GET", "/docs/samples.json"))), &samples))
 	if diff := cmp.Diff(any(listed), samples["listPets"]); diff != "" {
 		t.Error(diff)
 	}
@@ -158,9 +147,7 @@ func TestNew_supportsConditionalRequests(t *testing.T) {
 			t.Fatalf("%s: Content-Encoding is %q", path, coding)
 		}
 		unpacked, err := gzip.NewReader(compressed.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if compressed.Body = io.NopCloser(unpacked); body(t, compressed) != body(t, plain) {
 			t.Errorf("%s: what is compressed is something else", path)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
@@ -163,9 +164,7 @@ func TestSend_reportsRefusedConnections(t *testing.T) {
 	if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureConnect || attempt.Address != server.Address() {
 		t.Errorf("refusing: %+v", attempt)
 	}
-	if err := server.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, server.Resume())
 	if attempt := s.Send(t.Context(), m); !attempt.Delivered() {
 		t.Errorf("after: %+v", attempt)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
@@ -30,9 +31,7 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	s, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	t.Cleanup(s.Close)
 	for _, test := range []struct {
 		url     string

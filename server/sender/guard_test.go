@@ -13,15 +13,14 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 func strict(tb testing.TB) *sender.Sender {
 	tb.Helper()
 	s, err := sender.New(sender.Config{AllowHTTP: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	return s
 }
 
@@ -294,9 +293,7 @@ func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 func TestCanonicalURL_rejectsHTTPByDefault(t *testing.T) {
 	t.Parallel()
 	s, err := sender.New(sender.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if _, err := s.CanonicalURL("http://example.com/"); !isBlocked(err) {
 		t.Errorf("http: %v, want refused", err)
 	}
@@ -325,9 +322,7 @@ func TestCanonicalURL_allowsConfiguredNetworks(t *testing.T) {
 		t.Run(tt.network, func(t *testing.T) {
 			t.Parallel()
 			s, err := sender.New(sender.Config{AllowNetworks: []netip.Prefix{netip.MustParsePrefix(tt.network)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			for _, host := range tt.allowed {
 				if _, err := s.CanonicalURL("https://" + host + "/"); err != nil {
 					t.Errorf("%s: %v", host, err)

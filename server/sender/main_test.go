@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/dnstest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -36,9 +37,7 @@ func newSender(tb testing.TB, cfg sender.Config) *sender.Sender {
 		cfg.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	}
 	s, err := sender.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	tb.Cleanup(s.Close)
 	return s
 }
@@ -94,9 +93,7 @@ func (c countedConn) Read(into []byte) (int, error) {
 func listen(tb testing.TB, address string) net.Listener {
 	tb.Helper()
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	return listener
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -188,9 +189,7 @@ func TestLoad_readsNumbersOfYAML(t *testing.T) {
     S: {<<: *limits, minLength: +3}
     N: {enum: [007, .5, 1_0]}
 `), validate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	limits, _ := v.Schema("S")
 	checkBodies(t, limits, map[string]string{`"abc"`: "ok", `"abcdefghij"`: "ok", `"abcdefghijk"`: " maxLength", `"ab"`: " minLength"})
 	numbers, _ := v.Schema("N")
@@ -214,9 +213,7 @@ func TestHandler_enforcesUnusualParts(t *testing.T) {
 webhooks:
   w: {post: {`+okResponses+`}, put: {`+okResponses+`}}
 `), validate.Config{Lenient: func(*validate.DocumentError) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	o, ok := v.Operation("POST", "/a/{x}:cancel/v{y}.{z}")
 	if !ok {
 		t.Fatal("the operation is not found")

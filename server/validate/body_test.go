@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -46,19 +47,13 @@ func serveHTTP(
 	return func(contentType string, body io.Reader) (int, string) {
 		tb.Helper()
 		r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, server.URL+"/p", body)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.Check(tb, err)
 		r.Header.Set("Content-Type", contentType)
 		response, err := server.Client().Do(r)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.Check(tb, err)
 		defer func() { _ = response.Body.Close() }()
 		answer, err := io.ReadAll(response.Body)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.Check(tb, err)
 		return response.StatusCode, string(answer)
 	}
 }

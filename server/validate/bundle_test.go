@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -29,9 +30,7 @@ func inFolder(files fs.FS) validate.Config {
 func bundle(tb testing.TB, text string, files fs.FS) *validate.Bundle {
 	tb.Helper()
 	b, err := validate.NewBundle([]byte(text), inFolder(files))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	return b
 }
 
@@ -200,9 +199,7 @@ func TestNewBundle_locatesErrors(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	check := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 	}
 	check(os.MkdirAll(filepath.Join(directory, "in"), 0o700))
 	for name, text := range map[string]string{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -57,9 +58,7 @@ func canaryBodies(tb testing.TB, body string) []string {
 		`{"` + canary + `": ` + nested(100) + `}`,
 	}
 	var value any
-	if err := json.Unmarshal([]byte(body), &value); err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, json.Unmarshal([]byte(body), &value))
 	for _, mutated := range mutations(value) {
 		bodies = append(bodies, asJSON(mutated))
 	}

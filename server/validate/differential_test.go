@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -54,9 +55,7 @@ func compare(t *testing.T, g *generator, i int, mine *validate.Schema, theirs *j
 	t.Helper()
 	body := g.body(i)
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	got, want := mine.Validate([]byte(body)), theirs.Validate(value)
 	if (got == nil) != (want == nil) {
 		t.Fatalf("schema %d:\n%s\n%s\nhere: %v\nthere: %v", i, asJSON(g.schemas[i]), body, got, want)
@@ -135,26 +134,18 @@ func TestGenerator_usesAllKeywords(t *testing.T) {
 func compileBoth(tb testing.TB, document map[string]any) (*validate.Validator, []*jsonschema.Schema) {
 	tb.Helper()
 	encoded, err := json.Marshal(document)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	mine := compile(tb, string(encoded))
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(encoded)))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
-	if err := compiler.AddResource("urn:document", value); err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, compiler.AddResource("urn:document", value))
 	var theirs []*jsonschema.Schema
 	for i := range len(document["components"].(map[string]any)["schemas"].(map[string]any)) {
 		s, err := compiler.Compile("urn:document#/components/schemas/" + schemaName(i))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.Check(tb, err)
 		theirs = append(theirs, s)
 	}
 	return mine, theirs

@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -25,22 +26,16 @@ func document(tb testing.TB, text string) []byte {
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber() // keeps the notation of numbers
-	if err := decoder.Decode(&document); err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, decoder.Decode(&document))
 	encoded, err := json.Marshal(document)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	return encoded
 }
 
 func compile(tb testing.TB, text string) *validate.Validator {
 	tb.Helper()
 	v, err := validate.Load(document(tb, text), validate.Config{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	return v
 }
 
@@ -57,13 +52,9 @@ func compileSchemas(tb testing.TB, schemas string) *validate.Schema {
 func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
 	tb.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	v, err := validate.Load(api.Spec, validate.Config{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	return doc, v
 }
 
@@ -73,9 +64,7 @@ func operationOf(tb testing.TB, method, operation, schema string, cfg validate.C
 	v, err := validate.Load(document(tb, `{"openapi": "3.2.0",
 		"paths": {"/p": {"`+strings.ToLower(method)+`": `+operation+`}},
 		"components": {"schemas": {"S": `+schema+`}}}`), cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	o, ok := v.Operation(method, "/p")
 	if !ok {
 		tb.Fatal("there is no operation")

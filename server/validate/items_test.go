@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -34,9 +35,7 @@ func itemOperation(tb testing.TB, media, rule, schema string, cfg validate.Confi
 		"requestBody": {"required": true, "content": {"`+media+`": `+content+`}},
 		"responses": {"200": {"description": "", "content": {"`+media+`": `+content+`}}}}}},
 		"components": {"schemas": {"S": `+schema+`}`+types+`}}`), cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, err)
 	o, _ := v.Operation("POST", "/p")
 	return o
 }
@@ -93,9 +92,7 @@ func TestItems_contentSchemaIsForEvents(t *testing.T) {
 	t.Parallel()
 	o := itemOperation(t, "application/jsonl", eachS, eventsSchema, validate.Config{})
 	items, err := o.ResponseItems(http.StatusOK, http.Header{"Content-Type": {"application/jsonl"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if err := items.Check([]byte(`{"event": "render", "data": "{"}`)); err != nil {
 		t.Error(err)
 	}
@@ -129,9 +126,7 @@ func TestOperation_ResponseItems_checksTheHeader(t *testing.T) {
 func TestAllocations_items(t *testing.T) {
 	o := itemOperation(t, "text/event-stream", eachS, eventsSchema, validate.Config{})
 	items, err := o.ResponseItems(http.StatusOK, http.Header{"Content-Type": {"text/event-stream"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	item := []byte(`{"event": "render", "id": "7", "data": "{\"frame\": 1}"}`)
 	if got := testing.AllocsPerRun(100, func() {
 		if err := items.Check(item); err != nil {

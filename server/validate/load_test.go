@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -174,9 +175,7 @@ func TestLoad_readsYAMLAndJSONAlike(t *testing.T) {
 			"items": {"$ref": "#/components/schemas/S"}, "minItems": 1}}}}`,
 	} {
 		v, err := validate.Load([]byte(text), validate.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		s, _ := v.Schema("S")
 		checkBodies(t, s, map[string]string{`[[null], null]`: "ok", `[[]]`: "/0 minItems", `[1]`: "/0 type"})
 	}
@@ -198,9 +197,7 @@ components:
 		"https://schemas.example/name": []byte(`{"$ref": "#letters", "$defs": {"x": {"$anchor": "letters", "pattern": "^[a-z]+$"}}}`),
 	}
 	v, err := validate.Load([]byte(main), validate.Config{Name: "api/openapi.yaml", Documents: documents})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	o, _ := v.Operation("GET", "/a")
 	if got := violations(serve(t, o, jsonRequest("GET", "/a?limit=4", "")).err); got != "query:limit maximum" {
 		t.Errorf("got %s", got)
@@ -270,9 +267,7 @@ func TestLoad_supportsCustomFormats(t *testing.T) {
 			"even": func(text string) bool { return len(text)%2 == 0 },
 			"uuid": func(text string) bool { return text == "u" },
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	s, _ := v.Schema("S")
 	checkBodies(t, s, map[string]string{
 		`["ab", "\u00e9", 1]`: "ok", `["a", "abc"]`: "/0 format, /1 format", `{"a": "u"}`: "ok", `{"a": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}`: "/a format",
@@ -299,9 +294,7 @@ func TestLoad_appliesLimits(t *testing.T) {
 	t.Parallel()
 	text := document(t, `{"components": {"schemas": {"S": {"items": {"type": ["array", "null"]}}}}}`)
 	v, err := validate.Load(text, validate.Config{MaxDepth: 3, MaxViolations: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	s, _ := v.Schema("S")
 	checkBodies(t, s, map[string]string{
 		nested(3): "ok", nested(4): "The JSON is nested more than 3 levels deep.", `[1, 2, 3]`: "/0 type, /1 type",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -52,16 +53,12 @@ func partsOf(tb testing.TB, parts ...sentPart) (contentType string, body []byte)
 			header.Set("Content-Type", p.contentType)
 		}
 		part, err := w.CreatePart(header)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.Check(tb, err)
 		if _, err := io.WriteString(part, p.text); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	harness.Check(tb, w.Close())
 	return w.FormDataContentType(), buf.Bytes()
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -85,9 +86,7 @@ func examples(tb testing.TB, media *openapi3.MediaType) []string {
 			continue
 		}
 		encoded, err := json.Marshal(example)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		harness.Check(tb, err)
 		all = append(all, string(encoded))
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -56,22 +57,16 @@ func TestSuite_passesExceptDocumentedDeviations(t *testing.T) {
 	checked := 0
 	for _, pattern := range []string{"*.json", "optional/*.json", "optional/*/*.json"} {
 		files, err := filepath.Glob(filepath.Join(tests, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		for _, path := range files {
 			checked++
 			file := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, tests)), "/")
 			t.Run(file, func(t *testing.T) {
 				t.Parallel()
 				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, err)
 				var groups []suiteGroup
-				if err := json.Unmarshal(text, &groups); err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, json.Unmarshal(text, &groups))
 				for _, group := range groups {
 					checkSuiteGroup(t, file, group, documents, used)
 				}
@@ -156,9 +151,7 @@ func compileSuiteSchema(t *testing.T, schema json.RawMessage, documents map[stri
 func TestSuite_exceptionsAreDocumented(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "validate.go", nil, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	documentation := strings.Join(strings.Fields(file.Doc.Text()), " ")
 	for name, reason := range suiteExceptions {
 		if !strings.Contains(documentation, "- "+reason) {
@@ -181,9 +174,7 @@ func metaschemas(t *testing.T) map[string][]byte {
 		"schema", "meta/core", "meta/applicator", "meta/unevaluated", "meta/validation", "meta/meta-data", "meta/format-annotation", "meta/content",
 	} {
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		documents["https://json-schema.org/draft/2020-12/"+name] = text
 	}
 	return documents

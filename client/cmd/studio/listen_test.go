@@ -59,9 +59,7 @@ func TestListen_forwardsUnchanged(t *testing.T) {
 	in := newTest(t).startListening(t, "--secret-file", file, "--forward", app, "--json")
 
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Sender/1"}, "X-More": {"a", "b"}, "X-Forwarded-For": {"192.0.2.1"}}
-	if err := webhook.Sign(header, "event-1", time.Now(), []byte(body), secret); err != nil {
-		t.Fatal(err)
-	}
+	check(t, webhook.Sign(header, "event-1", time.Now(), []byte(body), secret))
 	header.Set(webhook.HeaderSequence, "3")
 	status, responseBody, responseHeader := post(t, http.MethodPost, in.url, body, header)
 	if status != http.StatusTooManyRequests || responseBody != "later" || responseHeader.Get("Retry-After") != "7" {
@@ -101,9 +99,7 @@ func TestListen_refusesInvalidRequests(t *testing.T) {
 	} {
 		header := http.Header{}
 		if test.signed {
-			if err := webhook.Sign(header, "event-1", time.Now(), []byte(test.body), secret); err != nil {
-				t.Fatal(err)
-			}
+			check(t, webhook.Sign(header, "event-1", time.Now(), []byte(test.body), secret))
 		}
 		if status, _, _ := post(t, test.method, in.url, test.body, header); status != test.status {
 			t.Errorf("%s: the status is %d", name, status)

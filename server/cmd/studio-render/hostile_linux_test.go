@@ -19,9 +19,7 @@ import (
 // it.
 func TestRun_rejectsDecompressionBombs(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it unpacks for seconds")
-	}
+	harness.SkipShort(t, "it unpacks for seconds")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	bomb := deflate(t, 512<<20)
 	pixels := deflate(t, 200*601)

@@ -16,9 +16,7 @@ func TestBackup_restoreRoundTrips(t *testing.T) {
 	file, elsewhere := filepath.Join(directory, "backup.db"), "--db=sqlite:"+filepath.Join(directory, "studio.db")
 	interrupted := filepath.Join(directory, "interrupted.db")
 	for _, partial := range []string{interrupted + ".partial", filepath.Join(directory, "studio.db.partial")} { // as kill -9 leaves them
-		if err := os.WriteFile(partial, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(partial, nil, 0o600))
 	}
 	list := func(db string) string {
 		t.Helper()

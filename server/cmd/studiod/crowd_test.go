@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -198,9 +199,7 @@ const maxP99 = time.Second
 // readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a healthy
 // client. The daemon is built without the race detector, which takes memory.
 func TestProcess_survivesHostileConnections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short form: it opens thousands of connections")
-	}
+	harness.SkipShort(t, "it opens thousands of connections")
 	n, together := 1000, 4
 	if text := os.Getenv("STUDIO_TEST_CROWD"); text != "" {
 		n, _ = strconv.Atoi(text)

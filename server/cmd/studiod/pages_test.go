@@ -14,9 +14,7 @@ import (
 // A user makes an avatar and a video of it in the browser, with the built-in renderer.
 func TestConsole_makesVideos(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it renders in front of a browser")
-	}
+	harness.SkipShort(t, "it renders in front of a browser")
 	d := startRenderingDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.AutoConsent = true, false })
 	tab := browsertest.Open(t, d.url())
 	tab.Visit("/console/avatars/new", "#email")
@@ -50,9 +48,7 @@ func TestConsole_makesVideos(t *testing.T) {
 // ids that earlier responses returned.
 func TestDocs_tryOperations(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: the browser takes seconds of CPU time for it")
-	}
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs, cfg.AutoConsent = true, false })
 	_, err := d.studio.AddWorkspace(t.Context(), demoWorkspace, "Demo")
 	check(t, err)

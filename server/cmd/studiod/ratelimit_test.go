@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -67,9 +68,7 @@ func TestConsole_limitsCreations(t *testing.T) {
 // Two daemons together admit about as many requests as one daemon would, whether a user calls one or both.
 func TestProcess_daemonsShareUserRates(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it counts for seconds")
-	}
+	harness.SkipShort(t, "it counts for seconds")
 	const limit, period, callers = 50 /* reads, twice the rate */, 4 * time.Second, 3
 	dsn := studiotest.NewPostgres(t)
 	prepareDatabase(t, dsn)

@@ -161,9 +161,7 @@ func (f *fleet) wantVideo(id string) {
 // end is visible, and the end is announced once.
 func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it waits for the end of a lease")
-	}
+	harness.SkipShort(t, "it waits for the end of a lease")
 	f := startFleet(t, "")
 	workers := []*harness.Process{f.work(), f.work()}
 	lipsync := f.create()
@@ -202,9 +200,7 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 // A renderer's program can be killed at any time, for example by the system when memory is short.
 func TestWork_retriesWhenProgramIsKilled(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it renders twice")
-	}
+	harness.SkipShort(t, "it renders twice")
 	f := startFleet(t, "")
 	worker := f.work()
 	lipsync := f.create()
@@ -271,9 +267,7 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 // The bucket is down when a rendering stores its result and when a client asks for the status.
 func TestWork_survivesBucketOutage(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it waits for timeouts")
-	}
+	harness.SkipShort(t, "it waits for timeouts")
 	bucket := s3test.New(t)
 	f := startFleet(t, bucket.URL)
 	worker := f.work()

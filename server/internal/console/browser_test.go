@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -168,9 +169,7 @@ func (s *site) writePictures(t *testing.T, subject studio.Subject, video string)
 // video is updated although the service restarts during the rendering.
 func TestBrowser_createsVideoFromUpload(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it makes and plays a video")
-	}
+	harness.SkipShort(t, "it makes and plays a video")
 	s := newSite(t, newSQLite(t))
 	video := browsertest.NewVideo(t)
 	tab := s.openTab(t, "/console")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/guide"
 )
 
@@ -16,9 +17,7 @@ import (
 func TestPages_areThoseOfTheFolder(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	pages := guide.Pages()
 	if len(pages) != len(files)-1 {
 		t.Errorf("%d pages are listed, and there are the files %q", len(pages), files)
@@ -35,9 +34,7 @@ func TestPages_areThoseOfTheFolder(t *testing.T) {
 func TestLinks_resolve(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	anchor := func(heading string) string {
 		heading = strings.Map(func(r rune) rune {
 			if r == ' ' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
@@ -50,9 +47,7 @@ func TestLinks_resolve(t *testing.T) {
 	links := 0
 	for _, file := range append(files, "../../../README.md") {
 		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(content), -1) {
 			if strings.HasPrefix(link[1], "https:") {
 				continue
@@ -83,9 +78,7 @@ func TestLinks_resolve(t *testing.T) {
 func TestHandler_servesPages(t *testing.T) {
 	t.Parallel()
 	handler, err := guide.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	get := func(method, path string) *httptest.ResponseRecorder {
 		response := httptest.NewRecorder()
 		http.StripPrefix("/help", handler).ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), method, "/help"+path, nil))

@@ -8,18 +8,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
 
 func TestLoadCertificate_rejectsAPipe(t *testing.T) {
 	t.Parallel()
 	pipe, file := filepath.Join(t.TempDir(), "pipe.pem"), filepath.Join(t.TempDir(), "file.pem")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, syscall.Mkfifo(pipe, 0o600))
+	harness.Check(t, os.WriteFile(file, nil, 0o600))
 	for _, files := range [][2]string{{pipe, file}, {file, pipe}} {
 		if _, err := listener.LoadCertificate(files[0], files[1]); err == nil {
 			t.Errorf("%v are accepted", files)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
 
@@ -44,9 +45,7 @@ func eachProtocol(t *testing.T, cfg listener.Config, test func(t *testing.T, end
 				return func(bytes int) *http.Response {
 					_, _ = fmt.Fprintf(c, "GET /?bytes=%d HTTP/1.1\r\nHost: studio\r\n\r\n", bytes)
 					answer, err := http.ReadResponse(c.answers, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					harness.Check(t, err)
 					time.Sleep(time.Millisecond) // responses begin at different times
 					return answer
 				}
@@ -65,9 +64,7 @@ func eachProtocol(t *testing.T, cfg listener.Config, test func(t *testing.T, end
 					request := post(t, nil)
 					request.Method, request.URL.RawQuery = http.MethodGet, fmt.Sprintf("bytes=%d", bytes)
 					answer, err := client.RoundTrip(request)
-					if err != nil {
-						t.Fatal(err)
-					}
+					harness.Check(t, err)
 					time.Sleep(time.Millisecond) // responses begin at different times
 					return answer
 				}
@@ -196,9 +193,7 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 				return err
 			}
 			for range unread {
-				if err := ask(busy, ""); err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, ask(busy, ""))
 			}
 			worked := make(chan error, 1)
 			go func() { worked <- ask(busy, "yes") }()
@@ -239,9 +234,7 @@ func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 		_, _ = w.Write(make([]byte, 100<<10))
 	}, func(t *testing.T, p *pipes) {
 		deaf := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MaxVersion: tls.VersionTLS12})
-		if err := deaf.HandshakeContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, deaf.HandshakeContext(t.Context()))
 		if _, err := io.WriteString(deaf, http2.ClientPreface); err != nil {
 			t.Fatal(err)
 		}
@@ -264,9 +257,7 @@ func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 func serveTCP(t *testing.T, cfg listener.Config, handler http.HandlerFunc) (address string) {
 	t.Helper()
 	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	l, s := listener.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	l.Install(s)
 	served := make(chan struct{})
@@ -287,23 +278,17 @@ func TestListener_sendsLargeFiles(t *testing.T) {
 	for i := range content {
 		content[i] = byte(i >> 8)
 	}
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(name, content, 0o600))
 	for scheme, cfg := range map[string]listener.Config{"http": {}, "https": secureConfig(t, listener.Config{})} {
 		address := serveTCP(t, cfg, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) })
 		for _, http2 := range []bool{false, true} {
 			transport := &http.Transport{ForceAttemptHTTP2: http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 			for part, want := range map[string][]byte{"": content, "bytes=1-": content[1:], "bytes=7-400000": content[7:400_001], "bytes=5-5": content[5:6], "bytes=1-2,5-5": content} {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+address, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, err)
 				request.Header.Set("Range", part)
 				answer, err := transport.RoundTrip(request)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, err)
 				if got, err := io.ReadAll(answer.Body); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s, %s: %d bytes and %v, want %d", answer.Proto, part, len(got), err, len(want))
 				}

@@ -55,9 +55,7 @@ func (p *pipes) http2(address string) *http.Transport {
 func post(t *testing.T, body io.Reader) *http.Request {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://studio/", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return request
 }
 

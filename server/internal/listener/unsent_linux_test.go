@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 )
 
@@ -28,9 +29,7 @@ func TestListener_limitsUnsentData(t *testing.T) {
 		return c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1) })
 	}}
 	c, err := dialer.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer func() { _ = c.Close() }()
 	if _, err := io.WriteString(c, get); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
 )
 
@@ -11,9 +12,7 @@ func TestArgon2id_comparesHashes(t *testing.T) {
 	t.Parallel()
 	passwords := passwords.New()
 	hash, err := passwords.Hash(t.Context(), "correct horse")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || strings.Contains(hash, "horse") {
 		t.Errorf("hash is %s", hash)
 	}

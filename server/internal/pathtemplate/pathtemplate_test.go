@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 )
 
@@ -48,9 +49,7 @@ func TestTemplate_Match(t *testing.T) {
 		{"/x{a}.{b}y", "/x1.y", "no"},
 	} {
 		template, err := pathtemplate.Parse(test.template)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		values, ok := template.Match(test.path)
 		got := strings.Join(values, " ")
 		if !ok {

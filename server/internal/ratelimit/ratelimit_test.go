@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 )
@@ -23,9 +24,7 @@ import (
 func TestClassOf_followsTheDocument(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	of := make(map[class]int)
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {

@@ -16,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
@@ -214,9 +215,7 @@ func (f failing) Login(context.Context, gen.LoginRequestObject) (gen.LoginRespon
 func TestViolation_isDocumented(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	violation := document.Components.Schemas["Violation"].Value.Properties
 	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency media text voice") {
 		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -20,9 +21,7 @@ const promptly = 20 * time.Second
 // time. After one is killed, the other delivers its events within seconds.
 func TestTwoDaemons_shareWorkAndTakeOverAfterKill(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for the end of a lease")
-	}
+	harness.SkipShort(t, "it waits for the end of a lease")
 	d := deploy(t, studiotest.NewPostgres(t))
 	answer, release := d.blockingAnswer(http.StatusNoContent)
 	const origins = 20

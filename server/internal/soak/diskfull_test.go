@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -32,9 +33,7 @@ func smallTablespace(t *testing.T, cluster *studiotest.Cluster) (disk string) {
 // While the disk of PostgreSQL is full, creations get 503 with Retry-After. Nothing that was acknowledged is lost.
 func TestDiskFull_onPostgresCauses503AndRecovers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it starts a cluster of its own")
-	}
+	harness.SkipShort(t, "it starts a cluster of its own")
 	cluster := studiotest.NewCluster(t, "fsync=off")
 	disk := smallTablespace(t, cluster)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN)+"&default_tablespace=small")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -15,9 +16,7 @@ import (
 // other one delivers new events promptly. Afterwards both are idle, and the first one has overwritten no results.
 func TestTwoDaemons_deliverPromptlyWhileOneIsFrozen(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for the end of leases")
-	}
+	harness.SkipShort(t, "it waits for the end of leases")
 	numbers := []int{8}
 	if *scale > 1 {
 		numbers = []int{4, 8, 64}

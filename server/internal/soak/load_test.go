@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 func TestHungReceiver_oneOfAHundredDelaysNoOther(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for timeouts")
-	}
+	harness.SkipShort(t, "it waits for timeouts")
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		answer, release := d.blockingAnswer(http.StatusNoContent)
 		r := receive(d, 100, func(a arrival) int {

@@ -19,9 +19,7 @@ import (
 
 func TestDatabaseRestart_losesNothing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it restarts a cluster of its own")
-	}
+	harness.SkipShort(t, "it restarts a cluster of its own")
 	cluster := studiotest.NewCluster(t)
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 	const origins = 20
@@ -77,9 +75,7 @@ func TestDatabaseBusy_brieflyDelaysWrites(t *testing.T) {
 // While the database is locked for longer than all timeouts, creations get 503. Attempts that have succeeded are
 // recorded afterwards and are not repeated.
 func TestDatabaseBusy_beyondTimeoutsDuplicatesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for timeouts")
-	}
+	harness.SkipShort(t, "it waits for timeouts")
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		answer, release := d.blockingAnswer(http.StatusNoContent)
 		r, p := startAtInFlightLimit(d, 1, answer)

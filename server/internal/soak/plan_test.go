@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -15,9 +16,7 @@ import (
 // or had other rows. Neither slows down the delivery of many events.
 func TestBacklog_isDeliveredDespiteStaleStatistics(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it starts a cluster of its own")
-	}
+	harness.SkipShort(t, "it starts a cluster of its own")
 	cluster := studiotest.NewCluster(t, "autovacuum=off", "fsync=off")
 	d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
 	const receivers, warmUps, maxDuration = 128, 20, 60 * time.Second

@@ -77,9 +77,7 @@ func execute(fault, repair string) func(*testing.T, *deployment, *studiotest.Clu
 // requests get 503 with Retry-After within a bound. Afterwards the service recovers without a restart.
 func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for timeouts")
-	}
+	harness.SkipShort(t, "it waits for timeouts")
 	for _, test := range []struct {
 		name     string
 		fail     func(*testing.T, *deployment, *studiotest.Cluster) (repair func())

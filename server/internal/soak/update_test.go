@@ -24,9 +24,7 @@ import (
 // key. The old one is restarted and then stopped. No request fails, and no event is duplicated.
 func TestRollingUpdate_toNextVersion(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it builds another daemon")
-	}
+	harness.SkipShort(t, "it builds another daemon")
 	d := &deployment{t: t, dsn: studiotest.NewEmptyPostgres(t), userID: uuid.NewString()}
 	oldProgram, err := daemonProgram()
 	check(t, err)

@@ -15,9 +15,7 @@ import (
 // delivered once.
 func TestWorkers_announceEachStateOnceDespiteKills(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in short mode: it waits for the end of leases")
-	}
+	harness.SkipShort(t, "it waits for the end of leases")
 	d := deploy(t, studiotest.NewPostgres(t))
 	r := receive(d, 5, nil)
 	p := d.start("--render-workers", "0")

@@ -24,14 +24,10 @@ import (
 
 func noon() time.Time { return studiotest.NewClock().Now() }
 
-var check = harness.Check
-
-func wantError(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("error is %v, want %v", got, want)
-	}
-}
+var (
+	check     = harness.Check
+	wantError = harness.WantError
+)
 
 func user(id string) studio.User {
 	return studio.User{ID: id, Email: id + "@example.com", CreatedAt: noon()}

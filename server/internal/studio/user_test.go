@@ -32,14 +32,10 @@ func prune(t *testing.T, service *studio.Service, now time.Time) {
 	}
 }
 
-func wantError(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("error is %v, want %v", got, want)
-	}
-}
-
-var check = harness.Check
+var (
+	check     = harness.Check
+	wantError = harness.WantError
+)
 
 func TestRevokeTokens_endsSessionsAndForgetsKnownAddresses(t *testing.T) {
 	t.Parallel()

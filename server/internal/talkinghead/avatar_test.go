@@ -106,9 +106,7 @@ func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 
 func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it renders several videos")
-	}
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	video, sound := filepath.Join(dir, "video.mp4"), newSound(t, "sine=frequency=500:sample_rate=16000", "1.4")

@@ -177,9 +177,7 @@ func PigoModule(t testing.TB) string {
 
 func runFFmpeg(t testing.TB, args ...string) {
 	t.Helper()
-	if err := ffmpeg(t.Context(), args...).run(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, ffmpeg(t.Context(), args...).run())
 }
 
 // makeFace writes the picture of a made face to a file and returns its path.

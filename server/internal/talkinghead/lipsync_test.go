@@ -241,9 +241,7 @@ func checkRest(t *testing.T, f, original *film) {
 
 func TestMakeLipsync_mmIsClosedAndAaIsOpen(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it renders several videos")
-	}
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, encoded(t, sample(t)))
 	opening := func(phonemes string) float64 {
@@ -266,9 +264,7 @@ func TestMakeLipsync_mmIsClosedAndAaIsOpen(t *testing.T) {
 // A mouth that already moves in the input is closed while the new sound is silent.
 func TestMakeLipsync_closesMouthInSilence(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it renders several videos")
-	}
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
 	closed := closedLips(t, encoded(t, sample(t)))
 	video := clip(t, "25", steady)

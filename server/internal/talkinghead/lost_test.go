@@ -11,9 +11,7 @@ import (
 // A frame is unchanged while the face is gone or covered, and the mouth moves before and after.
 func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it renders several videos")
-	}
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	for name, filter := range map[string]string{
 		"gone":    "drawbox=enable='between(t,1,2)':color=teal:t=fill",

@@ -88,9 +88,7 @@ func TestSpeak_usesVoiceAndSpeed(t *testing.T) {
 // Of a text that takes longer than ten minutes, the first ten minutes are spoken, with subtitles for them.
 func TestSpeak_cutsLongTexts(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("not in the short form: it listens to ten minutes of speech")
-	}
+	harness.SkipShort(t, "it listens to ten minutes of speech")
 	harness.Need(t, "espeak-ng", "ffmpeg")
 	text := strings.Repeat("今天天气很好，我们去公园散步吧。", 625) // 10,000 characters
 	dir := t.TempDir()

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
@@ -75,9 +76,7 @@ func TestFault_sendsWellFormedResponses(t *testing.T) {
 				cfg.TLS = mode
 				server := faultserver.New(t, cfg)
 				response, err := post(t, client(t, server), server.URL(), "{}")
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, err)
 				body, err := io.ReadAll(response.Body)
 				header, value, _ := strings.Cut(tt.header, ": ")
 				if err != nil || response.StatusCode != tt.status || response.Header.Get(header) != value || string(body) != tt.body {
@@ -111,13 +110,9 @@ func TestFault_gzipBombDecompressesAThousandfold(t *testing.T) {
 	t.Parallel()
 	server := faultserver.New(t, always(faultserver.GzipBomb()))
 	response, err := post(t, client(t, server), server.URL(), "{}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	inflated, err := gzip.NewReader(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	n, err := io.CopyN(io.Discard, inflated, 16<<20)
 	if response.ContentLength < 10_000_000 || response.ContentLength > 12_000_000 || n != 16<<20 {
 		t.Errorf("%d bytes become %d: %v", response.ContentLength, n, err)
@@ -243,9 +238,7 @@ func TestRefuse_refusesConnectionsUntilResume(t *testing.T) {
 		if _, err := post(t, c, server.URL(), ""); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("refusing: %v", err)
 		}
-		if err := server.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, server.Resume())
 	}
 	server.Close()
 	if err := server.Resume(); !errors.Is(err, net.ErrClosed) {
@@ -267,16 +260,12 @@ func TestClose_endsAllFaults(t *testing.T) {
 			t.Parallel()
 			server := faultserver.New(t, always(fault))
 			conn, err := net.Dial("tcp", server.Address())
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			defer func() { _ = conn.Close() }()
 			if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
 				t.Fatal(err)
 			}
-			if err := server.Wait(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, server.Wait(t.Context(), 1))
 			server.Close()
 			server.Close()
 		})
@@ -289,9 +278,7 @@ func TestServer_respondsWith400ToInvalidRequests(t *testing.T) {
 	server := faultserver.New(t, faultserver.Config{})
 	for _, text := range []string{"EHLO there\r\n\r\n", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 1<<20)} {
 		conn, err := net.Dial("tcp", server.Address())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		if _, err := io.WriteString(conn, text); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/otlptest"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
 )
@@ -25,9 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t *testing.T, cfg otlp.Config) *otlp.Exporter {
 	t.Helper()
 	exporter, err := otlp.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return exporter
 }
 
