@@ -200,9 +200,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		handler = &tracing.Handler{Next: handler, Tracer: d.traces.Tracer()}
 	}
 	if cfg.Docs {
-		if handler, err = withDocs(handler); err != nil {
-			return d, err
-		}
+		handler = withDocs(handler)
 	}
 	handler = cfg.TrustedProxies.Handler(route(handler, d.tokens, publicKeysPath))
 	if d.certificate != nil {
