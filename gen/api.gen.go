@@ -1616,7 +1616,7 @@ func nextMember(b []byte) (name, value, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return nil, nil, nil, false
 	}
-	end := valueEnd(b)
+	end := stringEnd(b)
 	name, plain := plainString(b[:end])
 	if !plain {
 		var s string
@@ -2941,9 +2941,12 @@ func queryText(r *http.Request, name string) (string, bool) {
 	return strings.Join(values, ""), len(values) == 1
 }
 
+// The name of a header is in canonical form.
 func headerText(r *http.Request, name string) (string, bool) {
-	values := r.Header.Values(name)
-	return strings.Join(values, ""), len(values) == 1
+	if values := r.Header[name]; len(values) == 1 {
+		return values[0], true
+	}
+	return "", false
 }
 
 func cookieText(r *http.Request, name string) (string, bool) {

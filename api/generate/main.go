@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,6 +168,7 @@ func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names,
 		return nil, nil, err
 	}
 	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
+	codegen.TemplateFunctions["canonicalHeader"] = http.CanonicalHeaderKey
 	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
 	// look up the names of types.
 	names := s.Configuration
