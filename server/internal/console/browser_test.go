@@ -278,6 +278,16 @@ func inspectInFull(tab *browsertest.Tab, name string) {
 	}
 }
 
+// clickTwice clicks a button, and again as soon as the browser has sent the form.
+func clickTwice(tab *browsertest.Tab, button string) {
+	browsertest.Read(tab, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
+		const button = document.querySelector(%q)
+		button.click()
+		for (const later of [1, 5, 20, 50]) setTimeout(() => button.click(), later)
+		return true
+	})()`, button)))
+}
+
 // An operator invites a user, who joins with a link, and manages users, workspaces and endpoints.
 func TestBrowser_operatorsManageTheService(t *testing.T) {
 	t.Parallel()
@@ -301,8 +311,15 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	link := browsertest.Read(tab, chromedp.Evaluate[string](`document.querySelector("#link").textContent`))
 	tab.Visit("/console/workspaces?workspace="+s.workspace, "#members")
 	tab.Inspect("workspaces")
+	tab.Do(chromedp.SendKeys("#name", "Films\r"))
+	tab.Await("#members", "Members of Films")
+	tab.Do(chromedp.SendKeys("#member", email+"\r"))
+	tab.Await("td", "1 member")
+	tab.Do(chromedp.Click(`button[value="remove"]`))
+	tab.Await("section .muted", "Nobody.")
 	tab.Visit("/console/users/log", "td")
 	tab.Await("td", "bob@example.com")
+	tab.Await("td", "created the workspace")
 	tab.Inspect("acts")
 	tab.Visit("/console/service", "h2")
 	tab.Do(chromedp.Click(`a[href="/console/endpoints"]`))
@@ -314,10 +331,14 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Do(chromedp.Click(`button[value="pause"]`))
 	tab.Await(".problem", "An operator has paused all notifications")
 	tab.Await("dd", "10.0 kB, compressed")
-	tab.Inspect("service")
+	tab.Await(".problem", "The backups fail at this step: upload.")
+	tab.Await(".simulated", "The reason: ffmpeg is not installed.")
+	tab.Await("td", "v0.0.0-20261123190801-70ef073c0000+dirty")
+	tab.Inspect("service-failing")
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
 	tab.Inspect("link")
-	tab.Do(chromedp.SendKeys("#password", "a new password\r"))
+	tab.Do(chromedp.SendKeys("#password", "a new password"))
+	clickTwice(tab, "main button")
 	tab.Await(".notice", "Welcome.")
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "h1")
 	tab.Await("p", "This link was used or has expired.")
@@ -333,6 +354,21 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Do(chromedp.KeyEvent("\t\t\t\r"))
 	tab.Await(".notice", "The user is an operator now.")
 	tab.Do(open...)
+	tab.Do(chromedp.Click(`button[value="reset"]`))
+	tab.Await("#link", "/console/link?key=")
+	link = browsertest.Read(tab, chromedp.Evaluate[string](`document.querySelector("#link").textContent`))
+	bob := browsertest.Open(t, s.URL)
+	bob.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
+	bob.Await("h1", "New password")
+	inspectInFull(bob, "link-reset")
+	bob.Do(chromedp.SendKeys("#password", "another password\r"))
+	bob.Await(".notice", "Welcome.")
+	tab.Visit("/console/users?email=bob@example.com", "summary")
+	tab.Do(open...)
+	tab.Do(chromedp.Click(`button[value="end-sessions"]`))
+	tab.Await(".notice", "The sessions of the user have ended.")
+	bob.Visit("/console/account", "#email")
+	tab.Do(open...)
 	tab.Do(chromedp.Click(`button[value="disable"]`))
 	tab.Await(".notice", "The user is disabled.")
 	tab.Do(open...)
@@ -344,14 +380,25 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Await(".notice", "The user is deleted.")
 }
 
-// A user makes an API key, revokes it, changes the password, and leaves.
+// A user ends a session, makes an API key, revokes it, changes the password, and leaves.
 func TestBrowser_managesAccount(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
+	other := s.signIn(t, email)
 	tab := s.openTab(t, "/console/account")
-	tab.Do(chromedp.SendKeys("#name", "Nightly batch "+hostile), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/keys"] button`))
+	inspectInFull(tab, "account-sessions")
+	tab.Do(chromedp.Click(`button[aria-label^="End the session"]`))
+	tab.Await(".notice", "The session has ended.")
+	if p := other.get("/console/account"); p.path != "/console/login" {
+		t.Errorf("an ended session shows %s", p.path)
+	}
+	tab.Do(chromedp.SendKeys("#name", "Nightly batch "+hostile), chromedp.SendKeys("#workspace", "Team"))
+	clickTwice(tab, `form[action$="/keys"] button`)
 	tab.Await("#secret", "avs_")
 	tab.Await("td", "Nightly batch "+hostile)
+	if keys, err := s.studio.APIKeys(t.Context(), s.user.ID); err != nil || len(keys) != 1 {
+		t.Errorf("two clicks make %d keys, %v", len(keys), err)
+	}
 	tab.Inspect("account-key")
 	tab.Do(chromedp.Click(`button[aria-label^="Revoke"]`))
 	tab.Await(".notice", "The API key is revoked.")

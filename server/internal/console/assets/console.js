@@ -34,3 +34,11 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     button.textContent = "Copied"
   })
 }
+
+// Sends a form once if its button is clicked twice, because the first response would be lost.
+addEventListener("submit", event => {
+  const form = event.target
+  if (event.timeStamp - form.dataset.sent < 10_000) event.preventDefault()
+  else form.dataset.sent = event.timeStamp
+})
+addEventListener("pageshow", () => { for (const form of document.forms) delete form.dataset.sent }) // after the button Back
