@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,8 +56,11 @@ func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		fill(t, db)
 		db.Exec(t, "ANALYZE")
+		var mu sync.Mutex // the store tells other processes about events in a goroutine of its own
 		seen := make(map[string]bool)
 		db.Explain(func(query string, plan []string) {
+			mu.Lock()
+			defer mu.Unlock()
 			query = strings.Join(strings.Fields(query), " ")
 			text := query + "\n" + strings.Join(plan, "\n")
 			if !seen[query] {
@@ -75,6 +79,8 @@ func TestStore_queriesScanNoGrowingTable(t *testing.T) {
 			calls = 7 // PostgreSQL may choose another plan for a repeated statement
 		}
 		callEveryMethod(t, db, calls)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(seen) < 30 {
 			t.Errorf("%d queries were seen", len(seen))
 		}
