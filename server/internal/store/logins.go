@@ -10,15 +10,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// countTry counts in login_tries, and begins again at one if the count in the row did not begin after after. It returns
+// countTry counts in login_tries, and begins again at one if the count in the row began at forget or earlier. It returns
 // the count and when it began.
-func countTry(ctx context.Context, tx transaction, key string, now, after time.Time) (tries int, began time.Time, err error) {
+func countTry(ctx context.Context, tx transaction, key string, now, forget time.Time) (tries int, began time.Time, err error) {
 	err = queryRow(ctx, tx, []any{&tries, instant{&began}}, `
 		INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
 		ON CONFLICT (account) DO UPDATE SET
 			tries = CASE WHEN l.began_at <= $3 THEN 1 ELSE l.tries + 1 END,
 			began_at = CASE WHEN l.began_at <= $3 THEN $2 ELSE l.began_at END
-		RETURNING tries, began_at`, key, micros(now), micros(after))
+		RETURNING tries, began_at`, key, micros(now), micros(forget))
 	return tries, began, err
 }
 

@@ -122,15 +122,11 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 }
 
 func (s *Service) resetPassword(ctx context.Context, link Link, password string) error {
-	user, err := s.UserByEmail(ctx, link.Email)
+	id, hash, err := s.newPassword(ctx, link.Email, password)
 	if err != nil {
 		return err
 	}
-	hash, err := s.Passwords.Hash(ctx, password)
-	if err != nil {
-		return err
-	}
-	return s.Operators.ResetPassword(ctx, link.Hash, user.ID, hash, s.now())
+	return s.Operators.ResetPassword(ctx, link.Hash, id, hash, s.now())
 }
 
 // join adds the user of a link to invite, or the first operator with a workspace.

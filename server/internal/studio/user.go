@@ -110,15 +110,21 @@ func (s *Service) newUser(ctx context.Context, id, email, password string) (User
 
 // SetPassword replaces the password of a user and ends all sessions, as [Service.RevokeTokens] does.
 func (s *Service) SetPassword(ctx context.Context, email, password string) error {
+	id, hash, err := s.newPassword(ctx, email, password)
+	if err != nil {
+		return err
+	}
+	return s.Store.SetPassword(ctx, id, hash, s.now())
+}
+
+// newPassword returns the id of a user and the hash of the password that the user gets.
+func (s *Service) newPassword(ctx context.Context, email, password string) (id, hash string, err error) {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	hash, err := s.Passwords.Hash(ctx, password)
-	if err != nil {
-		return err
-	}
-	return s.Store.SetPassword(ctx, user.ID, hash, s.now())
+	hash, err = s.Passwords.Hash(ctx, password)
+	return user.ID, hash, err
 }
 
 // ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the tokens of a
