@@ -59,32 +59,55 @@ func PrincipalValue[T any](ctx context.Context) (T, bool) {
 	return value, ok
 }
 
-// authenticate authenticates r. It returns the request with the context that the authenticator returned, or
-// the error to respond with.
-func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, error) {
+// authentication is the layer that authenticates the requests of one operation.
+type authentication struct {
+	operation     *validate.Operation
+	authenticator Authenticator
+	next          http.Handler
+	missingDetail string // problem detail for a request without credentials
+}
+
+func newAuthentication(operation *validate.Operation, authenticator Authenticator, next http.Handler) *authentication {
+	return &authentication{
+		operation: operation, authenticator: authenticator, next: next, missingDetail: missingDetail(operation.Security()),
+	}
+}
+
+func (a *authentication) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	authenticated, err := a.authenticate(r)
+	if err != nil {
+		writeProblem(w, r, err)
+		return
+	}
+	a.next.ServeHTTP(w, authenticated)
+}
+
+// authenticate returns r with the context that the authenticator returned, or the error to respond with.
+func (a *authentication) authenticate(r *http.Request) (*http.Request, error) {
+	x := exchangeFrom(r.Context())
 	var failure error
 	presented := false // whether the request has any credential, even if an alternative needs more
-	for _, alternative := range rt.operation.Security() {
+	for _, alternative := range a.operation.Security() {
 		credentials := make([]Credential, 0, 2)
 		for _, requirement := range alternative {
 			credential, given, ok := readCredential(requirement.Scheme, r)
 			presented = presented || given
 			if ok {
-				credential.Scopes, credential.OperationID = requirement.Scopes, rt.operation.ID()
+				credential.Scopes, credential.OperationID = requirement.Scopes, a.operation.ID()
 				credentials = append(credentials, credential)
 			}
 		}
 		if len(alternative) == 0 || len(credentials) < len(alternative) {
 			continue
 		}
-		ctx, err := rt.checkCredentials(r.Context(), x, credentials)
+		ctx, err := a.checkCredentials(r.Context(), x, credentials)
 		if err == nil {
 			if ctx != r.Context() {
 				r = r.WithContext(ctx)
 			}
 			return r, nil
 		}
-		x.setCall(call{route: rt})
+		x.setPrincipal(Principal{}, false)
 		if failure == nil {
 			failure = err
 		}
@@ -92,16 +115,16 @@ func (rt *route) authenticate(x *exchange, r *http.Request) (*http.Request, erro
 	switch {
 	case failure != nil:
 		return nil, failure
-	case rt.operation.Public() && !presented:
+	case a.operation.Public() && !presented:
 		return r, nil
 	}
-	return nil, &Error{Status: http.StatusUnauthorized, Detail: rt.missingDetail}
+	return nil, &Error{Status: http.StatusUnauthorized, Detail: a.missingDetail}
 }
 
 // checkCredentials calls the authenticator with each credential of an alternative.
-func (rt *route) checkCredentials(ctx context.Context, x *exchange, credentials []Credential) (context.Context, error) {
+func (a *authentication) checkCredentials(ctx context.Context, x *exchange, credentials []Credential) (context.Context, error) {
 	for _, credential := range credentials {
-		next, principal, err := rt.router.cfg.Authenticator.Authenticate(ctx, credential)
+		next, principal, err := a.authenticator.Authenticate(ctx, credential)
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); ok {
 				return nil, err
@@ -111,7 +134,7 @@ func (rt *route) checkCredentials(ctx context.Context, x *exchange, credentials 
 		if next != nil {
 			ctx = next //nolint:fatcontext // each call may add values
 		}
-		x.setCall(call{route: rt, principal: principal, authenticated: true})
+		x.setPrincipal(principal, true)
 	}
 	return ctx, nil
 }

@@ -33,14 +33,14 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator) (h
 			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"},
 			"digest": {"type": "http", "scheme": "digest"}}}}`), validate.Config{Lenient: func(*validate.DocumentError) {}})
 	harness.Check(t, err)
-	router := newRouter(Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)}, validator)
-	for _, pattern := range []string{"GET /p", "POST /p"} {
-		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			principal, ok := PrincipalFrom(r.Context())
-			_, _ = fmt.Fprint(w, principal.UserID, " ", ok, " ", r.Context().Value(trailKey{}))
-		})
-	}
-	return router.handler()
+	return newHandler(Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)}, validator, func(router *router) {
+		for _, pattern := range []string{"GET /p", "POST /p"} {
+			router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+				principal, ok := PrincipalFrom(r.Context())
+				_, _ = fmt.Fprint(w, principal.UserID, " ", ok, " ", r.Context().Value(trailKey{}))
+			})
+		}
+	})
 }
 
 type trailKey struct{}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 const (
@@ -57,10 +58,16 @@ func (x *exchange) call() call {
 	return x.called
 }
 
-func (x *exchange) setCall(c call) {
+func (x *exchange) setRoute(rt *route) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.called = c
+	x.called = call{route: rt}
+}
+
+func (x *exchange) setPrincipal(principal Principal, authenticated bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.called.principal, x.called.authenticated = principal, authenticated
 }
 
 func (x *exchange) setViolations(all []gen.Violation) {
@@ -178,6 +185,14 @@ type rootHandler struct {
 	logger     *slog.Logger
 	onResponse func(context.Context, Response) // may be nil
 	challenge  string
+}
+
+func newRootHandler(cfg Config, validator *validate.Validator, next http.Handler) *rootHandler {
+	var security [][]validate.SecurityRequirement
+	for operation := range validator.Operations() {
+		security = append(security, operation.Security()...)
+	}
+	return &rootHandler{next: next, logger: cfg.Logger, onResponse: cfg.OnResponse, challenge: challenges(security)}
 }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

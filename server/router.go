@@ -15,22 +15,22 @@ import (
 
 // router is the mux on which the generated code registers its handlers. Unlike http.ServeMux, it supports
 // segments that have text beside a parameter, and it never redirects. Of several paths that match a request, it
-// uses the one whose first different segment has more text. Each handler is wrapped with its operation when it
-// is registered.
+// uses the one whose first different segment has more text.
 type router struct {
 	literal    map[methodPath]*route // paths without parameters
 	routes     map[int][]*route      // all routes, by the number of their segments
-	cfg        Config
 	validator  *validate.Validator
-	registered map[string]bool // by operation id
+	basePath   string
+	layers     func(*validate.Operation, http.HandlerFunc) http.Handler // wraps each handler that is registered
+	registered map[string]bool                                          // by operation id
 	errs       []error
 }
 
 type methodPath struct{ method, path string }
 
-func newRouter(cfg Config, validator *validate.Validator) *router {
+func newRouter(validator *validate.Validator, basePath string, layers func(*validate.Operation, http.HandlerFunc) http.Handler) *router {
 	return &router{
-		cfg: cfg, validator: validator, registered: make(map[string]bool),
+		validator: validator, basePath: basePath, layers: layers, registered: make(map[string]bool),
 		literal: make(map[methodPath]*route), routes: make(map[int][]*route),
 	}
 }
@@ -39,23 +39,16 @@ func newRouter(cfg Config, validator *validate.Validator) *router {
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	method, path, _ := strings.Cut(pattern, " ")
 	path = strings.TrimSuffix(path, "{$}") // with which the generated code ends a path that ends with a slash
-	operation, ok := rt.validator.Operation(method, strings.TrimPrefix(path, rt.cfg.BasePath))
+	operation, ok := rt.validator.Operation(method, strings.TrimPrefix(path, rt.basePath))
 	template, err := pathtemplate.Parse(path)
 	if !ok || err != nil {
 		rt.errs = append(rt.errs, fmt.Errorf("server: the document has no operation %s", pattern))
 		return
 	}
 	rt.registered[operation.ID()] = true
-	next := operation.Handler(requireResponse(handler), writeProblem)
-	if rt.cfg.ValidateResponses != ResponsesUnchecked {
-		next = checkResponses(operation, rt.cfg, next)
-	}
-	if rt.cfg.Admit != nil {
-		next = rt.cfg.Admit(next)
-	}
 	registered := &route{
-		operation: operation, router: rt, next: next, pattern: pattern, method: method, template: template,
-		challenge: challenges(operation.Security()), missingDetail: missingDetail(operation.Security()),
+		operation: operation, next: rt.layers(operation, handler), pattern: pattern, method: method, template: template,
+		challenge: challenges(operation.Security()),
 	}
 	if len(template.Names) == 0 {
 		rt.literal[methodPath{method, path}] = registered
@@ -64,29 +57,19 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 	rt.routes[size] = append(rt.routes[size], registered)
 }
 
-// handler returns the complete http.Handler. It returns an error if an operation has no handler or cannot be
-// authenticated.
-func (rt *router) handler() (http.Handler, error) {
-	var security [][]validate.SecurityRequirement
+// finish orders the routes. It returns an error if a pattern is no operation, or an operation has no handler.
+func (rt *router) finish() error {
 	for operation := range rt.validator.Operations() {
 		if !rt.registered[operation.ID()] {
 			rt.errs = append(rt.errs, fmt.Errorf("server: operation %s has no handler", operation.ID()))
 		}
-		security = append(security, operation.Security()...)
-	}
-	if err := errors.Join(append(rt.errs, rt.cfg.checkAuthenticator(rt.validator))...); err != nil {
-		return nil, err
 	}
 	for _, routes := range rt.routes {
 		slices.SortFunc(routes, func(a, b *route) int {
 			return cmp.Or(pathtemplate.Compare(&a.template, &b.template), cmp.Compare(b.method, a.method)) // HEAD before GET
 		})
 	}
-	var next http.Handler = rt
-	if rt.cfg.Wrap != nil {
-		next = rt.cfg.Wrap(rt)
-	}
-	return &rootHandler{next: next, logger: rt.cfg.Logger, onResponse: rt.cfg.OnResponse, challenge: challenges(security)}, nil
+	return errors.Join(rt.errs...)
 }
 
 // ServeHTTP routes the request, and sets its pattern and path values like http.ServeMux. If no operation
@@ -126,16 +109,14 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, r, &Error{Status: http.StatusNotFound, Detail: "No operation has this path."})
 }
 
-// route authenticates and serves the requests of one operation.
+// route serves the requests of one operation.
 type route struct {
-	operation     *validate.Operation
-	router        *router
-	next          http.Handler
-	pattern       string
-	method        string
-	template      pathtemplate.Template
-	challenge     string // the WWW-Authenticate value, or "" for none
-	missingDetail string // problem detail for a request without credentials
+	operation *validate.Operation
+	next      http.Handler
+	pattern   string
+	method    string
+	template  pathtemplate.Template
+	challenge string // the WWW-Authenticate value, or "" for none
 }
 
 // allowed returns the methods of requests that the route serves.
@@ -147,16 +128,7 @@ func (rt *route) allowed() []string {
 }
 
 func (rt *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := exchangeFrom(r.Context())
-	x.setCall(call{route: rt})
-	if len(rt.operation.Security()) > 0 {
-		authenticated, err := rt.authenticate(x, r)
-		if err != nil {
-			writeProblem(w, r, err)
-			return
-		}
-		r = authenticated
-	}
+	exchangeFrom(r.Context()).setRoute(rt)
 	rt.next.ServeHTTP(w, r)
 }
 

@@ -40,23 +40,23 @@ func TestRouter_findsTheOperation(t *testing.T) {
 	harness.Check(t, err)
 	validator, err := validate.Load(document, validate.Config{})
 	harness.Check(t, err)
-	router := newRouter(Config{Logger: slog.New(slog.DiscardHandler), BasePath: "/base"}, validator)
 	got := ""
-	for _, pattern := range patterns {
-		if strings.HasSuffix(pattern, "/") {
-			pattern += "{$}" // as the generated code does
-		}
-		router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			got = strings.TrimSuffix(r.Pattern, "{$}")
-			for _, name := range []string{"id", "part", "any"} {
-				if value := r.PathValue(name); value != "" {
-					got += " " + name + "=" + value
-				}
+	handler, err := newHandler(Config{Logger: slog.New(slog.DiscardHandler), BasePath: "/base"}, validator, func(router *router) {
+		for _, pattern := range patterns {
+			if strings.HasSuffix(pattern, "/") {
+				pattern += "{$}" // as the generated code does
 			}
-			w.WriteHeader(http.StatusNoContent)
-		})
-	}
-	handler, err := router.handler()
+			router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+				got = strings.TrimSuffix(r.Pattern, "{$}")
+				for _, name := range []string{"id", "part", "any"} {
+					if value := r.PathValue(name); value != "" {
+						got += " " + name + "=" + value
+					}
+				}
+				w.WriteHeader(http.StatusNoContent)
+			})
+		}
+	})
 	harness.Check(t, err)
 	for request, want := range map[string]string{
 		"GET /base/plain":           "GET /base/plain",

@@ -116,18 +116,44 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	router := newRouter(cfg, validator)
 	middleware := newChains(validator, slices.Clone(cfg.Middleware))
 	strict := gen.NewStrictHandlerWithOptions(implementation, middleware, gen.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  writeDecodeError,
 		ResponseErrorHandlerFunc: cfg.writeError,
 	})
-	gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
-		BaseURL:          cfg.BasePath,
-		BaseRouter:       router,
-		ErrorHandlerFunc: writeDecodeError,
+	return newHandler(cfg, validator, func(router *router) {
+		gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
+			BaseURL:          cfg.BasePath,
+			BaseRouter:       router,
+			ErrorHandlerFunc: writeDecodeError,
+		})
 	})
-	return router.handler()
+}
+
+// newHandler puts the layers around the handlers that register adds to the router, from the innermost to the outermost.
+func newHandler(cfg Config, validator *validate.Validator, register func(*router)) (http.Handler, error) {
+	router := newRouter(validator, cfg.BasePath, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
+		next := operation.Handler(requireResponse(handler), writeProblem)
+		if cfg.ValidateResponses != ResponsesUnchecked {
+			next = checkResponses(operation, cfg, next)
+		}
+		if cfg.Admit != nil {
+			next = cfg.Admit(next)
+		}
+		if len(operation.Security()) > 0 {
+			next = newAuthentication(operation, cfg.Authenticator, next)
+		}
+		return next
+	})
+	register(router)
+	if err := errors.Join(router.finish(), cfg.checkAuthenticator(validator)); err != nil {
+		return nil, err
+	}
+	var next http.Handler = router
+	if cfg.Wrap != nil {
+		next = cfg.Wrap(next)
+	}
+	return newRootHandler(cfg, validator, next), nil
 }
 
 // writeError responds with an error of the middleware or the implementation.

@@ -68,9 +68,7 @@ func (s *streamer) do(t *testing.T, check ResponseCheck) (status int, body, log 
 		ValidateResponses: check, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		OnResponse: func(_ context.Context, r Response) { counted <- r },
 	}
-	router := newRouter(cfg, validator)
-	router.HandleFunc("GET /p", s.serve(&cfg))
-	handler, err := router.handler()
+	handler, err := newHandler(cfg, validator, func(router *router) { router.HandleFunc("GET /p", s.serve(&cfg)) })
 	harness.Check(t, err)
 	server := httptest.NewServer(handler)
 	defer server.Close()
