@@ -20,7 +20,7 @@ const alertRetention = 2 * AlertInterval
 func (s *Store) ClaimAlert(ctx context.Context, userID, url string, now, disabledAt time.Time) (email string, err error) {
 	latest := now.Add(-AlertInterval)
 	if !disabledAt.IsZero() && disabledAt.Before(latest) {
-		latest = disabledAt
+		latest = disabledAt.Add(-time.Microsecond) // an alert at the same time was about it
 	}
 	err = s.write(ctx, func(tx transaction) error {
 		email = ""

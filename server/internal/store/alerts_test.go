@@ -45,6 +45,7 @@ func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 			{at(48), at(30), 1},   // not alerted since it was disabled
 			{at(72.1), at(30), 0}, // alerted since
 			{at(72.2), never, 1},
+			{at(96.3), at(72.2), 0}, // alerted when it was disabled
 		} {
 			if got := claim(url, test.at, test.disabledAt); got != test.want {
 				t.Errorf("%d. %d claims succeed, want %d", i, got, test.want)
