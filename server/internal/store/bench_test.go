@@ -80,7 +80,7 @@ func BenchmarkDeliver(b *testing.B) {
 					})
 					if err == nil {
 						_, err = db.Record(b.Context(), "", store.Record{
-							Event: event, Attempt: studio.Attempt{At: noon(), Status: 200}, Outcome: store.Outcome{State: studio.EventDelivered},
+							Event: event, Attempt: studio.Attempt{Number: 1, At: noon(), Status: 200}, Outcome: store.Outcome{State: studio.EventDelivered},
 						})
 					}
 					if err != nil {

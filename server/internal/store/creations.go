@@ -5,17 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-)
-
-const (
-	// creationQueueWait is how long a group may take before another group starts concurrently. One group at a
-	// time is cheaper, because concurrent transactions share the lock on the row of a user.
-	creationQueueWait = 100 * time.Millisecond
-	// maxCreationGroup bounds the creations of a group.
-	maxCreationGroup = 128
 )
 
 // creation is a new subject.
@@ -24,13 +15,6 @@ type creation struct {
 
 	subject studio.Subject
 	earlier *studio.Subject // the subject that was created with the key before
-}
-
-func (s *Store) newCreationQueue() *commitQueue[*creation] {
-	return &commitQueue[*creation]{
-		commit: func(group []*creation) { commitGroup(s, group, createSubjects) }, limit: maxCreationGroup,
-		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: creationQueueWait,
-	}
 }
 
 func (s *Store) CreateSubject(

@@ -22,8 +22,8 @@ type transaction interface {
 	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip, so
 	// that a process which freezes does not keep their locks.
 	execLast(ctx context.Context, all []statement) error
-	// queryLast is query for the last statement of the transaction, as execLast is.
-	queryLast(ctx context.Context, each func(scan func(dest ...any) error) error, query string, args ...any) error
+	// queryLast is query for the last statements of the transaction, as execLast is.
+	queryLast(ctx context.Context, each func(scan func(dest ...any) error) error, queries ...statement) error
 	// lockAndQuery locks names until the end of the transaction, and then runs queries, in one round trip. It returns the
 	// names that no other transaction has locked.
 	lockAndQuery(ctx context.Context, names []string, each func(scan func(dest ...any) error) error, queries ...statement) (locked []string, err error)

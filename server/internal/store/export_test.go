@@ -238,11 +238,8 @@ func (t explainedTransaction) execLast(ctx context.Context, all []statement) err
 	return errors.Join(t.explainAll(ctx, all), t.transaction.execLast(ctx, all))
 }
 
-func (t explainedTransaction) queryLast(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	if err := t.explain(ctx, t.transaction, query, args); err != nil {
-		return err
-	}
-	return t.transaction.queryLast(ctx, each, query, args...)
+func (t explainedTransaction) queryLast(ctx context.Context, each func(scan func(...any) error) error, queries ...statement) error {
+	return errors.Join(t.explainAll(ctx, queries), t.transaction.queryLast(ctx, each, queries...))
 }
 
 func (t explainedTransaction) lockAndQuery(

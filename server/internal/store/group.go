@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -50,6 +51,22 @@ func (m *groupMember) repanic() {
 // Unless wait is true, it waits for no lock: it sets alone if another transaction has the lock. If wait is true, the
 // group has one member.
 type groupWrite[T groupChange] func(ctx context.Context, tx transaction, group []T, wait bool) error
+
+const (
+	// groupWait is how long a group may take before another group starts concurrently. One group at a time is cheaper,
+	// because more changes share the cost of a statement, and concurrent transactions share the locks on the rows of a user.
+	groupWait = 100 * time.Millisecond
+	// maxGroup bounds the changes of a group.
+	maxGroup = 128
+)
+
+// newGroupQueue returns the queue of writeGrouped for changes that write makes.
+func newGroupQueue[T groupChange](s *Store, write groupWrite[T]) *commitQueue[T] {
+	return &commitQueue[T]{
+		commit: func(group []T) { commitGroup(s, group, write) }, limit: maxGroup,
+		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: groupWait,
+	}
+}
 
 // writeGrouped makes a change by group commit, and alone if it must be. On SQLite, Store.write groups all changes.
 func writeGrouped[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], write groupWrite[T], change T) error {

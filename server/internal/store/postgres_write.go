@@ -164,9 +164,9 @@ func (t *postgresTransaction) forEach(rows pgx.Rows, each func(scan func(...any)
 }
 
 func (t *postgresTransaction) queryLast(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+	ctx context.Context, each func(scan func(...any) error) error, queries ...statement,
 ) error {
-	err := t.send(ctx, []statement{{query, args}, {query: `COMMIT`}}, func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
+	err := t.send(ctx, append(queries, statement{query: `COMMIT`}), func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
 	t.committed = err == nil
 	return err
 }

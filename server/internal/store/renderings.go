@@ -73,8 +73,8 @@ func (s *Store) claimAll(ctx context.Context, tx transaction, by string, now tim
 		subject.Started = true // the statement does not see its own claims
 		subjects = append(subjects, subject)
 		return err
-	}, due+`, claimed AS (`+claim+`) SELECT `+subjectColumns+` FROM subjects s
-		WHERE `+tx.in("s.id", `SELECT subject_id FROM claimed`)+` AND `+notDeleted, args...)
+	}, statement{due + `, claimed AS (` + claim + `) SELECT ` + subjectColumns + ` FROM subjects s
+		WHERE ` + tx.in("s.id", `SELECT subject_id FROM claimed`) + ` AND ` + notDeleted, args})
 	return subjects, err
 }
 

@@ -162,18 +162,18 @@ func (t *sqliteTransaction) query(
 }
 
 func (t *sqliteTransaction) queryLast(
-	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
+	ctx context.Context, each func(scan func(...any) error) error, queries ...statement,
 ) error {
-	return t.query(ctx, each, query, args...)
+	for _, q := range queries {
+		if err := t.query(ctx, each, q.query, q.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *sqliteTransaction) lockAndQuery(
 	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
 ) ([]string, error) {
-	for _, q := range queries {
-		if err := t.query(ctx, each, q.query, q.args...); err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
+	return names, t.queryLast(ctx, each, queries...)
 }

@@ -176,7 +176,9 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		replayDue: make(chan struct{}, 1), counting: make(chan struct{}, replayCounts), events: newEventWatch(),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
-	s.records, s.creations, s.updates = s.newRecordQueue(), s.newCreationQueue(), s.newUpdateQueue() //nolint:contextcheck // a group has a context of its own
+	//nolint:contextcheck // a group has a context of its own
+	s.records, s.creations, s.updates = newGroupQueue(s, writeRecords), newGroupQueue(s, createSubjects), newGroupQueue(s, changeSubjects)
+	s.records.sameGroup = func(first, other *record) bool { return first.holder == other.holder }
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
 	}

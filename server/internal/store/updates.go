@@ -3,17 +3,8 @@ package store
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-)
-
-const (
-	// updateQueueWait is how long a group may take before another group starts concurrently. One group at a time is
-	// cheaper, because concurrent transactions share the lock on the clock of a user.
-	updateQueueWait = 100 * time.Millisecond
-	// maxUpdateGroup bounds the updates of a group.
-	maxUpdateGroup = 128
 )
 
 // update is a change of a subject.
@@ -23,13 +14,6 @@ type update struct {
 	id      string
 	change  func(*studio.Subject) error
 	subject studio.Subject
-}
-
-func (s *Store) newUpdateQueue() *commitQueue[*update] {
-	return &commitQueue[*update]{
-		commit: func(group []*update) { commitGroup(s, group, changeSubjects) }, limit: maxUpdateGroup,
-		slots: make(chan struct{}, 1), extraSlot: make(chan struct{}, 1), maxQueueWait: updateQueueWait,
-	}
 }
 
 func (s *Store) UpdateSubject(ctx context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
