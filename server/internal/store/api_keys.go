@@ -13,17 +13,17 @@ func (s *Store) AddAPIKey(ctx context.Context, key studio.APIKey, limit int) err
 		if err := lockUser(ctx, tx, `id = $1`, key.UserID); err != nil {
 			return err
 		}
+		if key.WorkspaceID != "" {
+			if err := checkMember(ctx, tx, key.WorkspaceID, key.UserID); err != nil {
+				return err
+			}
+		}
 		var keys int
 		if err := queryRow(ctx, tx, []any{&keys}, `SELECT COUNT(*) FROM api_keys WHERE user_id = $1`, key.UserID); err != nil {
 			return err
 		}
 		if keys >= limit {
 			return studio.ErrTooManyAPIKeys
-		}
-		if key.WorkspaceID != "" {
-			if err := checkMember(ctx, tx, key.WorkspaceID, key.UserID); err != nil {
-				return err
-			}
 		}
 		_, err := tx.exec(ctx, `INSERT INTO api_keys (id, user_id, name, hash, read_only, workspace_id, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,

@@ -40,8 +40,8 @@ var (
 
 // APIKeyStore stores API keys; see [Store].
 type APIKeyStore interface {
-	// AddAPIKey adds a key. The error is [ErrTooManyAPIKeys] if the user has limit keys, and [ErrNotFound] if the user does
-	// not exist. It is [ErrForbidden] if the user is not a member of the workspace of the key.
+	// AddAPIKey adds a key. The error is the first that applies: [ErrNotFound] if the user does not exist, [ErrForbidden] if
+	// the user is not a member of the workspace of the key, and [ErrTooManyAPIKeys] if the user has limit keys.
 	AddAPIKey(ctx context.Context, key APIKey, limit int) error
 	// APIKeys returns the keys of a user, the newest first.
 	APIKeys(ctx context.Context, userID string) ([]APIKey, error)

@@ -74,8 +74,10 @@ func TestAddAPIKey_refusesWhatNoKeyCanBe(t *testing.T) {
 			_, _, err := service.AddAPIKey(t.Context(), studio.APIKey{UserID: ada.ID, Name: "batch"})
 			check(t, err)
 		}
-		_, _, err = service.AddAPIKey(t.Context(), studio.APIKey{UserID: ada.ID, Name: "batch"})
-		wantError(t, err, studio.ErrTooManyAPIKeys)
+		for want, workspaceID := range map[error]string{studio.ErrTooManyAPIKeys: "", studio.ErrForbidden: workspace.ID} {
+			_, _, err = service.AddAPIKey(t.Context(), studio.APIKey{UserID: ada.ID, Name: "batch", WorkspaceID: workspaceID})
+			wantError(t, err, want)
+		}
 	})
 }
 
