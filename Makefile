@@ -158,7 +158,7 @@ MIXED_RACED := ^Test(Daemon|Demo|Studio)_|_isSafeForConcurrentUse$$
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
-	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/webhook ./server $(MIXED)
+	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
 
 # They do not vet the packages, which check does.
 .PHONY: test-raced test-unraced test-mixed

@@ -58,7 +58,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		io.Closer
 	}{io.TeeReader(r.Body, read), r.Body}
 	record := &Request{
-		Operation: s.operations[r.Method+" "+r.URL.Path],
+		Operation: s.service.Operation(r),
 		Method:    r.Method,
 		URL:       r.URL,
 		Header:    r.Header.Clone(),
@@ -105,14 +105,13 @@ func (s *Service) respond(w http.ResponseWriter, r *http.Request) {
 	s.service.ServeHTTP(response, r)
 	response.send()
 
-	_, known := s.operations[r.Method+" "+r.URL.Path]
 	switch status := response.Code; {
 	case r.Context().Err() != nil: // the request was incomplete
 	case status == http.StatusInternalServerError:
 		s.t.Errorf("clienttest: the response to %s %s does not match the document; see the log", r.Method, r.URL.Path)
 	case status == http.StatusBadRequest, status == http.StatusMethodNotAllowed,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
-		status == http.StatusNotFound && !known:
+		status == http.StatusNotFound && s.service.Operation(r) == "":
 		s.forbidden(r, response)
 	}
 }

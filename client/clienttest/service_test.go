@@ -178,6 +178,35 @@ func TestService_recordsRequests(t *testing.T) {
 	}
 }
 
+// The service names a request as it routes it, whatever its credentials and its body are.
+func TestService_recordsTheOperationOfEachRequest(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	s.AllowInvalid()
+	want := []string{"listAvatars", "listAvatars", "createAvatar", "login", "refreshTokens", "", ""}
+	for _, line := range []string{
+		"GET /v1/avatars/list", "HEAD /v1/avatars/list", "POST /v1/avatars/create_avatar", "POST /users/login", "POST /users/refresh",
+		"GET /users/login", "GET /v1/nothing",
+	} {
+		method, path, _ := strings.Cut(line, " ")
+		request, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader("{"))
+		check(t, err)
+		response, err := s.HTTPClient().Do(request)
+		check(t, err)
+		check(t, response.Body.Close())
+	}
+	var got []string
+	for _, request := range s.Requests() {
+		got = append(got, request.Operation)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if all := s.Requests("listAvatars"); len(all) != 2 || all[1].Status != http.StatusUnauthorized {
+		t.Errorf("requests %+v", all)
+	}
+}
+
 func TestService_concurrentUse(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
