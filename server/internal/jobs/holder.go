@@ -108,7 +108,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 				},
 				Due:       func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
 				Deleted:   func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
-				Released:  func() { signal(h.renewNow) },
+				Released:  func() { studio.Signal(h.renewNow) },
 				RenderDue: h.renderPool.notified,
 			})
 		})

@@ -135,15 +135,7 @@ func newRenderPool(jobs *Jobs) *renderPool {
 }
 
 // wake makes run look for due renderings now.
-func (p *renderPool) wake() { signal(p.wakeup) }
-
-// signal sends a value to a channel of capacity one, unless one is already waiting there.
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}
+func (p *renderPool) wake() { studio.Signal(p.wakeup) }
 
 // run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them. If this
 // process makes renderings due and none of its workers is free, run notifies the other processes.
@@ -224,7 +216,7 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 			return p.pollInterval
 		case free == 0:
 			if dueHere && p.announce != nil {
-				signal(p.announce)
+				studio.Signal(p.announce)
 			}
 			return p.pollInterval
 		}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // dueWork is the work that a transaction makes due.
@@ -61,10 +63,10 @@ func (s *Store) signalDue(work dueWork) {
 		s.reportEvents(work.users)
 	}
 	if work.rendering {
-		signal(s.renderDue)
+		studio.Signal(s.renderDue)
 	}
 	if work.replay {
-		signal(s.replayDue)
+		studio.Signal(s.replayDue)
 	}
 }
 
@@ -91,13 +93,5 @@ func (s *Store) signalFlows(all map[Flow]struct{}, flows []Flow) {
 		all[flow] = struct{}{}
 	}
 	s.mu.Unlock()
-	signal(s.due)
-}
-
-// signal sends a value to a channel, unless the reader has not received the last one. It will then see this work, too.
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
+	studio.Signal(s.due)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -81,7 +83,7 @@ func (w *eventWatch) add(users []string, now time.Time) {
 	}
 	w.mu.Unlock()
 	if watching {
-		signal(w.signal)
+		studio.Signal(w.signal)
 	}
 }
 

@@ -260,7 +260,7 @@ func (f *feeds) follow(stream *eventStream) (last time.Time, following bool) {
 	if feed.last.IsZero() && stream.readAll {
 		feed.last = stream.position
 		f.mark(feed) // there may be events that nobody has read since
-		signal(f.begun)
+		Signal(f.begun)
 	}
 	if !feed.last.IsZero() && !stream.position.Before(feed.last) {
 		stream.following = true
@@ -286,7 +286,7 @@ func (e *eventStream) push(events []*StreamedEvent) {
 		e.leave()
 	default:
 		e.queue = append(e.queue, events...)
-		signal(e.wake)
+		Signal(e.wake)
 	}
 }
 
@@ -299,13 +299,5 @@ func (e *eventStream) leave() {
 	if e.feed.following--; e.feed.following == 0 {
 		e.feed.last = time.Time{}
 	}
-	signal(e.wake)
-}
-
-// signal sends a value to a channel that has room for one.
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
+	Signal(e.wake)
 }

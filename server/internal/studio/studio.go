@@ -117,3 +117,12 @@ func Pause(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	}
 }
+
+// Signal sends a value to a channel of capacity one, unless its reader has not received the last one. The reader will then
+// see what this one is about, too.
+func Signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
