@@ -79,7 +79,7 @@ func New(cfg Config) (*Service, error) {
 		Authenticator: s.tokens, MapError: rest.MapError,
 		Validation: validate.Config{AnonymousBodyBytes: rest.AnonymousBodyBytes},
 		Wrap:       tellOperation, Admit: skipUnserved,
-		Middleware: []gen.StrictMiddlewareFunc{s.tokens.EndStreams("streamEvents")},
+		Middleware: []gen.StrictMiddlewareFunc{s.tokens.EndStreams},
 		Logger:     cfg.Logger, ValidateResponses: server.ResponsesEnforced,
 	})
 	return s, err

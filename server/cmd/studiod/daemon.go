@@ -42,9 +42,6 @@ import (
 // the daemon stops. It exceeds the timeout of an attempt.
 const stopTimeout = 20 * time.Second
 
-// streamOperation is the operation that streams events.
-const streamOperation = "streamEvents"
-
 type daemonConfig struct {
 	Addr              string
 	Database          string
@@ -183,7 +180,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		Authenticator: d.tokens, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(reading.Admit(next)) },
-		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams(streamOperation), processing.Middleware},
+		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams, processing.Middleware},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},

@@ -14,6 +14,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// streamOperation is the operation that streams its response to the holder of a token.
+const streamOperation = "streamEvents"
+
 // streams are the open streams of a Tokens. Their tokens are checked every [studio.RevocationInterval], without their
 // signatures, and their API keys when they are due.
 type streams struct {
@@ -28,19 +31,16 @@ type openStream struct {
 	w     http.ResponseWriter
 }
 
-// EndStreams returns the middleware of an operation that streams its response. It ends the stream with 401 when the token of
-// the caller expires or is revoked.
-func (t *Tokens) EndStreams(operationID string) gen.StrictMiddlewareFunc {
-	return func(next gen.StrictHandlerFunc, id string) gen.StrictHandlerFunc {
-		if id != operationID {
-			return next
+// EndStreams is a middleware. It ends the stream of streamEvents with 401 when the token of the caller expires or is revoked.
+func (t *Tokens) EndStreams(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
+	if operationID != streamOperation {
+		return next
+	}
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		if token, ok := server.PrincipalValue[*access](ctx); ok {
+			t.addStream(ctx, &openStream{token, w})
 		}
-		return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-			if token, ok := server.PrincipalValue[*access](ctx); ok {
-				t.addStream(ctx, &openStream{token, w})
-			}
-			return next(ctx, w, r, request)
-		}
+		return next(ctx, w, r, request)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestTokens_EndStreams(t *testing.T) {
 				return map[string]time.Time{"ada": now.Load().Add(time.Second)}, nil
 			}}
 			handler, err := server.New(silent{}, server.Config{
-				Authenticator: tokens, Middleware: []gen.StrictMiddlewareFunc{tokens.EndStreams("streamEvents")},
+				Authenticator: tokens, Middleware: []gen.StrictMiddlewareFunc{tokens.EndStreams},
 			})
 			check(t, err)
 			service := httptest.NewServer(handler)
