@@ -50,9 +50,6 @@ type Config struct {
 	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. A response
 	// with another 4xx than 408, 425 and 429 is no failure of the origin. Default 10.
 	BreakAfter int
-	// BreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe
-	// after it fails, up to MaxBreakPause. Defaults 30 seconds and 5 minutes.
-	BreakPause, MaxBreakPause time.Duration
 	// OnAttempt and OnRendering are called after each attempt and each rendering, for metrics. They are not
 	// called for an attempt or a rendering that was canceled, nor for an event that ends without an attempt
 	// because its URL is switched off. They must be safe for concurrent use. Default: none.
@@ -93,8 +90,6 @@ func New(cfg Config) *Jobs {
 	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
 	cfg.InFlight = cmp.Or(cfg.InFlight, max(1, cfg.Rate*4/50))
 	cfg.BreakAfter = cmp.Or(cfg.BreakAfter, 10)
-	cfg.BreakPause = cmp.Or(cfg.BreakPause, 30*time.Second)
-	cfg.MaxBreakPause = cmp.Or(cfg.MaxBreakPause, 5*time.Minute)
 	if cfg.OnAttempt == nil {
 		cfg.OnAttempt = func(AttemptOutcome, sender.Attempt) {}
 	}

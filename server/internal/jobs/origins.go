@@ -13,6 +13,10 @@ const (
 	// rampSuccesses is how many attempts must succeed before the in-flight limit of a recovering origin rises
 	// by one.
 	rampSuccesses = 10
+	// firstBreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe after it
+	// fails, up to maxBreakPause.
+	firstBreakPause = 30 * time.Second
+	maxBreakPause   = 5 * time.Minute
 	// forgetIdleAfter is how long an idle origin stays in memory.
 	forgetIdleAfter = 15 * time.Minute
 )
@@ -22,8 +26,8 @@ const (
 // concurrent use.
 //
 // The breaker opens after BreakAfter consecutive failures. An open breaker blocks all attempts for
-// BreakPause and then lets one attempt pass, the probe. If the probe fails, the breaker opens again for
-// twice as long, up to MaxBreakPause. If the probe succeeds, the breaker closes and the in-flight limit
+// firstBreakPause and then lets one attempt pass, the probe. If the probe fails, the breaker opens again for
+// twice as long, up to maxBreakPause. If the probe succeeds, the breaker closes and the in-flight limit
 // starts at one, with the same fraction of the rate; both rise after every rampSuccesses successes. The
 // store keeps open breakers across restarts.
 //
@@ -72,7 +76,7 @@ func (o *origin) class() class {
 func (o *origins) get(name string) *origin {
 	known := o.all[name]
 	if known == nil {
-		known = &origin{name: name, maxInFlight: o.cfg.InFlight, breakPause: o.cfg.BreakPause, flows: make(map[*flow]struct{})}
+		known = &origin{name: name, maxInFlight: o.cfg.InFlight, breakPause: firstBreakPause, flows: make(map[*flow]struct{})}
 		o.all[name] = known
 	}
 	return known
@@ -170,7 +174,7 @@ func (o *origins) recordSuccess(origin *origin) (closed bool) {
 		origin.successes = 1
 	}
 	if origin.maxInFlight == o.cfg.InFlight {
-		origin.breakPause = o.cfg.BreakPause // a failure during the recovery keeps the longer pause
+		origin.breakPause = firstBreakPause // a failure during the recovery keeps the longer pause
 	}
 	return closed
 }
@@ -184,7 +188,7 @@ func (o *origins) recordFailure(origin *origin, now time.Time) (opened time.Dura
 	}
 	opened = origin.breakPause
 	origin.openUntil = now.Add(opened)
-	origin.breakPause = min(2*opened, o.cfg.MaxBreakPause)
+	origin.breakPause = min(2*opened, maxBreakPause)
 	return opened
 }
 
@@ -197,7 +201,7 @@ func (o *origins) restore(b store.Breaker, now, database time.Time) {
 	}
 	origin.lastUsed, origin.failures = now, o.cfg.BreakAfter
 	origin.openUntil = now.Add(min(max(b.Until.Sub(database), 0), b.Pause))
-	origin.breakPause = min(2*b.Pause, o.cfg.MaxBreakPause)
+	origin.breakPause = min(2*b.Pause, maxBreakPause)
 }
 
 // block makes a flow wait for its origin. If at is not zero, the first such flow is to be scheduled for at,

@@ -35,9 +35,6 @@ type Config struct {
 	PublicURL string
 	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
-	// TTL is how long a URL is valid. Default 24 hours. Object stores have limits of their own, such as
-	// 7 days in S3.
-	TTL time.Duration
 	// Now returns the current time. Default [time.Now].
 	Now func() time.Time
 }
@@ -53,11 +50,14 @@ type Store struct {
 
 var _ studio.Media = (*Store)(nil)
 
-const filePrefix = "file:"
+const (
+	filePrefix = "file:"
+	// urlLifetime is how long a URL is valid. Object stores have limits of their own, such as 7 days in S3.
+	urlLifetime = 24 * time.Hour
+)
 
 // Open opens the bucket. The caller must call Close.
 func Open(ctx context.Context, cfg Config) (s *Store, err error) {
-	cfg.TTL = cmp.Or(cfg.TTL, 24*time.Hour)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -305,9 +305,9 @@ func (s *Store) checkReadable(prefix string) error {
 // URL implements [studio.Media]. Object stores that can sign URLs serve the file themselves. The service
 // serves all other files.
 func (s *Store) URL(key string) (address string, expires time.Time) {
-	expires = s.cfg.Now().UTC().Add(s.cfg.TTL).Truncate(time.Second)
+	expires = s.cfg.Now().UTC().Add(urlLifetime).Truncate(time.Second)
 	if s.dir == "" {
-		signed, err := s.bucket.SignedURL(context.Background(), key, &blob.SignedURLOptions{Expiry: s.cfg.TTL})
+		signed, err := s.bucket.SignedURL(context.Background(), key, &blob.SignedURLOptions{Expiry: urlLifetime})
 		if err == nil {
 			return signed, expires
 		}
