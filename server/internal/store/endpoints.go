@@ -12,7 +12,7 @@ import (
 // the newest exhausted events of the user.
 const maxEndpointEvents = 10_000
 
-// DisabledEndpoint is a URL that is switched off for a user. Events for it end as exhausted when they are due. They
+// DisabledEndpoint is a URL that is disabled for a user. Events for it end as exhausted when they are due. They
 // can be replayed after the endpoint is enabled. A new registration of the URL does not enable it, because
 // the receiver responded with 410.
 type DisabledEndpoint struct {
@@ -24,7 +24,7 @@ type DisabledEndpoint struct {
 	Reason     studio.Reason
 }
 
-// DisabledEndpoints returns the endpoints of all users that are switched off, the most recent first.
+// DisabledEndpoints returns the endpoints of all users that are disabled, the most recent first.
 func (s *Store) DisabledEndpoints(ctx context.Context) ([]DisabledEndpoint, error) {
 	return queryRows(ctx, s.engine, func(e *DisabledEndpoint) []any {
 		return []any{&e.UserID, &e.Email, &e.URL, &e.Origin, instant{&e.DisabledAt}, &e.Reason}
@@ -55,26 +55,20 @@ func (s *Store) EndpointURLs(ctx context.Context, userID, after string, limit in
 }
 
 func (s *Store) Endpoints(ctx context.Context, userID, after string, limit int) (page []studio.Endpoint, more bool, err error) {
-	last := ""
-	if after != "" {
-		err := queryRow(ctx, s.engine, []any{&last}, `SELECT webhook_url FROM subjects WHERE id = $1 AND user_id = $2`, after, userID)
-		if errors.Is(err, studio.ErrNotFound) {
-			err = studio.ErrCursor
-		}
-		if err != nil {
-			return nil, false, err
-		}
-	}
-	page, err = s.endpoints(ctx, urlsFrom(">"), userID, last, limit+1)
-	more = len(page) > limit
-	return page[:min(limit, len(page))], more, err
+	return s.endpointsAfter(ctx, urlsFrom(">"), userID, after, limit)
 }
 
 // AllEndpoints is Endpoints for all users. The endpoints are ordered by the ID of the user and the URL.
 func (s *Store) AllEndpoints(ctx context.Context, after string, limit int) (page []studio.Endpoint, more bool, err error) {
-	user, url := "", ""
+	return s.endpointsAfter(ctx, urlsOfAll, "", after, limit)
+}
+
+// endpointsAfter returns the page of endpoints after that of a subject, of all users if userID is "".
+func (s *Store) endpointsAfter(ctx context.Context, urls, userID, after string, limit int) (page []studio.Endpoint, more bool, err error) {
+	last := ""
 	if after != "" {
-		err := queryRow(ctx, s.engine, []any{&user, &url}, `SELECT user_id, webhook_url FROM subjects WHERE id = $1`, after)
+		err := queryRow(ctx, s.engine, []any{&userID, &last},
+			`SELECT user_id, webhook_url FROM subjects WHERE id = $1 AND $2 IN ('', user_id)`, after, userID)
 		if errors.Is(err, studio.ErrNotFound) {
 			err = studio.ErrCursor
 		}
@@ -82,7 +76,7 @@ func (s *Store) AllEndpoints(ctx context.Context, after string, limit int) (page
 			return nil, false, err
 		}
 	}
-	page, err = s.endpoints(ctx, urlsOfAll, user, url, limit+1)
+	page, err = s.endpoints(ctx, urls, userID, last, limit+1)
 	more = len(page) > limit
 	return page[:min(limit, len(page))], more, err
 }
