@@ -17,10 +17,9 @@ func apiKeyCommand() *cli.Command {
 			described(leaf("add", "add a key and print it; it is not shown again", "EMAIL NAME", []cli.Flag{
 				&cli.BoolFlag{Name: "read-only", Usage: "the key cannot change anything, and not read webhook secrets"},
 				&cli.StringFlag{Name: "workspace", Usage: "the key is for the projects of the workspace with this `ID` only", Validator: checkID},
-				&cli.DurationFlag{
-					Name: "expires-in", Usage: "lifetime of the key, such as 2160h (1s to 87600h)", DefaultText: "no limit",
-					Validator: between(time.Second, 87600*time.Hour),
-				},
+				ranged(&cli.DurationFlag{
+					Name: "expires-in", Usage: "lifetime of the key, such as 2160h", DefaultText: "no limit",
+				}, time.Second, 87600*time.Hour),
 			}, addAPIKey), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
 
 Example: studiod key add ada@example.com "nightly batch" --expires-in 2160h`),

@@ -23,10 +23,9 @@ func backupFlags() []cli.Flag {
 			Name: "backup", Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; see studiod restore",
 			DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
 		},
-		&cli.DurationFlag{
-			Name: "backup-every", Usage: "interval between backups (1m to 168h)", Value: backup.DefaultEvery,
-			Sources: cli.EnvVars("STUDIO_BACKUP_EVERY"), Validator: between(time.Minute, 7*24*time.Hour),
-		},
+		ranged(&cli.DurationFlag{
+			Name: "backup-every", Usage: "interval between backups", Value: backup.DefaultEvery, Sources: cli.EnvVars("STUDIO_BACKUP_EVERY"),
+		}, time.Minute, 7*24*time.Hour),
 	}
 }
 

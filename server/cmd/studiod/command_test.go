@@ -192,7 +192,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"an import into an unknown workspace", `{"data":[{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}]}`, []string{"project", "import", db, "--workspace=films", "-"}, exitUsage, "no such workspace"},
 		{"a missing file", "", []string{"project", "import", db, "--workspace", workspace, "nowhere.json"}, exitUsage, "nowhere.json"},
 		{"an invalid time of renderings", "", []string{"serve", db, "--renderer=simulate:soon"}, exitUsage, "renderer"},
-		{"a negative time of renderings", "", []string{"serve", db, "--renderer=simulate:-1s"}, exitUsage, "between 0s and 10m0s"},
+		{"a negative time of renderings", "", []string{"serve", db, "--renderer=simulate:-1s"}, exitUsage, "between 0s and 10m"},
 		{"a worker on SQLite", "", []string{"work", db, "--media=s3://b"}, exitUsage, "PostgreSQL"},
 		{"a worker without files", "", []string{"work", "--db=postgres://localhost/studio"}, exitUsage, "--media"},
 		{"a worker that cannot render", "", []string{"work", "--db=postgres://localhost/studio", "--media=s3://b"}, exitUsage, "studio-render"},

@@ -39,10 +39,7 @@ const maxListed = 1000
 // pageFlags returns the flags of a list that [printPage] prints.
 func pageFlags(items string) []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{
-			Name: "limit", Usage: fmt.Sprintf("maximum number of %s (1 to %d)", items, maxListed), Value: 50,
-			Validator: between(1, maxListed),
-		},
+		ranged(&cli.IntFlag{Name: "limit", Usage: "maximum number of " + items, Value: 50}, 1, maxListed),
 		&cli.StringFlag{Name: "after", Usage: "list " + items + " after the one with this `ID`, the last one of the previous page", Validator: checkID},
 		jsonFlag(),
 	}

@@ -32,7 +32,8 @@ const builtinRenderer = "studio-render"
 
 const (
 	// noWorkers means that other processes render.
-	noWorkers = -1
+	noWorkers        = -1
+	maxRenderWorkers = 1024
 	// simulations is the number of concurrent simulated renderings, which only wait.
 	simulations = 256
 	// simulatedTime is long enough to see a creation in progress.
@@ -53,17 +54,17 @@ type renderConfig struct {
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "renderer", Usage: "renderer: auto, exec:PROGRAM [ARGS], or simulate[:TIME], which waits for 2s or a TIME of up to 10m; auto is studio-render in the directory of studiod if ffmpeg is installed, and otherwise simulate",
+			Name: "renderer", Usage: "renderer: auto, exec:PROGRAM [ARGS], or simulate[:TIME], which waits for " + bound(simulatedTime) + " or a TIME of up to " + bound(maxSimulatedTime) + "; auto is studio-render in the directory of studiod if ffmpeg is installed, and otherwise simulate",
 			Value: rendererAuto, Sources: cli.EnvVars("STUDIO_RENDERER"),
 			Validator: func(text string) error {
 				_, err := rendererOf(text)
 				return err
 			},
 		},
-		&cli.IntFlag{
-			Name: "render-workers", Usage: "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders (0 to 1024)",
-			DefaultText: "half of the CPUs, or 256 for simulate", Sources: cli.EnvVars("STUDIO_RENDER_WORKERS"), Validator: between(0, 1024),
-		},
+		ranged(&cli.IntFlag{
+			Name: "render-workers", Usage: "maximum number of concurrent renderings; 0 is for serve only, if studiod work renders",
+			DefaultText: "half of the CPUs, or 256 for simulate", Sources: cli.EnvVars("STUDIO_RENDER_WORKERS"),
+		}, 0, maxRenderWorkers),
 		&cli.StringSliceFlag{
 			Name: "render-paths", Usage: "file, directory or device that the renderer may use in its sandbox, in addition to /usr, PATH and the paths in --renderer; can be repeated",
 			Sources: cli.EnvVars("STUDIO_RENDER_PATHS"), DefaultText: "none",
@@ -76,10 +77,10 @@ func renderFlags() []cli.Flag {
 				return nil
 			},
 		},
-		&cli.DurationFlag{
-			Name: "render-timeout", Usage: "maximum time of a rendering; after that, it is retried (1s to 24h)", Value: jobs.DefaultRenderTimeout,
-			Sources: cli.EnvVars("STUDIO_RENDER_TIMEOUT"), Validator: between(time.Second, 24*time.Hour),
-		},
+		ranged(&cli.DurationFlag{
+			Name: "render-timeout", Usage: "maximum time of a rendering; after that, it is retried", Value: jobs.DefaultRenderTimeout,
+			Sources: cli.EnvVars("STUDIO_RENDER_TIMEOUT"),
+		}, time.Second, 24*time.Hour),
 	}
 }
 

@@ -51,10 +51,10 @@ func serveCommand() *cli.Command {
 		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", jobs.DefaultRate, 100_000),
 		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
 		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
-		&cli.IntFlag{
-			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit (0 to 1000000000)",
-			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"), Validator: between(0, 1_000_000_000),
-		},
+		ranged(&cli.IntFlag{
+			Name: "user-video-seconds", Usage: "maximum total length of the videos that a user can make, in seconds; 0 is no limit",
+			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"),
+		}, 0, 1_000_000_000),
 		smtpFlag(),
 	}, backupFlags(), domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve)
 }
@@ -134,20 +134,31 @@ func listenerFlags() []cli.Flag {
 
 // limitFlag returns a flag for a number from 1 to maximum.
 func limitFlag(name, usage string, value, maximum int) *cli.IntFlag {
-	return &cli.IntFlag{
-		Name: name, Usage: fmt.Sprintf("%s (1 to %d)", usage, maximum), Value: value,
-		Sources: cli.EnvVars("STUDIO_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))), Validator: between(1, maximum),
-	}
+	return ranged(&cli.IntFlag{
+		Name: name, Usage: usage, Value: value, Sources: cli.EnvVars("STUDIO_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))),
+	}, 1, maximum)
+}
+
+// ranged gives a flag a range, which its usage tells.
+func ranged[T cmp.Ordered, C any, V cli.ValueCreator[T, C]](flag *cli.FlagBase[T, C, V], minimum, maximum T) *cli.FlagBase[T, C, V] {
+	flag.Usage += " (" + bound(minimum) + " to " + bound(maximum) + ")"
+	flag.Validator = between(minimum, maximum)
+	return flag
 }
 
 // between returns the Validator of a flag with a range.
 func between[T cmp.Ordered](minimum, maximum T) func(T) error {
 	return func(value T) error {
 		if value < minimum || value > maximum {
-			return fmt.Errorf("must be between %v and %v", minimum, maximum)
+			return fmt.Errorf("must be between %s and %s", bound(minimum), bound(maximum))
 		}
 		return nil
 	}
+}
+
+// bound returns the text of a bound of a range: 24h for 24h0m0s.
+func bound(value any) string {
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(fmt.Sprint(value))
 }
 
 func serve(ctx context.Context, command *cli.Command) error {

@@ -32,7 +32,7 @@ func work(ctx context.Context, command *cli.Command) error {
 	case cfg.Media == "":
 		return usagef("studiod work needs --media with the bucket of studiod serve, such as s3://BUCKET?region=…")
 	case cfg.Render.Workers == noWorkers:
-		return usagef("--render-workers of studiod work must be between 1 and 1024")
+		return usagef("--render-workers of studiod work must be between 1 and %d", maxRenderWorkers)
 	case cfg.Render.Missing != "":
 		return usagef("%s; or set another renderer with --renderer exec:PROGRAM", cfg.Render.Missing)
 	}
