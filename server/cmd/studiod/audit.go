@@ -79,7 +79,8 @@ func showSetupLink(ctx context.Context, out io.Writer, d *daemon) error {
 		return nil
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(out, "There are no users yet. Open this link within 30 minutes to become the first operator:\n  %s\n", console.LinkURL(d.studio.PublicURL, secret))
+		_, err = fmt.Fprintf(out, "There are no users yet. Open this link within %s to become the first operator:\n  %s\n",
+			studio.SetupLink.Lifetime(), console.LinkURL(d.studio.PublicURL, secret))
 	}
 	return err
 }

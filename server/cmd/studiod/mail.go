@@ -10,6 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/mail"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // smtpPasswordVariable is the environment variable with the password for the mail server. Others could read the arguments.
@@ -54,9 +55,9 @@ func (d *daemon) openMailer() (err error) {
 }
 
 // mailLink queues the mail with a link.
-func (d *daemon) mailLink(email, link string, invites bool) bool {
+func (d *daemon) mailLink(email, link string, purpose studio.LinkPurpose) bool {
 	message := mail.Reset
-	if invites {
+	if purpose == studio.InviteLink {
 		message = mail.Invitation
 	}
 	return d.mailer.Queue(message(email, link))

@@ -78,7 +78,7 @@ type Config struct {
 	NoVideo func(avatar studio.Subject) string
 	// MailLink sends a mail with the URL of a new link, for an invitation or to reset a password, in the background. It reports
 	// whether it will try. The link is shown in any case. Default: no mails are sent.
-	MailLink func(email, link string, invites bool) bool
+	MailLink func(email, link string, purpose studio.LinkPurpose) bool
 	// Daemon is shown to operators.
 	Daemon Daemon
 	// Backup returns the state of backups, or nil if there are none. Default: there are none.
@@ -119,7 +119,7 @@ func New(cfg Config) *Console {
 		cfg.Revoked = func(string, time.Time) bool { return false }
 	}
 	if cfg.MailLink == nil {
-		cfg.MailLink = func(string, string, bool) bool { return false }
+		cfg.MailLink = func(string, string, studio.LinkPurpose) bool { return false }
 	}
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }

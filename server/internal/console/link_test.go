@@ -232,26 +232,27 @@ func TestLinks_areMailed(t *testing.T) {
 	t.Parallel()
 	type mailed struct {
 		email, key string
-		invites    bool
+		purpose    studio.LinkPurpose
 	}
 	var all []mailed
 	queue := true
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
-		cfg.MailLink = func(email, link string, invites bool) bool {
+		cfg.MailLink = func(email, link string, purpose studio.LinkPurpose) bool {
 			base, key, _ := strings.Cut(link, "/console/link?key=")
 			if base != "https://studio.example" {
 				t.Errorf("the mailed link is %s", link)
 			}
-			all = append(all, mailed{email, key, invites})
+			all = append(all, mailed{email, key, purpose})
 			return queue
 		}
 	})
 	v := s.operator(t)
 	invite := func(email string) page { return v.post("/console/users/invite", url.Values{"email": {email}}) }
 	invited := invite(" Bob@example.com")
-	invited.want(t, http.StatusOK, "A mail with this link is on its way to  Bob@example.com.")
+	invited.want(t, http.StatusOK, "A mail with this link is on its way to  Bob@example.com.", "It works once, for 7 days, and")
 	_, first := linkOf(t, invited)
 	reset := v.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}})
+	reset.want(t, http.StatusOK, "It works once, for 24 hours, and")
 	_, second := linkOf(t, reset)
 	queue = false
 	full := invite("eve@example.com")
@@ -259,7 +260,9 @@ func TestLinks_areMailed(t *testing.T) {
 	_, third := linkOf(t, full)
 	invite("eve@example.com\r\nBcc: bob@example.com").want(t, http.StatusUnprocessableEntity)
 	invite(email).want(t, http.StatusUnprocessableEntity)
-	if want := []mailed{{"bob@example.com", first, true}, {email, second, false}, {"eve@example.com", third, true}}; !slices.Equal(all, want) {
+	if want := []mailed{
+		{"bob@example.com", first, studio.InviteLink}, {email, second, studio.ResetLink}, {"eve@example.com", third, studio.InviteLink},
+	}; !slices.Equal(all, want) {
 		t.Errorf("mailed %v, want %v", all, want)
 	}
 }

@@ -21,7 +21,7 @@ type usersView struct {
 
 	Link        string // of the last invitation or reset
 	LinkFor     string
-	LinkInvites bool
+	LinkPurpose studio.LinkPurpose
 	LinkMailed  bool   // whether a mail with it is on its way
 	Problem     string // with the last invitation
 	Invited     string // the email in the form, after a problem
@@ -49,11 +49,11 @@ func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, 
 }
 
 // showUserLink shows a new link once, and sends it if there is a mail server.
-func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, invites bool) error {
+func (c *Console) showUserLink(w http.ResponseWriter, r *http.Request, email, secret string, purpose studio.LinkPurpose) error {
 	w.Header().Set("Cache-Control", "no-store")
 	link := LinkURL(c.cfg.Studio.PublicURL, secret)
 	return c.showUsers(w, r, http.StatusOK, usersView{
-		Link: link, LinkFor: email, LinkInvites: invites, LinkMailed: c.cfg.MailLink(c.cfg.Studio.NormalizeEmail(email), link, invites),
+		Link: link, LinkFor: email, LinkPurpose: purpose, LinkMailed: c.cfg.MailLink(c.cfg.Studio.NormalizeEmail(email), link, purpose),
 	})
 }
 
@@ -72,7 +72,7 @@ func (c *Console) invite(w http.ResponseWriter, r *http.Request, s session) erro
 	if problem != "" {
 		return c.showUsers(w, r, http.StatusUnprocessableEntity, usersView{Problem: problem, Invited: email})
 	}
-	return c.showUserLink(w, r, email, secret, true)
+	return c.showUserLink(w, r, email, secret, studio.InviteLink)
 }
 
 // changeUser does what the button of a user is for.
@@ -84,7 +84,7 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 		if err != nil {
 			return err
 		}
-		return c.showUserLink(w, r, email, secret, false)
+		return c.showUserLink(w, r, email, secret, studio.ResetLink)
 	case "end-sessions":
 		err = c.cfg.Studio.EndSessions(r.Context(), s.User, email)
 	case "disable", "enable":

@@ -9,22 +9,22 @@ import (
 
 // Invitation returns the mail with a link of [studio.InviteLink].
 func Invitation(to, link string) Message {
-	return Message{to, "Invitation to Avatar Studio", fmt.Sprintf(`You are invited to Avatar Studio. Open this link within 7 days, and choose a password:
+	return Message{to, "Invitation to Avatar Studio", fmt.Sprintf(`You are invited to Avatar Studio. Open this link within %s, and choose a password:
 
 %s
 
 The link works once. If you do not expect an invitation, ignore this mail.
-`, link)}
+`, studio.InviteLink.Lifetime(), link)}
 }
 
 // Reset returns the mail with a link of [studio.ResetLink].
 func Reset(to, link string) Message {
-	return Message{to, "Reset your password of Avatar Studio", fmt.Sprintf(`An operator of Avatar Studio lets you choose a new password. Open this link within 24 hours:
+	return Message{to, "Reset your password of Avatar Studio", fmt.Sprintf(`An operator of Avatar Studio lets you choose a new password. Open this link within %s:
 
 %s
 
 The link works once. Until then, your password stays valid. If you do not expect this, ignore this mail.
-`, link)}
+`, studio.ResetLink.Lifetime(), link)}
 }
 
 // FailingWebhook returns the mail about a webhook URL that has failed since a time. details is the URL of a page about it.

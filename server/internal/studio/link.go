@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -21,6 +22,18 @@ const (
 //
 //nolint:gochecknoglobals // a table
 var linkLifetimes = map[LinkPurpose]time.Duration{SetupLink: 30 * time.Minute, InviteLink: 7 * 24 * time.Hour, ResetLink: 24 * time.Hour}
+
+// Lifetime returns for how long a link is valid, in words such as "7 days".
+func (p LinkPurpose) Lifetime() string {
+	switch d := linkLifetimes[p]; {
+	case d > 24*time.Hour:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d > time.Hour:
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	}
+}
 
 // ErrLink is returned if a link was used or has expired, or does not exist.
 var ErrLink = errors.New("studio: the link was used or has expired")
