@@ -99,9 +99,9 @@ func parseClock(text string) (time.Duration, bool) {
 		return 0, false
 	}
 	var sum time.Duration
-	unit, most := time.Hour, 24
+	unit, maximum := time.Hour, 24
 	for {
-		number, ok := parseNumber(digits[:2], 0, most)
+		number, ok := parseNumber(digits[:2], 0, maximum)
 		if !ok {
 			return 0, false
 		}
@@ -110,9 +110,9 @@ func parseClock(text string) (time.Duration, bool) {
 			break
 		}
 		if unit /= 60; unit == time.Minute {
-			most = 59
+			maximum = 59
 		} else {
-			most = 60 // leap second
+			maximum = 60 // leap second
 		}
 	}
 	// Digits after the ninth are dropped.
@@ -152,7 +152,7 @@ func parseZone(text string) (*time.Location, bool) {
 }
 
 // parseNumber parses a number of decimal digits within limits.
-func parseNumber(digits string, least, most int) (int, bool) {
+func parseNumber(digits string, minimum, maximum int) (int, bool) {
 	number, err := strconv.ParseUint(digits, 10, 32)
-	return int(number), err == nil && int(number) >= least && int(number) <= most
+	return int(number), err == nil && int(number) >= minimum && int(number) <= maximum
 }

@@ -79,21 +79,21 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 }
 
 // addStreams adds the streams of a response. Those that can be resumed are first.
-func (a *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) {
+func (r *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) {
 	for _, content := range response.Contents {
 		if s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType); s != nil {
-			a.Streams = append(a.Streams, s)
+			r.Streams = append(r.Streams, s)
 		}
 	}
 	formats := []string{"stream.Events", "stream.Lines", "stream.Sequence", "stream.Mixed"}
-	slices.SortStableFunc(a.Streams, func(a, b *itemStream) int {
+	slices.SortStableFunc(r.Streams, func(a, b *itemStream) int {
 		return slices.Index(formats, a.Format) - slices.Index(formats, b.Format)
 	})
 }
 
 // ofStream returns the result of a method that returns the items of the first stream.
-func (a *result) ofStream() result {
-	return result{Kind: "bodyItems", Streams: a.Streams, Accept: a.Streams[0].Media + ", application/problem+json"}
+func (r *result) ofStream() result {
+	return result{Kind: "bodyItems", Streams: r.Streams, Accept: r.Streams[0].Media + ", application/problem+json"}
 }
 
 // isNull reports whether null is a value of a schema.

@@ -75,14 +75,14 @@ func (s *setup) openStreams(url string, users []*user, n int) *streams {
 	return all
 }
 
-func (a *streams) read(r *stream.Reader) {
+func (s *streams) read(r *stream.Reader) {
 	for {
 		frame, err := r.Next()
 		arrived := time.Now()
-		a.mu.Lock()
+		s.mu.Lock()
 		if err != nil {
-			a.ended++
-			a.mu.Unlock()
+			s.ended++
+			s.mu.Unlock()
 			return
 		}
 		var item struct {
@@ -90,19 +90,19 @@ func (a *streams) read(r *stream.Reader) {
 			CreatedAt time.Time `json:"created_at"`
 		}
 		_ = json.Unmarshal(frame.Data, &item) // without an id, the item is missing
-		a.items[item.EventID]++
-		a.delays = append(a.delays, arrived.Sub(item.CreatedAt))
-		a.mu.Unlock()
+		s.items[item.EventID]++
+		s.delays = append(s.delays, arrived.Sub(item.CreatedAt))
+		s.mu.Unlock()
 	}
 }
 
 // close closes all but the first n streams.
-func (a *streams) close(n int) {
-	for _, conn := range a.open[n:] {
+func (s *streams) close(n int) {
+	for _, conn := range s.open[n:] {
 		_ = conn.Close()
 	}
-	if a.open = a.open[:n]; n == 0 {
-		a.reading.Wait()
+	if s.open = s.open[:n]; n == 0 {
+		s.reading.Wait()
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 	Lipsync Kind = "lipsync"
 )
 
-// Status is the state of a subject (interface, section 3).
+// Status is the state of a subject.
 type Status string
 
 // The states. Avatars can have all states except Succeeded. Videos and lip-syncs can have Processing,

@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// AppendJSON appends the value to dst as JSON, without white space. It returns an error when dst exceeds most
+// AppendJSON appends the value to dst as JSON, without white space. It returns an error when dst exceeds limit
 // bytes, because aliases can make the JSON far longer than the document.
-func (n *Node) AppendJSON(dst []byte, most int) ([]byte, error) {
-	if len(dst) > most {
-		return dst, fmt.Errorf("is longer than %d bytes", most)
+func (n *Node) AppendJSON(dst []byte, limit int) ([]byte, error) {
+	if len(dst) > limit {
+		return dst, fmt.Errorf("is longer than %d bytes", limit)
 	}
 	var err error
 	switch n.Kind {
@@ -27,7 +27,7 @@ func (n *Node) AppendJSON(dst []byte, most int) ([]byte, error) {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			if dst, err = element.AppendJSON(dst, most); err != nil {
+			if dst, err = element.AppendJSON(dst, limit); err != nil {
 				return dst, err
 			}
 		}
@@ -39,7 +39,7 @@ func (n *Node) AppendJSON(dst []byte, most int) ([]byte, error) {
 				dst = append(dst, ',')
 			}
 			dst, _ = jsontext.AppendQuote(dst, m.Name)
-			if dst, err = m.Value.AppendJSON(append(dst, ':'), most); err != nil {
+			if dst, err = m.Value.AppendJSON(append(dst, ':'), limit); err != nil {
 				return dst, err
 			}
 		}
