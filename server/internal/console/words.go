@@ -55,8 +55,8 @@ func lastResult(last studio.Attempt) string {
 var reasons = map[studio.Reason]string{
 	studio.ReasonSchedule: "All attempts failed.",
 	studio.ReasonRefused:  "The endpoint refused it repeatedly.",
-	studio.ReasonGone:     "The endpoint responded with 410, so it is off.",
-	studio.ReasonOff:      "The endpoint is off.",
+	studio.ReasonGone:     "The endpoint responded with 410, so it is disabled.",
+	studio.ReasonDisabled: "The endpoint is disabled.",
 	studio.ReasonDeleted:  "What it is about was deleted.",
 }
 

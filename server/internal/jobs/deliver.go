@@ -85,19 +85,19 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 		slog.String("state", string(outcome.State)), slog.Int("status", sent.Status), slog.String("failure", failure),
 		slog.Duration("duration", sent.Duration), slog.String("request_id", next.RequestID))
 	if outcome.SwitchOff {
-		d.jobs.Logger.WarnContext(d.ctx, "endpoint switched off", "user", next.UserID, "origin", next.Origin)
+		d.jobs.Logger.WarnContext(d.ctx, "endpoint disabled", "user", next.UserID, "origin", next.Origin)
 	}
 	return nextDue
 }
 
-// exhaust ends all pending events of a subject whose URL is switched off. It returns the zero time, or the
+// exhaust ends all pending events of a subject whose URL is disabled. It returns the zero time, or the
 // time of the next try after an error.
 func (d *deliverer) exhaust(next store.Delivery) time.Time {
-	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.jobs.Now(), studio.ReasonOff)
+	err := d.jobs.Store.ExhaustEvents(d.ctx, next.Event.SubjectID, d.jobs.Now(), studio.ReasonDisabled)
 	if err != nil {
 		return d.retryTime(err)
 	}
-	d.jobs.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(studio.ReasonOff))
+	d.jobs.Logger.InfoContext(d.ctx, "events given up", "subject", next.Event.SubjectID, "reason", string(studio.ReasonDisabled))
 	return time.Time{}
 }
 

@@ -278,7 +278,7 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 			}
 			return all
 		}
-		if got := reasons(first.ID); !slices.Equal(got, []studio.Reason{studio.ReasonGone, studio.ReasonOff, studio.ReasonOff}) {
+		if got := reasons(first.ID); !slices.Equal(got, []studio.Reason{studio.ReasonGone, studio.ReasonDisabled, studio.ReasonDisabled}) {
 			s.t.Errorf("the first subject's events ended for %q", got)
 		}
 		if got := reasons(second.ID); len(got) != 3 {
@@ -286,7 +286,7 @@ func TestRunner_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 		}
 		endpoints, err := s.db.DisabledEndpoints(s.t.Context())
 		if err != nil || len(endpoints) != 1 || endpoints[0].URL != gone || endpoints[0].Email != "ada@example.com" {
-			s.t.Fatalf("switched off are %+v (%v)", endpoints, err)
+			s.t.Fatalf("disabled are %+v (%v)", endpoints, err)
 		}
 
 		status = 200

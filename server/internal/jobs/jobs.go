@@ -52,7 +52,7 @@ type Config struct {
 	BreakAfter int
 	// OnAttempt and OnRendering are called after each attempt and each rendering, for metrics. They are not
 	// called for an attempt or a rendering that was canceled, nor for an event that ends without an attempt
-	// because its URL is switched off. They must be safe for concurrent use. Default: none.
+	// because its URL is disabled. They must be safe for concurrent use. Default: none.
 	OnAttempt   func(AttemptOutcome, sender.Attempt)
 	OnRendering func(studio.Kind, RenderingOutcome, time.Duration)
 	// Alert tells a user that a webhook URL is disabled or has failed for a day, at most once a day for each URL. After an error,

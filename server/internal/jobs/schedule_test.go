@@ -59,7 +59,7 @@ func TestDecide_returnsOutcomeOfAttempt(t *testing.T) {
 					low, high = test.pause, test.pause
 				}
 				if gone := test.attempt.Status == http.StatusGone; outcome.SwitchOff != gone {
-					t.Fatalf("the URL is switched off: %v", outcome.SwitchOff)
+					t.Fatalf("the URL is disabled: %v", outcome.SwitchOff)
 				}
 				if ended := outcome.State == studio.EventExhausted; ended != (outcome.Reason != "") {
 					t.Fatalf("%s with the reason %q", outcome.State, outcome.Reason)

@@ -89,7 +89,7 @@ func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 				s.UserID = "bob"
 			}
 			create(t, db, s)
-			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonOff))
+			check(t, db.ExhaustEvents(t.Context(), s.ID, noon(), studio.ReasonDisabled))
 		}
 		if due := db.NextDue(t, store.DeliverAt); len(due) != 0 {
 			t.Errorf("%d subjects are due after their events were exhausted", len(due))
@@ -126,7 +126,7 @@ func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		create(t, db, subject("a", 1))
-		check(t, db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonOff))
+		check(t, db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonDisabled))
 		var added atomic.Int64
 		var requests sync.WaitGroup
 		for i := range 40 {
@@ -185,7 +185,7 @@ func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
 		for i := range subjects {
 			id := fmt.Sprint("s", i)
 			create(t, db, subject(id, events))
-			check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonOff))
+			check(t, db.ExhaustEvents(t.Context(), id, noon(), studio.ReasonDisabled))
 		}
 		now := noon().Add(time.Hour)
 		count, err := db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, now, 1)

@@ -61,7 +61,7 @@ const (
 	ReasonSchedule Reason = "schedule"     // every attempt of the schedule failed
 	ReasonRefused  Reason = "refused"      // the receiver refused the event permanently
 	ReasonGone     Reason = "gone"         // the receiver responded with 410
-	ReasonOff      Reason = "endpoint off" // the URL is switched off
+	ReasonDisabled Reason = "endpoint off" // the URL is disabled
 	ReasonDeleted  Reason = "deleted"      // the subject was deleted, and the event is not replayed
 )
 
