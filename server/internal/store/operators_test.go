@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -42,6 +43,19 @@ func TestOperators_areNeverAllRemoved(t *testing.T) {
 			}
 			for _, id := range operators {
 				check(t, db.SetRole(t.Context(), id, studio.NoRole))
+			}
+		}
+	})
+}
+
+func TestActs_areKeptForAYear(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		check(t, db.AddAct(t.Context(), studio.Act{ID: "a", At: noon(), By: "olga@example.com", Action: "invited", Target: "bob@example.com"}))
+		for after, want := range []int{1, 0} {
+			check(t, db.Prune(t.Context(), noon().Add(365*24*time.Hour+time.Duration(after)*time.Second)))
+			if acts, err := db.Acts(t.Context(), "", 2); err != nil || len(acts) != want {
+				t.Errorf("%d s after a year, there are %d acts, want %d (%v)", after, len(acts), want, err)
 			}
 		}
 	})
