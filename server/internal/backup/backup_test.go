@@ -227,6 +227,25 @@ func TestBackup_brokenUploadDoesNotCount(t *testing.T) {
 	}
 }
 
+// A snapshot that cannot be restored, here because of its version, is no backup.
+func TestBackup_snapshotThatCannotBeRestoredDoesNotCount(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewSQLite(t)
+	m := newMachine(t, "file:"+t.TempDir(), dsn, keyring.New())
+	_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999999, 1)")
+	check(t, err)
+	_, err = m.backUp(t.Context())
+	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != StepCheck || !errors.Is(err, store.ErrNewer) {
+		t.Errorf("error %v, want a failure of %s", err, StepCheck)
+	}
+	if n := len(m.keys(folder)); n != 0 || !m.Status().Last.IsZero() {
+		t.Errorf("there are %d backups", n)
+	}
+	if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("temporary files are left: %v", err)
+	}
+}
+
 func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
