@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -87,4 +89,46 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 		fails(t, exitUsage, "not a member", "key", "add", db, "--workspace", listed[0].ID, testEmail, "batch")
 		fails(t, exitUsage, "must be between", "key", "add", db, "--expires-in=0s", testEmail, "batch")
 	})
+}
+
+// Each operation that needs a token accepts an API key.
+func TestDaemon_everyOperationAcceptsAPIKeys(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs = true })
+	_, key, err := d.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: d.user.ID, Name: "batch"})
+	check(t, err)
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	_, text := get(t, d.url()+"/openapi.json")
+	check(t, json.Unmarshal([]byte(text), &document))
+	client, accepted := &http.Client{Timeout: waitTimeout}, 0
+	for path, item := range document.Paths {
+		for method, described := range item {
+			var operation struct {
+				Security []any `json:"security"`
+			}
+			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) || json.Unmarshal(described, &operation) != nil || len(operation.Security) == 0 {
+				continue
+			}
+			for token, refused := range map[string]bool{"": true, key: false} {
+				request, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), d.url()+path, strings.NewReader("{}"))
+				check(t, err)
+				request.Header.Set("Content-Type", "application/json")
+				if token != "" {
+					request.Header.Set("Authorization", "Bearer "+token)
+				}
+				response, err := client.Do(request)
+				check(t, err)
+				check(t, response.Body.Close()) // a stream has no end
+				if got := response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden; got != refused {
+					t.Errorf("%s %s with a key %t: %s", method, path, !refused, response.Status)
+				}
+			}
+			accepted++
+		}
+	}
+	if accepted < 20 {
+		t.Errorf("the document has %d operations that need a token", accepted)
+	}
 }
