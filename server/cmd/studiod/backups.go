@@ -20,7 +20,7 @@ import (
 func backupFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "backup", Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; see studiod restore",
+			Name: "backup", Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; of PostgreSQL, only the files; see studiod restore",
 			DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
 		},
 		ranged(&cli.DurationFlag{
@@ -47,6 +47,9 @@ func (d *daemon) openBackups(ctx context.Context) (err error) {
 	}
 	if d.keys == nil {
 		d.cfg.Logger.WarnContext(ctx, "backups are not encrypted; set a key file")
+	}
+	if d.store.Shared() {
+		d.cfg.Logger.InfoContext(ctx, "backups have the files only; back up the database with postgres-backup.sh")
 	}
 	if d.admin != nil {
 		d.admin.metrics.WatchBackups(d.backups.Status)

@@ -69,6 +69,17 @@ func TestServe_warnsOfLocalFilesBesideOtherDaemons(t *testing.T) {
 	}
 }
 
+// The backups of a PostgreSQL database lack the database itself.
+func TestDaemon_saysWhatBackupsLack(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Backup = dsn, "file:"+t.TempDir() })
+		if said := strings.Contains(d.log.String(), "back up the database with postgres-backup.sh"); said == isSQLite(dsn) {
+			t.Errorf("the log is\n%s", d.log)
+		}
+	})
+}
+
 // A URL with 0.0.0.0 or :: leads nowhere.
 func TestServe_warnsOfURLsWithoutAHost(t *testing.T) {
 	t.Parallel()

@@ -44,6 +44,9 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 		if warned := strings.Contains(service.text, "No daemon delivers"); warned != db.Shared() {
 			t.Errorf("the page warns about missing daemons: %v", warned)
 		}
+		if said := strings.Contains(service.text, "files only"); said != db.Shared() {
+			t.Errorf("the page says that the backup lacks the database: %v", said)
+		}
 		secrets, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
 		check(t, err)
 		never := append(secrets, "Nobody else", "key=", "/path", "hash of")
