@@ -58,6 +58,9 @@ func suggest(command *cli.Command) {
 				name := command.Args().First()
 				return Usagef("unknown command %q; did you mean %s? see %s --help", name, cli.SuggestCommand(command.Commands, name), command.FullName())
 			}
+			if command == command.Root() {
+				return cli.ShowRootCommandHelp(command)
+			}
 			return cli.ShowSubcommandHelp(command)
 		}
 	}

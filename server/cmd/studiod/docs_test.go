@@ -20,6 +20,9 @@ func TestHelp_listsCommandsAndPrintsTopics(t *testing.T) {
 		return stdout
 	}
 	help, man := run("help"), run("man")
+	if alone := run(); alone != help {
+		t.Errorf("studiod alone prints\n%s", alone)
+	}
 	commands, topics, _ := strings.Cut(help, "TOPICS:")
 	for _, command := range rootCommand(nil, nil, nil).VisibleCommands() {
 		if command.Category == "" && !strings.Contains(commands, "\n   "+command.Name+" ") {
