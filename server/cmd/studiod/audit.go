@@ -49,7 +49,7 @@ func audited(root *cli.Command) {
 	changes := []string{
 		"user add", "user password", "token revoke", "token rotate", "workspace add", "workspace member",
 		"secret rotate", "key add", "key revoke", "project import", "event replay", "endpoint pause", "endpoint enable",
-		"delivery pause", "delivery resume",
+		"delivery pause", "delivery resume", "keyfile rotate", "keyfile reset",
 	}
 	for _, group := range root.Commands {
 		for _, command := range group.Commands {

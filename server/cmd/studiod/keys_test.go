@@ -50,6 +50,9 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
 			t.Error(said)
 		}
+		if acts := must(t, "", "audit", "--db", dsn, "--key-file", file); !strings.Contains(acts, "keyfile rotate") {
+			t.Errorf("the audit log is\n%s", acts)
+		}
 		shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", file, testEmail)
 		if shown != secret.Reveal() {
 			t.Error("the secret is another after the rotation")
@@ -134,6 +137,9 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 					t.Errorf("%q does not say %q: %s", confirmation, want, stdout)
 				}
 			}
+		}
+		if acts := must(t, "", "audit", "--db", dsn, "--key-file", next); strings.Count(acts, "keyfile reset") != 2 {
+			t.Errorf("the audit log is\n%s", acts)
 		}
 		again := startProcess(t, dsn, "--key-file", next)
 		_, err = again.client.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: session.RefreshToken})
