@@ -87,8 +87,9 @@ func TestCommands_endSessions(t *testing.T) {
 		must(t, password+"\n", "user", "add", db, email)
 		status := func(method, token string) int { return call(t, client, method, d.url(), token).StatusCode }
 		for _, command := range [][]string{
-			{"token", "revoke", db, email}, {"user", "password", db, email}, {"user", "delete", db, "--yes", "--media=file:" + t.TempDir(), email},
+			{"token", "revoke", db, email}, {"user", "password", db, email}, {"user", "disable", db, email}, {"user", "delete", db, "--yes", "--media=file:" + t.TempDir(), email},
 		} {
+			must(t, "", "user", "enable", db, email)
 			_, token := tryLogin(t.Context(), client, d.url(), email, password)
 			if created := status(http.MethodPost, token); created != http.StatusOK {
 				t.Fatalf("before %v: creation %d", command, created)
@@ -97,13 +98,19 @@ func TestCommands_endSessions(t *testing.T) {
 			if list, created := status(http.MethodGet, token), status(http.MethodPost, token); list != http.StatusUnauthorized || created != http.StatusUnauthorized {
 				t.Errorf("after %v the token lists with %d and creates with %d", command, list, created)
 			}
+			if listed := must(t, "", "user", "list", "--json", db); strings.Contains(listed, `"disabled_at":"20`) != (command[1] == "disable") {
+				t.Errorf("after %v the users are\n%s", command, listed)
+			}
 		}
 		if status, _ := tryLogin(t.Context(), client, d.url(), email, password); status != http.StatusUnauthorized {
 			t.Errorf("a deleted user logs in with %d", status)
 		}
-		if acts := must(t, "", "audit", db); !strings.Contains(acts, "deleted") || strings.Count(acts, byCommand) != 4 {
+		if acts := must(t, "", "audit", db); !strings.Contains(acts, "deleted") || strings.Count(acts, "disabled") != 1 || strings.Count(acts, byCommand) != 9 {
 			t.Errorf("the audit log is\n%s", acts)
 		}
+		must(t, "", "user", "role", db, testEmail, "operator")
+		fails(t, exitUsage, "last operator", "user", "disable", db, testEmail)
+		fails(t, exitUsage, "no such user", "user", "disable", db, email)
 		fails(t, exitUsage, "--yes", "user", "delete", db, "--media=file:"+t.TempDir(), testEmail) // nobody confirms it
 		if !strings.Contains(d.log.String(), "client=127.0.0.1") {
 			t.Error("the log does not name the address of the client")

@@ -25,17 +25,19 @@ import (
 
 func userCommand() *cli.Command {
 	return &cli.Command{
-		Name: "user", Usage: "add and list users, set their passwords and roles, and delete them",
+		Name: "user", Usage: "add and list users, set their passwords and roles, and disable and delete them",
 		Commands: []*cli.Command{
 			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
 			described(leaf("list", "list users, the newest first", "", append(pageFlags("users"),
 				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), listUsers),
 				`JSON fields: id, email, role (operator or user), in_progress (creations that wait for rendering or are being
-rendered, up to 1,000), created_at.
+rendered, up to 1,000), created_at, disabled_at.
 
 Example: studiod user list`),
 			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
+			leaf("disable", "end all sessions of a user, who cannot log in, and whose API keys are refused, until enabled", "EMAIL", nil, setEnabled(false)),
+			leaf("enable", "enable a user who is disabled", "EMAIL", nil, setEnabled(true)),
 			leaf("delete", "end all sessions of a user, and delete avatars, videos, lip-syncs, uploads, files and webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
 				yesFlag(), mediaFlag("a directory next to the database"),
 			}, deleteUser),
@@ -75,6 +77,7 @@ type account struct {
 	Role       string    `json:"role"`
 	InProgress int       `json:"in_progress"`
 	CreatedAt  time.Time `json:"created_at"`
+	DisabledAt time.Time `json:"disabled_at,omitzero"`
 }
 
 func listUsers(ctx context.Context, command *cli.Command) error {
@@ -82,9 +85,9 @@ func listUsers(ctx context.Context, command *cli.Command) error {
 		return printPage(ctx, command, func(ctx context.Context, after string, limit int) ([]store.Account, error) {
 			return db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
 		}, func(u store.Account) string { return u.ID }, func(u store.Account) account {
-			return account{u.ID, u.Email, cmp.Or(string(u.Role), "user"), u.InProgress, u.CreatedAt}
-		}, "no users", []string{"ID", "CREATED", "ROLE", "IN PROGRESS", "EMAIL"}, func(a account) []string {
-			return []string{a.ID, formatTime(a.CreatedAt), a.Role, strconv.Itoa(a.InProgress), a.Email}
+			return account{u.ID, u.Email, cmp.Or(string(u.Role), "user"), u.InProgress, u.CreatedAt, u.DisabledAt}
+		}, "no users", []string{"ID", "CREATED", "ROLE", "IN PROGRESS", "DISABLED", "EMAIL"}, func(a account) []string {
+			return []string{a.ID, formatTime(a.CreatedAt), a.Role, strconv.Itoa(a.InProgress), formatTime(a.DisabledAt), a.Email}
 		})
 	})
 }
@@ -110,6 +113,18 @@ func setRole(ctx context.Context, command *cli.Command) error {
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
 		return explainUser(service.ChangeRole(ctx, studio.User{Email: byCommand}, command.Args().First(), role))
 	})
+}
+
+func setEnabled(enabled bool) cli.ActionFunc {
+	return func(ctx context.Context, command *cli.Command) error {
+		return withStudio(ctx, command, false, func(service *studio.Service) error {
+			err := service.SetUserEnabled(ctx, studio.User{Email: byCommand}, command.Args().First(), enabled)
+			if err != nil {
+				return explainUser(err)
+			}
+			return studio.AwaitRevocation(ctx)
+		})
+	}
 }
 
 func revokeTokens(ctx context.Context, command *cli.Command) error {
