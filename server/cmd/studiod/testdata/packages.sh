@@ -20,6 +20,10 @@ echo 'correct horse battery staple' | do_as studiod user add --db "$db" ada@exam
 echo 'STUDIO_DOCS=false' >>/etc/studiod/studiod.env
 systemctl restart studiod
 
+for file in man/man1/studiod.1.gz man/man1/studio.1.gz bash-completion/completions/studiod fish/vendor_completions.d/studiod.fish zsh/vendor-completions/_studiod; do
+	[ -s "/usr/share/$file" ]
+done
+
 # The unit allows the renderer and its sandbox.
 espeak-ng -w /tmp/hello.wav 'Good morning.'
 workspace=$(do_as studiod workspace add --db "$db" Team)
