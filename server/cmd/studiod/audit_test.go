@@ -65,6 +65,15 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 			tab.Await("h1", "New avatar")
 			tab.Await(".simulated", "The reason: studio-render is not beside studiod")
 			tab.Inspect("first-avatar")
+			photo, err := filepath.Abs("face.jpg")
+			check(t, err)
+			tab.Do(chromedp.SendKeys("#title", "Ada"), chromedp.SetUploadFiles("#base_video_url-file", []string{photo}))
+			tab.Await("output", "Uploaded.")
+			tab.Do(chromedp.Submit("form.create"))
+			tab.Await(".badge", "published")
+			tab.Inspect("first-published")
+			tab.Visit("/console/account", "#workspace")
+			tab.Await("#workspace option", "Studio")
 		} else if status, path := use(found[1]); status != http.StatusOK || path != "/console/avatars/new" {
 			t.Errorf("the link leads to %d %s", status, path)
 		}
