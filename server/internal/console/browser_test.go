@@ -296,6 +296,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 		cfg.Backup = func() *console.Backup {
 			return &console.Backup{Every: time.Hour, Last: time.Now().Add(-time.Hour), Size: 9_960, Failed: "upload"}
 		}
+		cfg.MailLink = func(_, _ string, purpose studio.LinkPurpose) bool { return purpose == studio.InviteLink }
 	})
 	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
 	for _, id := range []string{"01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10", "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d11"} {
@@ -306,7 +307,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	s.addEvent(t, "https://gone.example.com/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
 	tab := s.openTab(t, "/console/users")
 	tab.Do(chromedp.SendKeys("#invited", "bob@example.com"), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/invite"] button`))
-	tab.Await("#link", "/console/link?key=")
+	tab.Await(".notice", "A mail with this link is on its way to bob@example.com.")
 	tab.Inspect("users-invited")
 	link := browsertest.Read(tab, chromedp.Evaluate[string](`document.querySelector("#link").textContent`))
 	tab.Visit("/console/workspaces?workspace="+s.workspace, "#members")
@@ -335,6 +336,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Await(".simulated", "The reason: ffmpeg is not installed.")
 	tab.Await("td", "v0.0.0-20261123190801-70ef073c0000+dirty")
 	tab.Inspect("service-failing")
+	tab.Do(chromedp.Click(`button[value="resume"]`), chromedp.WaitVisible(`button[value="pause"]`))
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
 	tab.Inspect("link")
 	tab.Do(chromedp.SendKeys("#password", "a new password"))
@@ -348,7 +350,12 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Await(".simulated", "Ask an operator for real videos.")
 	inspectInFull(tab, "avatar-new-simulated")
 
-	tab = s.openTab(t, "/console/users?email=bob@example.com")
+	tab = s.openTab(t, "/console/users?email="+email)
+	tab.Do(chromedp.Click("summary"), chromedp.Click(`button[value="disable"]`))
+	tab.Await("main", "Operators cannot remove themselves or the last operator.")
+	tab.Faults() // the error status
+	inspectInFull(tab, "operator-last")
+	tab.Visit("/console/users?email=bob@example.com", "summary")
 	open := []chromedp.Action[chromedp.Void]{chromedp.Focus("summary"), chromedp.KeyEvent("\r")}
 	tab.Do(open...)
 	tab.Do(chromedp.KeyEvent("\t\t\t\r"))
@@ -470,6 +477,9 @@ func TestBrowser_showsServiceToOperators(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 2}
+		cfg.Backup = func() *console.Backup {
+			return &console.Backup{Every: time.Hour, Last: time.Now().Add(-20 * time.Minute), Size: 2_500_000}
+		}
 	})
 	for i := range 30 {
 		studiotest.AddUser(t, s.studio, fmt.Sprintf("user-%02d@%s.example.com", i, strings.Repeat("a-long-name", i%5)))
