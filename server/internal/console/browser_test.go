@@ -309,7 +309,12 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Do(chromedp.SendKeys("#invited", "bob@example.com"), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/invite"] button`))
 	tab.Await(".notice", "A mail with this link is on its way to bob@example.com.")
 	tab.Inspect("users-invited")
-	link := browsertest.Read(tab, chromedp.Evaluate[string](`document.querySelector("#link").textContent`))
+	tab.Do(chromedp.Click(`[data-copy="link"]`))
+	tab.Await("[data-copy]", "Copied")
+	link := tab.Clipboard()
+	if !strings.HasPrefix(link, s.studio.PublicURL+"/console/link?key=") {
+		t.Errorf("the link is %q", link)
+	}
 	tab.Visit("/console/workspaces?workspace="+s.workspace, "#members")
 	tab.Inspect("workspaces")
 	tab.Do(chromedp.SendKeys("#name", "Films\r"))
@@ -407,6 +412,11 @@ func TestBrowser_managesAccount(t *testing.T) {
 		t.Errorf("two clicks make %d keys, %v", len(keys), err)
 	}
 	tab.Inspect("account-key")
+	tab.Do(chromedp.Click(`[data-copy="secret"]`))
+	tab.Await("[data-copy]", "Copied")
+	if _, ok := studio.HashAPIKey(tab.Clipboard()); !ok {
+		t.Error("another text than the key is copied")
+	}
 	tab.Do(chromedp.Click(`button[aria-label^="Revoke"]`))
 	tab.Await(".notice", "The API key is revoked.")
 	tab.Do(chromedp.SendKeys("#current", password), chromedp.SendKeys("#password", "another password\r"))

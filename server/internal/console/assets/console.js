@@ -23,13 +23,14 @@ for (const input of document.querySelectorAll("input[data-upload]")) {
   })
 }
 
-// Copies the text of a field.
+// Copies the text of a field or an element.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const field = document.getElementById(button.dataset.copy)
   button.hidden = false
   button.addEventListener("click", async () => {
-    field.select()
-    if (navigator.clipboard) await navigator.clipboard.writeText(field.value)
+    if (field.select) field.select()
+    else getSelection().selectAllChildren(field)
+    if (navigator.clipboard) await navigator.clipboard.writeText(field.value ?? field.textContent)
     else document.execCommand("copy") // over http
     button.textContent = "Copied"
   })
