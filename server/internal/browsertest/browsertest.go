@@ -262,7 +262,8 @@ func (tab *Tab) Clipboard() string {
 func Widths() []int64 { return []int64{360, 768, 1440} }
 
 // Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
-// window, and axe-core must find no accessibility problem. With -short, the width is checked in light only.
+// window, its buttons must not touch each other, and axe-core must find no accessibility problem. With -short, the width and
+// the buttons are checked in light only.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -277,6 +278,9 @@ func (tab *Tab) Inspect(name string) {
 			if needed > width {
 				tab.t.Errorf("%s needs %d pixels in a window of %d (%s)", name, needed, width, scheme)
 			}
+			if touching := Read(tab, chromedp.Evaluate[string](touchingButtons)); touching != "" && tab.Accepted == nil {
+				tab.t.Errorf("%s in a window of %d: buttons touch each other: %s", name, width, touching)
+			}
 			tab.saveScreenshot(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
 		}
 		tab.audit(name, scheme)
@@ -285,6 +289,16 @@ func (tab *Tab) Inspect(name string) {
 
 // layoutWidth is a script that returns the width of the page after it was drawn with the current settings.
 const layoutWidth = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.documentElement.scrollWidth))))`
+
+// touchingButtons is a script that returns the texts of buttons that have less than three pixels between them.
+const touchingButtons = `(() => {
+	const near = 3, shown = [...document.querySelectorAll("button, .button")].filter(e => e.checkVisibility())
+	const boxes = shown.map(e => e.getBoundingClientRect())
+	return shown.flatMap((a, i) => shown.slice(i + 1).filter((_, j) => {
+		const one = boxes[i], other = boxes[i + 1 + j]
+		return one.left < other.right + near && other.left < one.right + near && one.top < other.bottom + near && other.top < one.bottom + near
+	}).map(b => a.textContent + " | " + b.textContent)).join(", ")
+})()`
 
 func (tab *Tab) saveScreenshot(name string) {
 	tab.t.Helper()
