@@ -263,14 +263,17 @@ func Widths() []int64 { return []int64{360, 768, 1440} }
 
 // Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
 // window, its buttons must not touch each other, and axe-core must find no accessibility problem. With -short, the width and
-// the buttons are checked in light only.
+// the buttons are checked in light only. Otherwise the window is that of a phone afterwards, so that the test goes on there.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		tab.Prefer(scheme)
 		widths := Widths()
-		if scheme == "dark" && testing.Short() {
+		switch {
+		case scheme == "dark" && testing.Short():
 			widths = nil
+		case scheme == "dark":
+			slices.Reverse(widths)
 		}
 		for _, width := range widths {
 			tab.Do(chromedp.EmulateViewport(width, 900))

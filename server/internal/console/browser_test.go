@@ -506,6 +506,7 @@ func TestBrowser_showsServiceToOperators(t *testing.T) {
 	tab.Do(chromedp.Click(`[rel="next"]`))
 	tab.Await("td", email)
 	tab.Inspect("users")
+	tab.Do(chromedp.EmulateViewport(1440, 900))
 	if height := browsertest.Read(tab, chromedp.Evaluate[int](`Math.max(...[...document.querySelectorAll("tbody tr")].map(row => row.offsetHeight))`)); height > 100 {
 		t.Errorf("a user needs %d pixels", height)
 	}
