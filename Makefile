@@ -16,7 +16,7 @@ help: ## Show this help (default)
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
 # They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first.
-CHECKS := check-debian vet lint mutate check-document check-bench tidy vulncheck breaking check-foreign
+CHECKS := check-debian vet lint mutate check-document check-bench check-postgres-backup tidy vulncheck breaking check-foreign
 
 # Without test, because test-race runs the same tests in full. check-generate writes files that others read.
 .PHONY: check
