@@ -59,7 +59,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	for i, outcome := range []store.Outcome{
 		{State: studio.EventDelivered},
 		{State: studio.EventPending, RetryAt: noon},
-		{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true},
+		{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
 	} {
 		next, err := s.NextDelivery(ctx, subjectID)
 		check(t, err)

@@ -304,7 +304,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	}
 	check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: "https://dead.example.com:8443", Until: time.Now().Add(time.Hour)}))
 	s.addEvent(t, "https://dead.example.com:8443/a/long/path/that/goes/on/and/on?key=secret", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now()})
-	s.addEvent(t, "https://gone.example.com/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
+	s.addEvent(t, "https://gone.example.com/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
 	tab := s.openTab(t, "/console/users")
 	tab.Do(chromedp.SendKeys("#invited", "bob@example.com"), chromedp.SendKeys("#workspace", "Team"), chromedp.Click(`form[action$="/invite"] button`))
 	tab.Await(".notice", "A mail with this link is on its way to bob@example.com.")
@@ -437,7 +437,7 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 	for i := range 3 {
 		s.addEvent(t, "https://hooks.example.com/?key=secret", studio.Attempt{
 			Status: 500, Failure: "status", Duration: 80 * time.Millisecond, Address: "192.0.2.1:443", Excerpt: []byte("<h1>Internal Server Error</h1>" + hostile),
-		}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule, SwitchOff: i == 2})
+		}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule, DisableURL: i == 2})
 	}
 	s.addEvent(t, "https://other.example.com/a/long/path/that/goes/on/and/on", studio.Attempt{Status: 204}, store.Outcome{State: studio.EventDelivered})
 	tab := s.openTab(t, "/console/webhooks")

@@ -69,7 +69,7 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 		v := s.signIn(t, "olga@example.com")
 		v.get("/console/endpoints").want(t, http.StatusOK, "No webhook URL fails")
 		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
-		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
+		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
 		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
 		troubled := v.get("/console/endpoints")
 		troubled.want(t, http.StatusOK, email, ">failing<", "No connection could be opened.", "because it responded with 410", "1 exhausted")

@@ -41,7 +41,7 @@ func TestWebhooks_showHealth(t *testing.T) {
 		failed := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}
 		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
 		s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, failed)
-		gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}
+		gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}
 		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
 		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})

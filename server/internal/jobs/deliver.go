@@ -74,7 +74,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 		return d.retryTime(err)
 	}
 	if !sent.Delivered() {
-		d.jobs.attemptFailed(next, outcome.SwitchOff)
+		d.jobs.attemptFailed(next, outcome.DisableURL)
 	}
 	failure := string(sent.Failure)
 	if sent.NotPublic {
@@ -84,7 +84,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 		slog.String("subject", next.Event.SubjectID), slog.Int64("sequence", next.Event.Sequence), slog.Int("try", tries),
 		slog.String("state", string(outcome.State)), slog.Int("status", sent.Status), slog.String("failure", failure),
 		slog.Duration("duration", sent.Duration), slog.String("request_id", next.RequestID))
-	if outcome.SwitchOff {
+	if outcome.DisableURL {
 		d.jobs.Logger.WarnContext(d.ctx, "endpoint disabled", "user", next.UserID, "origin", next.Origin)
 	}
 	return nextDue

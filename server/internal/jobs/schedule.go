@@ -36,7 +36,7 @@ func decide(tries int, attempt sender.Attempt) (outcome store.Outcome, wait time
 	case attempt.Delivered():
 		return store.Outcome{State: studio.EventDelivered}, 0
 	case attempt.Status == http.StatusGone:
-		return store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}, 0
+		return store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}, 0
 	case tries > len(retryWaits):
 		return store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}, 0
 	case tries >= maxRefusedTries && refused(attempt.Status):

@@ -58,8 +58,8 @@ func TestDecide_returnsOutcomeOfAttempt(t *testing.T) {
 				if test.exact {
 					low, high = test.pause, test.pause
 				}
-				if gone := test.attempt.Status == http.StatusGone; outcome.SwitchOff != gone {
-					t.Fatalf("the URL is disabled: %v", outcome.SwitchOff)
+				if gone := test.attempt.Status == http.StatusGone; outcome.DisableURL != gone {
+					t.Fatalf("the URL is disabled: %v", outcome.DisableURL)
 				}
 				if ended := outcome.State == studio.EventExhausted; ended != (outcome.Reason != "") {
 					t.Fatalf("%s with the reason %q", outcome.State, outcome.Reason)

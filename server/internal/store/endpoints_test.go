@@ -54,7 +54,7 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 		failed := studio.Attempt{At: noon(), Status: 500, Failure: "status"}
 		for i, outcome := range []store.Outcome{
 			{},
-			{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true},
+			{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
 			{State: studio.EventPending, RetryAt: noon()},
 			{State: studio.EventExhausted, Reason: studio.ReasonSchedule},
 			{},

@@ -14,8 +14,8 @@ type Outcome struct {
 	State   studio.EventState
 	RetryAt time.Time     // when the next attempt of a pending event is due
 	Reason  studio.Reason // why the event is exhausted
-	// SwitchOff disables the URL of the event for its user; see [Store.Endpoints].
-	SwitchOff bool
+	// DisableURL disables the URL of the event for its user; see [Store.Endpoints].
+	DisableURL bool
 }
 
 // Record is an attempt to deliver an event and its outcome.
@@ -159,7 +159,7 @@ func keepAttempts(sql dialect, records ...*Record) []statement {
 
 // disableEndpoints returns the statements for those records that switch a URL off.
 func disableEndpoints(sql dialect, records ...*Record) []statement {
-	on := func(r *Record) bool { return !r.Outcome.SwitchOff }
+	on := func(r *Record) bool { return !r.Outcome.DisableURL }
 	return insertEndpoints.with(sql, slices.DeleteFunc(slices.Clone(records), on)...)
 }
 

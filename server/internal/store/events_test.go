@@ -117,9 +117,9 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 			}
 		}
 		off()
-		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true})
+		finish(t, db, "a", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
 		off("b")
-		finish(t, db, "b", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, SwitchOff: true}) // an attempt that was in flight
+		finish(t, db, "b", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}) // an attempt that was in flight
 		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
 		endpoints, err := db.DisabledEndpoints(t.Context())
 		check(t, err)

@@ -278,7 +278,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.ReleaseRendering(ctx, rendering, "p"))
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
-		check(t, recordAttempt(ctx, db, delivery.Event, studio.Attempt{At: now}, store.Outcome{State: studio.EventDelivered, SwitchOff: true, Reason: studio.ReasonGone}))
+		check(t, recordAttempt(ctx, db, delivery.Event, studio.Attempt{At: now}, store.Outcome{State: studio.EventDelivered, DisableURL: true, Reason: studio.ReasonGone}))
 		_, err = db.Attempts(ctx, delivery.Event.ID)
 		check(t, err)
 		check(t, db.EnableEndpoint(ctx, "u9", "https://hooks.example.com/"))

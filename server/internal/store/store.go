@@ -20,7 +20,7 @@
 //	          events_due.go                         reads the flows and events that are due
 //	          events_record.go                      writes attempts and the outcomes of their events
 //	          events_record_group.go                does so for a group of attempts in one request, on PostgreSQL
-//	          events.go, events_user.go             list events for operators and users
+//	          events.go                             lists events for operators and users
 //	          replays.go                            makes ended events pending again, in batches
 //	          events_signal.go                      signals new events to the processes with streams of events
 //	          delete.go, users.go                   end the events of deleted subjects and users
@@ -50,7 +50,7 @@
 //
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
-// updates and records each have their own; group.go commits creations and updates.
+// updates and records each have their own; group.go commits their groups.
 //
 // # What a creation costs
 //
@@ -176,7 +176,6 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		replayDue: make(chan struct{}, 1), counting: make(chan struct{}, replayCounts), events: newEventWatch(),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
-	//nolint:contextcheck // a group has a context of its own
 	s.records, s.creations, s.updates = newGroupQueue(s, writeRecords), newGroupQueue(s, createSubjects), newGroupQueue(s, changeSubjects)
 	s.records.sameGroup = func(first, other *record) bool { return first.holder == other.holder }
 	if cfg.Traces != nil {
