@@ -51,6 +51,7 @@ programs() {
 	for version in 1.0.0 1.1.0; do
 		make --no-print-directory package PROGRAMS="$memory/programs" ARCH="$(go env GOARCH)" VERSION=$version TO="$memory/files/packages" FORMATS=deb
 	done
+	make --no-print-directory package PROGRAMS="$memory/programs" ARCH="$(go env GOARCH)" VERSION=1.1.0 TO="$memory" FORMATS=rpm # is only built
 }
 
 image() {
