@@ -5,12 +5,30 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
+
+// The document in JSON loads by itself, and has the operations of the document with descriptions.
+func TestDocument_hasAllOperations(t *testing.T) {
+	t.Parallel()
+	operations := func(text []byte) (all []string) {
+		validator, err := validate.Load(text, validate.Config{})
+		harness.Check(t, err)
+		for operation := range validator.Operations() {
+			all = append(all, operation.ID()+" "+operation.Method()+" "+operation.Path())
+		}
+		return all
+	}
+	if got, want := operations(document), operations(api.Spec); !slices.Equal(got, want) {
+		t.Errorf("operations %v, want %v", got, want)
+	}
+}
 
 // The most specific operation serves a request. It gets the same pattern and path values as from
 // http.ServeMux.

@@ -1,6 +1,6 @@
 // Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
 // server, and the sample programs in api/_samples. It also writes the document itself, with what it refers to in the
-// files beside it, to api/bundle.gen.yaml and, in JSON, to server/document.gen.json. It must run in the root of the
+// files beside it, to api/bundle.gen.yaml and, in JSON and without its descriptions, to server/document.gen.json. It must run in the root of the
 // module. Its argument is the path of the document. If the document has an error, it changes no file.
 package main
 
@@ -48,7 +48,7 @@ func generate(path string, warnings io.Writer) (files, error) {
 		return nil, err
 	}
 	f := files{"api/bundle.gen.yaml": bundle.Text}
-	if f["server/document.gen.json"], err = inLines(bundle.JSON); err != nil {
+	if f["server/document.gen.json"], err = compact(bundle.JSON); err != nil {
 		return nil, err
 	}
 	document, elements, err := f.types(path, bundle)

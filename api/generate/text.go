@@ -63,7 +63,7 @@ func argument(field string) string {
 // isTaken reports whether a generated function cannot have a variable with this name, because it is predeclared or one of
 // the names of packages and of other variables.
 func isTaken(name, others string) bool {
-	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || slices.Contains(strings.Fields(others), name)
+	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || hasWord(others, name)
 }
 
 // afterColon returns a summary, if any, as the second part of a sentence.
@@ -101,3 +101,6 @@ func comment(text string) []string {
 	}
 	return lines
 }
+
+// hasWord reports whether a list of words, which are separated by white space, has a word.
+func hasWord(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
