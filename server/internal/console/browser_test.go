@@ -320,7 +320,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Do(chromedp.SendKeys("#name", "Films\r"))
 	tab.Await("#members", "Members of Films")
 	tab.Do(chromedp.SendKeys("#member", email+"\r"))
-	tab.Await("td", "1 member")
+	tab.Await("section td", email)
 	tab.Do(chromedp.Click(`button[value="remove"]`))
 	tab.Await("section .muted", "Nobody.")
 	tab.Visit("/console/users/log", "td")
