@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
@@ -69,12 +70,9 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 
 func TestDeploy_alertRulesFire(t *testing.T) {
 	t.Parallel()
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skipf("%v: the alert rules are not tested (apt-get install prometheus)", err)
-	}
+	harness.Need(t, "promtool") // of the package prometheus
 	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "alerts_test.yml"}} {
-		command := exec.CommandContext(t.Context(), promtool, args...)
+		command := exec.CommandContext(t.Context(), "promtool", args...)
 		command.Dir = "deploy"
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, output)
