@@ -202,8 +202,8 @@ bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md
 	go test -count=1 -v -run TestMouth_followsSpeech ./server/internal/talkinghead -mouth '$(CURDIR)/server/bench/MOUTH.md'
 
 .PHONY: phones
-phones: ## Learn server/internal/talkinghead/phones.bin from voices of espeak-ng (3 minutes; needs gcc and espeak-ng)
-	go test -count=1 -v -run TestPhones_learn ./server/internal/talkinghead -phones '$(CURDIR)/server/internal/talkinghead/phones.bin'
+phones: ## Learn server/internal/talkinghead/phones.bin from voices (10 minutes; needs gcc, ffmpeg, espeak-ng, flite and the packages of speakers_test.go)
+	go test -count=1 -timeout 2h -v -run TestPhones_learn ./server/internal/talkinghead -phones '$(CURDIR)/server/internal/talkinghead/phones.bin'
 
 .PHONY: faces
 faces: ## Write .bin/faces.png, a contact sheet of the mouth on all faces of the tests (1 minute; needs ffmpeg)

@@ -71,25 +71,22 @@ const pauseHalves = 3
 // align returns the index of the sound at each hop, when it is known which sounds were said in which order. Pauses in
 // said, which are 0, may be left out. With part, the speech may end before the sounds. It returns nil if the sounds do
 // not fit the speech.
-func (l *listener) align(heard [][features]float32, said []rune, part bool) []int {
+func (l *listener) align(scores []float32, said []rune, part bool) []int {
 	phones := make([]int, len(said))
 	for i, ipa := range said {
-		phones[i] = slices.IndexFunc(l.phones, func(p phone) bool { return p.IPA == ipa })
-		if phones[i] < 0 {
-			phones[i] = slices.Index(l.visemes, visemeOf(ipa))
-		}
+		phones[i] = l.phone(ipa)
 	}
+	halves := 2 * len(l.phones)
+	hops := len(scores) / halves
 	n := 2 * len(said)
 	never := float32(math.Inf(-1))
-	scores := make([]float32, 2*len(l.phones))
 	now, next := slices.Repeat([]float32{never}, n), slices.Repeat([]float32{never}, n)
 	now[0] = 0
 	width := min(alignWidth, n)
-	steps := make([]uint8, width*len(heard))
-	firsts := make([]int, len(heard))
+	steps := make([]uint8, width*hops)
+	firsts := make([]int, hops)
 	first, best := 0, 0
-	for i := range heard {
-		l.scores(&heard[i], scores)
+	for i := range hops {
 		before := first
 		first = min(max(best-width/2, first), n-width)
 		firsts[i], best = first, first
@@ -101,7 +98,7 @@ func (l *listener) align(heard [][features]float32, said []rune, part bool) []in
 			if skipped := state - pauseHalves; state%2 == 0 && skipped >= before && said[state/2-1] == 0 && now[skipped] > score {
 				score, step = now[skipped], pauseHalves
 			}
-			next[state] = score + scores[2*phones[state/2]+state%2]
+			next[state] = score + scores[i*halves+2*phones[state/2]+state%2]
 			steps[i*width+state-first] = uint8(step)
 			if next[state] > next[best] {
 				best = state
@@ -116,11 +113,11 @@ func (l *listener) align(heard [][features]float32, said []rune, part bool) []in
 	if part {
 		state = best
 	}
-	if len(heard) == 0 || !part && first+width < n || math.IsInf(float64(now[state]), -1) {
+	if hops == 0 || !part && first+width < n || math.IsInf(float64(now[state]), -1) {
 		return nil
 	}
-	indexes := make([]int, len(heard))
-	for i := len(heard) - 1; i >= 0; i-- {
+	indexes := make([]int, hops)
+	for i := hops - 1; i >= 0; i-- {
 		indexes[i] = state / 2
 		state -= int(steps[i*width+state-firsts[i]])
 	}

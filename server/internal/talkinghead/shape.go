@@ -83,7 +83,7 @@ const (
 	lipsBefore = 12
 	lipsAfter  = 8
 	// pressReach is how long the lips take to close for "p", "b" and "m", whatever the jaw does.
-	pressReach = 4
+	pressReach = 3
 )
 
 // smooth adds the inertia of the mouth.

@@ -19,15 +19,13 @@ const (
 	melFirst = 80.0   // Hz
 	melLast  = 7600.0 // Hz
 	melFloor = 1e-5   // of the strongest band: weaker ones are mostly noise
-	cepstra  = 12
 )
 
 // A sound is what is heard during one hop.
 type sound struct {
 	level float64 // dB relative to the square of the full-scale amplitude
-	// cepstrum are the mel-frequency cepstral coefficients (MFCC), which describe the timbre. The first one,
-	// which describes the level, is not among them.
-	cepstrum [cepstra]float32
+	// timbre is the level of each mel band in bel, relative to their mean.
+	timbre [melBands]float32
 }
 
 // A spectrum measures sounds. It is not safe for concurrent use.
@@ -35,7 +33,6 @@ type spectrum struct {
 	window         [soundWindow]float64
 	turns          [soundWindow]complex128 // the roots of unity
 	bands          [melBands + 2]float64   // the middles of the mel bands, in steps of the spectrum
-	waves          [cepstra][melBands]float64
 	values, result [soundWindow]complex128
 }
 
@@ -49,11 +46,6 @@ func newSpectrum() *spectrum {
 	for i := range s.bands {
 		at := mel(melFirst) + (mel(melLast)-mel(melFirst))*float64(i)/(melBands+1)
 		s.bands[i] = 700 * (math.Exp(at) - 1) * soundWindow / soundRate
-	}
-	for i := range s.waves {
-		for j := range s.waves[i] {
-			s.waves[i][j] = math.Cos(math.Pi*float64(i+1)*(float64(j)+0.5)/melBands) * math.Sqrt(2.0/melBands)
-		}
 	}
 	return s
 }
@@ -76,11 +68,13 @@ func (s *spectrum) measure(samples []int16) (heard sound) {
 		energy += bands[i]
 		strongest = max(strongest, bands[i])
 	}
+	mean := 0.0
 	for i := range bands {
-		value := math.Log(max(bands[i], strongest*melFloor) + 1e-12)
-		for j := range heard.cepstrum {
-			heard.cepstrum[j] += float32(value * s.waves[j][i])
-		}
+		bands[i] = math.Log10(max(bands[i], strongest*melFloor) + 1e-12)
+		mean += bands[i] / melBands
+	}
+	for i := range bands {
+		heard.timbre[i] = float32(bands[i] - mean)
 	}
 	heard.level = decibels(energy * 16 / 3 / (soundWindow * soundWindow)) // undoes the attenuation of the Hann window
 	return heard

@@ -12,7 +12,7 @@ typedef struct {
 	union { int number; const char *name; char ipa[8]; } id;
 } event;
 
-enum { TERMINATED, WORD, PHONEME = 7, RETRIEVAL = 1, EVENTS_AS_IPA = 3, RATE = 1, UTF8 = 1 };
+enum { TERMINATED, WORD, PHONEME = 7, RETRIEVAL = 1, EVENTS_AS_IPA = 3, RATE = 1, UTF8 = 1, PHONEMES = 0x100 };
 
 int espeak_Initialize(int output, int buffer, const char *path, int options);
 int espeak_SetVoiceByName(const char *name);
@@ -44,5 +44,5 @@ int main(int argc, char **argv) {
 	espeak_SetSynthCallback(on_speech);
 	espeak_SetParameter(RATE, 160, 0);
 	size_t n = fread(text, 1, sizeof text - 1, stdin);
-	return espeak_Synth(text, n + 1, 0, 1, 0, UTF8, NULL, NULL) || espeak_Synchronize();
+	return espeak_Synth(text, n + 1, 0, 1, 0, UTF8 | PHONEMES, NULL, NULL) || espeak_Synchronize();
 }
