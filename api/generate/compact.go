@@ -19,11 +19,10 @@ const (
 // it at each start. The description of a response, which must have one, is empty.
 func compact(document []byte) ([]byte, error) {
 	var to bytes.Buffer
-	c := compactor{jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&to)}
-	if err := c.value("", false); err != nil {
-		return nil, err
-	}
-	return inLines(to.Bytes())
+	// Long lines would hide what a search finds in other files.
+	c := compactor{jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&to, jsontext.WithIndent(""))}
+	err := c.value("", false)
+	return to.Bytes(), err
 }
 
 type compactor struct {
@@ -36,12 +35,8 @@ func (c compactor) value(in string, isMap bool) error {
 	if kind := c.from.PeekKind(); kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
 		return c.copy()
 	}
-	start, err := c.from.ReadToken()
-	if err != nil {
-		return err
-	}
-	object := start.Kind() == jsontext.KindBeginObject
-	err = c.to.WriteToken(start)
+	object := c.from.PeekKind() == jsontext.KindBeginObject
+	err := c.copyToken()
 	for err == nil {
 		switch kind := c.from.PeekKind(); {
 		case kind == jsontext.KindEndObject || kind == jsontext.KindEndArray:

@@ -1,13 +1,13 @@
 // Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
 // server, and the sample programs in api/_samples. It also writes the document itself, with what it refers to in the
-// files beside it, to api/bundle.gen.yaml and, in JSON and without its descriptions, to server/document.gen.json. It must run in the root of the
-// module. Its argument is the path of the document. If the document has an error, it changes no file.
+// files beside it, to api/bundle.gen.yaml and, in JSON and without its descriptions, to server/document.gen.json. It must
+// run in the root of the module. Its argument is the path of the document. If the document has an error, it changes no
+// file.
 package main
 
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -119,14 +119,6 @@ func newBundle(path string, warnings io.Writer) (*validate.Bundle, error) {
 	return validate.NewBundle(text, validate.Config{Name: path, Files: folder.FS(), Lenient: func(e *validate.DocumentError) {
 		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)
 	}})
-}
-
-// inLines returns JSON with many lines, because long lines hide what a search finds in other files.
-func inLines(text []byte) ([]byte, error) {
-	var lines bytes.Buffer
-	err := json.Indent(&lines, text, "", "")
-	lines.WriteByte('\n')
-	return lines.Bytes(), err
 }
 
 //go:embed doc.tmpl

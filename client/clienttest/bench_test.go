@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 )
 
@@ -39,9 +40,7 @@ func TestAllocations_startingAServiceIsCheap(t *testing.T) { //nolint:parallelte
 // The package adds little to a test that calls a server of httptest, as "go test" links it: without symbols.
 func TestProgram_growsLittle(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("links two programs")
-	}
+	harness.SkipShort(t, "it links two programs")
 	size := func(serve, imports string) int64 {
 		t.Helper()
 		source, program := filepath.Join(t.TempDir(), "program_test.go"), filepath.Join(t.TempDir(), "program")
