@@ -157,7 +157,7 @@ func keepAttempts(sql dialect, records ...*Record) []statement {
 	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(records), first)...)
 }
 
-// disableEndpoints returns the statements for those records that switch a URL off.
+// disableEndpoints returns the statements for those records that disable a URL.
 func disableEndpoints(sql dialect, records ...*Record) []statement {
 	on := func(r *Record) bool { return !r.Outcome.DisableURL }
 	return insertEndpoints.with(sql, slices.DeleteFunc(slices.Clone(records), on)...)

@@ -264,7 +264,7 @@ CREATE INDEX replays_user ON replays (user_id, id) WHERE turn_at IS NOT NULL;
 CREATE INDEX replays_requested ON replays (requested_at);
 CREATE UNIQUE INDEX replays_key ON replays (key_hash) WHERE key_hash IS NOT NULL;
 
--- endpoints are the webhook URLs that are switched off for a user.
+-- endpoints are the webhook URLs that are disabled for a user.
 CREATE TABLE endpoints (
     user_id     TEXT NOT NULL REFERENCES users,
     url         TEXT NOT NULL,
@@ -274,7 +274,7 @@ CREATE TABLE endpoints (
     PRIMARY KEY (user_id, url)
 );
 
--- alerts are the last mails to users about webhook URLs that fail or are switched off.
+-- alerts are the last mails to users about webhook URLs that fail or are disabled.
 CREATE TABLE alerts (
     user_id TEXT NOT NULL REFERENCES users,
     url     TEXT NOT NULL,
