@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,8 +17,11 @@ import (
 )
 
 const (
-	minCreations = 1270 // per second, from 16 callers
-	minEvents    = 2500 // per second, created and delivered
+	minEvents   = 2500 // per second, created and delivered
+	minTogether = 0.8  // of the rate at which two creations and a delivery would be made one after the other
+	// burstCallers is the number of concurrent creations of a burst, and maxBehind how far renderings may be behind them.
+	burstCallers = 64
+	maxBehind    = 500 * time.Millisecond
 	// heavyConnections is the number of connections over which one user creates avatars with titles of heavyTitle bytes.
 	heavyConnections = 300
 	heavyTitle       = 800_000
@@ -36,6 +40,30 @@ func (s *setup) login(u *user) {
 	}
 	check(s.t, json.Unmarshal(body, &pair))
 	u.token = pair.AccessToken
+}
+
+// loginAll adds the users of an open load and gets a token for each user.
+func (s *setup) loginAll() {
+	s.t.Helper()
+	s.users = append(s.users, s.addUsers("user", s.plan.users-1)...)
+	for _, u := range s.users {
+		s.login(u)
+	}
+}
+
+// receiveForAll starts a receiver with a port for each user.
+func (s *setup) receiveForAll() {
+	s.t.Helper()
+	secrets := make([]string, len(s.users))
+	for i, u := range s.users {
+		secrets[i] = u.secret.Reveal()
+	}
+	s.receiver = startReceiver(s.t, receiverConfig{Secrets: secrets, Ports: ports{accepts: len(s.users)}})
+}
+
+// createInTurn creates the i-th lip-sync of all users, after receiveForAll.
+func (s *setup) createInTurn(i int) (id string, err error) {
+	return s.createLipsync(s.users[i%len(s.users)], s.receiver.urls[accepts][i%len(s.users)])
 }
 
 // post returns a request with a body and a new idempotency key.
@@ -101,31 +129,42 @@ func (s *setup) createConcurrently() (rate float64, created int) {
 
 // creationRate measures the creations per second, each with a token, a webhook, an idempotency key and a title. It
 // measures once without renderings, and once until the last event is delivered.
+//
+// A rendering writes more rows than a creation, but has no request. So the floor of both with a delivery is the time of
+// two creations and a delivery, each measured alone.
 func creationRate(s *setup) []figure {
-	var floors, alone, together []float64
+	var floors, alone, shares []float64
+	var together []drained
 	for range s.rounds {
 		floors = append(floors, s.floorRate())
 		s.start("--renderer=simulate:10m")
 		s.login(s.users[0])
-		rate, _ := s.createConcurrently()
-		alone = append(alone, rate)
+		creations, _ := s.createConcurrently()
+		alone = append(alone, creations)
 		check(s.t, s.d.Kill())
 		s.exec(`DELETE FROM renderings`)
-		together = append(together, s.createAndDeliver())
+		deliveries := s.drain(s.backlog, s.receiver.urls[accepts], highRate)
+		events := s.createAndDeliver()
+		together = append(together, events)
+		shares = append(shares, events.rate*(2/creations+1/deliveries.rate))
 	}
-	floor, creations, events := measure.Median(floors), measure.Median(alone), measure.Median(together)
+	floor, creations, events, share, target := measure.Median(floors), measure.Median(alone), medianOf(together), measure.Median(shares), s.targets()
 	return []figure{
 		{"floor: durable transactions of one row, 16 callers, before creations", "", perSecond(floor), true},
 		{
-			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %d/s and 0.5 × the floor", minCreations),
-			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= minCreations && creations >= floor/2,
+			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %.1f × the floor", target.creations),
+			fmt.Sprintf("%.0f/s (%.2f × the floor)", creations, creations/floor), creations >= target.creations*floor,
 		},
-		{"creations, renderings and deliveries together", fmt.Sprintf("≥ %d events/s", minEvents), perSecond(events), events >= minEvents},
+		{
+			"creations, renderings and deliveries together", fmt.Sprintf("≥ %s events/s, or %.1f × two creations and a delivery", thousands(minEvents), minTogether),
+			fmt.Sprintf("%s (%.2f × two creations and a delivery); CPU time of each %v", perSecond(events.rate), share, events),
+			events.rate >= minEvents || share >= minTogether,
+		},
 	}
 }
 
-// createAndDeliver creates lip-syncs and returns the delivered events per second, measured from the first creation.
-func (s *setup) createAndDeliver() float64 {
+// createAndDeliver creates lip-syncs and returns the delivered events per second and their cost, measured from the first creation.
+func (s *setup) createAndDeliver() drained {
 	s.t.Helper()
 	s.receiver.reset()
 	s.start()
@@ -134,22 +173,58 @@ func (s *setup) createAndDeliver() float64 {
 	s.create(fastRate, 1, s.receiver.urls[accepts])
 	s.receiver.await(1, time.Minute)
 	s.receiver.reset()
+	daemonsBefore, databaseBefore := s.cpu()
 	began := time.Now()
 	_, created := s.createConcurrently()
 	t := s.receiver.await(created, 2*time.Minute)
+	daemons, database := s.cpu()
 	s.awaitDelivered()
-	return float64(t.Accepted) / t.Last.Sub(began).Seconds()
+	counted := time.Duration(max(created, 1))
+	return drained{rate: float64(t.Accepted) / t.Last.Sub(began).Seconds(), daemons: (daemons - daemonsBefore) / counted, database: (database - databaseBefore) / counted}
+}
+
+// createdToRendered measures how far renderings that take no time are behind creations, while many users create lip-syncs
+// as fast as the service accepts them.
+func createdToRendered(s *setup) []figure {
+	s.start()
+	s.loginAll()
+	s.receiveForAll()
+	var worst []time.Duration
+	for range s.rounds {
+		s.receiver.reset()
+		var next atomic.Int64
+		var creating sync.WaitGroup
+		errs := make([]error, burstCallers)
+		for caller := range errs {
+			creating.Go(func() {
+				for i := next.Add(1); i <= int64(s.burst) && errs[caller] == nil; i = next.Add(1) {
+					_, errs[caller] = s.createInTurn(int(i))
+				}
+			})
+		}
+		creating.Wait()
+		check(s.t, errors.Join(errs...))
+		s.receiver.await(s.burst, maxWait)
+		s.awaitDelivered()
+		behind := s.number(`SELECT MAX(e.created_at - s.created_at) FROM events e JOIN subjects s ON s.id = e.subject_id`)
+		worst = append(worst, time.Duration(behind)*time.Microsecond)
+		s.exec(`DELETE FROM events`)
+	}
+	median := measure.Median(worst)
+	return []figure{{
+		fmt.Sprintf("%s creations by %d callers: longest time from a creation to its rendered event", thousands(s.burst), burstCallers), "≤ 500 ms",
+		fmt.Sprintf("%s (max of all rounds %s)", milliseconds(median), milliseconds(slices.Max(worst))), median <= maxBehind,
+	}}
 }
 
 // createdToReceived measures the time from the response to a creation to the arrival of its event.
 func createdToReceived(s *setup) []figure {
 	s.start()
-	var p50s, p99s []time.Duration
-	for range s.rounds {
-		_, events := s.paceCreations(pacedRate, s.paced)
-		p50s, p99s = append(p50s, events.p50), append(p99s, events.p99)
+	all := make([]summary, s.rounds)
+	for i := range all {
+		_, all[i] = s.paceCreations(pacedRate, s.paced)
 	}
-	l := summary{measure.Median(p50s), measure.Median(p99s)}
+	l := medians(all)
 	return []figure{{
 		"latency from the response to a creation, at 50 creations/s", fmt.Sprintf("p99 ≤ %v", s.targets().created), l.String(), l.p99 <= s.targets().created,
 	}}

@@ -66,9 +66,20 @@ func (l latencies) summary() summary { return summary{l.percentile(50), l.percen
 // summary summarizes latencies.
 type summary struct{ p50, p99 time.Duration }
 
+// medians returns the median of each latency.
+func medians(all []summary) summary {
+	var p50s, p99s []time.Duration
+	for _, s := range all {
+		p50s, p99s = append(p50s, s.p50), append(p99s, s.p99)
+	}
+	return summary{measure.Median(p50s), measure.Median(p99s)}
+}
+
 func (s summary) String() string {
 	return fmt.Sprintf("p50 %s, p99 %s", milliseconds(s.p50), milliseconds(s.p99))
 }
+
+func ratio(a, b time.Duration) float64 { return float64(a) / float64(max(b, 1)) }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
 

@@ -50,10 +50,7 @@ func (s *setup) startLoad(flags ...string) {
 	waitIdle(s.idleWait)
 	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)
 	s.start(append(flags, "--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))...)
-	s.users = append(s.users, s.addUsers("user", s.plan.users-1)...)
-	for _, u := range s.users {
-		s.login(u)
-	}
+	s.loginAll()
 	admin, ended := measure.NewClient(s.d.AdminURL, 1), make(chan struct{})
 	var scraping sync.WaitGroup
 	scraping.Go(func() { // as Prometheus does
@@ -79,13 +76,8 @@ func creationLoad(s *setup) []figure {
 	waitIdle(s.idleWait)
 	floor := s.floorRate()
 	s.startLoad()
-	secrets := make([]string, len(s.users))
-	for i, u := range s.users {
-		secrets[i] = u.secret.Reveal()
-	}
-	s.receiver = startReceiver(s.t, receiverConfig{Secrets: secrets, Ports: ports{accepts: len(s.users)}})
-	urls := s.receiver.urls[accepts]
-	load := openLoad{s, func(i int) (string, error) { return s.createLipsync(s.users[i%len(s.users)], urls[i%len(urls)]) }, s.receiver.PID()}
+	s.receiveForAll()
+	load := openLoad{s, s.createInTurn, s.receiver.PID()}
 	r := load.measure(s.creations, s.creationDuration)
 	highest, found := load.search(s.creations)
 	onTime := 0
