@@ -7,8 +7,7 @@ NFPM := .bin/nfpm-$(NFPM_VERSION)
 
 # The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to Go, is built
 # without race detection: the detector does not support its locks and would make it ten times slower.
-RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && \
-	echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && \
+RACE := $(shell echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && \
 	echo -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
 
 .PHONY: help
@@ -16,7 +15,7 @@ help: ## Show this help (default)
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
 # They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first.
-CHECKS := check-debian vet lint mutate check-document check-bench check-postgres-backup tidy vulncheck breaking check-foreign
+CHECKS := check-debian lint mutate check-document check-bench check-postgres-backup tidy vulncheck breaking check-foreign
 
 # Without test, because test-race runs the same tests in full. check-generate writes files that others read.
 .PHONY: check
@@ -158,17 +157,19 @@ MIXED_RACED := ^Test(Daemon|Demo|Studio)_|_isSafeForConcurrentUse$$
 test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
-	$(GO_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
+	$(FULL_TEST) -run '$(UNRACED_TESTS)' ./client ./client/clienttest ./client/webhook ./server $(MIXED)
 
-# They do not vet the packages, which check does.
+# They do not vet the packages, which lint does. Programs that tests build are built as without the race detector.
+FULL_TEST := $(GO_TEST) -parallel 4 -vet=off
+RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec "env CGO_ENABLED=$$(go env CGO_ENABLED)" $(RACE),$(FULL_TEST))
 .PHONY: test-raced test-unraced test-mixed
 test-raced:
-	$(GO_TEST) -parallel 4 -vet=off $(RACE) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)|/(studiod|validate)$$')
+	$(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)|/(studiod|validate)$$')
 test-unraced:
-	$(GO_TEST) -parallel 4 -vet=off $$(go list ./... | grep -E '$(UNRACED)')
+	$(FULL_TEST) $$(go list ./... | grep -E '$(UNRACED)')
 test-mixed:
-	$(GO_TEST) -parallel 4 -vet=off $(RACE) -run '$(MIXED_RACED)' $(MIXED)
-	$(GO_TEST) -parallel 4 -vet=off -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
+	$(RACED_TEST) -run '$(MIXED_RACED)' $(MIXED)
+	$(FULL_TEST) -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
 
 # Factor of the faults and load of soak, relative to the tests.
 SOAK := 10
@@ -244,10 +245,6 @@ fuzz: ## Run each fuzz test for 20 seconds
 	@grep -rnoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | while IFS=: read -r file _ target; do \
 		go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime 20s "$$(dirname "$$file")" || exit 1; \
 	done
-
-.PHONY: vet
-vet: ## Run go vet
-	go vet ./...
 
 .PHONY: tidy
 tidy: ## Fail if go.mod or go.sum is not tidy
