@@ -5,6 +5,9 @@ GOVULNCHECK := .bin/govulncheck-$(GOVULNCHECK_VERSION)
 NFPM_VERSION := v2.45.0
 NFPM := .bin/nfpm-$(NFPM_VERSION)
 
+# Tests and benchmarks use the programs of a release, which has no cgo. All of them share one build of the dependencies.
+export CGO_ENABLED := 0
+
 # The race detector needs cgo, which needs a C compiler and the C library. SQLite, which is C translated to Go, is built
 # without race detection: the detector does not support its locks and would make it ten times slower.
 RACE := $(shell echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null && \
@@ -40,7 +43,7 @@ RELEASE := $(shell git describe --tags --always --dirty 2>/dev/null)
 release: ## Build archives for all platforms and packages for Linux into .release, with checksums and SBOMs (10 minutes)
 	@rm -rf .release && mkdir .release && at=$$(git log -1 --format=%ct) && for target in $(RELEASES); do \
 		name=avatarstudio_$(RELEASE)_$$(echo $$target | tr / _) && echo "$$name" && \
-		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -trimpath -buildvcs=true -ldflags='-s -w' \
+		GOOS=$${target%/*} GOARCH=$${target#*/} go build -trimpath -buildvcs=true -ldflags='-s -w' \
 			-o .release/$$name/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio && \
 		for program in .release/$$name/*; do go version -m -json "$$program" | jq -f server/cmd/studiod/deploy/sbom.jq > "$$program.cdx.json" || exit; done && \
 		cp README.md server/cmd/studiod/deploy/studiod.service .release/$$name/ && \
@@ -79,7 +82,7 @@ check-postgres-backup: ## Back up and restore a PostgreSQL server with deploy/po
 image: ## Build the container image localhost/studiod without Docker or a registry (needs root, buildah and mmdebstrap; 3 minutes)
 	@context=$$(mktemp -d) && trap 'rm -rf "$$context"' EXIT && mkdir -p "$$context/out/data" && \
 	if [ '$(PROGRAMS)' ]; then cp '$(PROGRAMS)/studiod' '$(PROGRAMS)/studio-render' "$$context/out/"; \
-	else CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$$context/out/" ./server/cmd/studiod ./server/cmd/studio-render; fi && \
+	else go build -trimpath -ldflags='-s -w' -o "$$context/out/" ./server/cmd/studiod ./server/cmd/studio-render; fi && \
 	{ buildah inspect --type image localhost/studiod-base >/dev/null 2>&1 || { \
 		mmdebstrap --quiet --variant=minbase bookworm "$$context/base.tar" && \
 		printf 'FROM scratch\nADD base.tar /\nCMD ["bash"]\n' | buildah build --quiet -t localhost/studiod-base -f - "$$context" && rm "$$context/base.tar"; }; } && \
@@ -161,7 +164,7 @@ test-race: ## Run all tests in full, with the race detector for packages with co
 
 # They do not vet the packages, which lint does. Programs that tests build are built as without the race detector.
 FULL_TEST := $(GO_TEST) -parallel 4 -vet=off
-RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec "env CGO_ENABLED=$$(go env CGO_ENABLED)" $(RACE),$(FULL_TEST))
+RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec 'env CGO_ENABLED=0' $(RACE),$(FULL_TEST))
 .PHONY: test-raced test-unraced test-mixed
 test-raced:
 	$(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)|/(studiod|validate)$$')

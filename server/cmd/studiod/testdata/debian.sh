@@ -46,7 +46,7 @@ export TMPDIR="$memory/tmp" CONTAINERS_STORAGE_CONF="$memory/storage.conf"
 printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/images"\nrunroot = "%s/containers"\n' "$memory" "$memory" >"$CONTAINERS_STORAGE_CONF"
 
 programs() {
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$memory/programs/" ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
+	go build -trimpath -ldflags='-s -w' -o "$memory/programs/" ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
 	cp "$memory/programs/studio" server/cmd/studiod/face.jpg "$here/image.sh" "$here/packages.sh" "$memory/files/"
 	for version in 1.0.0 1.1.0; do
 		make --no-print-directory package PROGRAMS="$memory/programs" ARCH="$(go env GOARCH)" VERSION=$version TO="$memory/files/packages" FORMATS=deb
