@@ -34,8 +34,8 @@ type edit struct {
 	old, new string
 }
 
-// timeout limits the tests of one edit.
-const timeout = 3 * time.Minute
+// timeout limits the tests of one edit, and the compilation of their dependencies.
+const timeout = 10 * time.Minute
 
 func main() {
 	pattern := flag.String("run", "", "make only the edits whose name matches this regular expression")

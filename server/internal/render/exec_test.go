@@ -87,7 +87,7 @@ func program(behaviour string) {
 		os.Exit(3)
 	case "writes no JSON":
 		fmt.Println(`hello`)
-		select {}
+		hang()
 	case "writes nothing":
 	case "names missing file":
 		fmt.Println(`{"result":{"video":"out.mp4"}}`)
@@ -117,7 +117,7 @@ func program(behaviour string) {
 	case "hangs":
 		startSleeping()
 		fmt.Println(`{"progress":0.1}`)
-		select {}
+		hang()
 	case "leaves a child":
 		startSleeping()
 		out("out.mp4", "video")
@@ -166,6 +166,9 @@ func program(behaviour string) {
 
 // previews are the files that the program "works" makes besides the video and the files of the avatar.
 var previews = []string{"a.png", "b.png", "a.gif", "b.gif", "a.m4a", "a.srt", "a.vtt"}
+
+// hang waits until this process is killed. Without cgo, the runtime would end a program in which no goroutine can go on.
+func hang() { time.Sleep(time.Hour) }
 
 // startSleeping starts a process that outlives the program, and logs its argument.
 func startSleeping() {
