@@ -40,10 +40,11 @@ func readBenchmark(t *testing.T, name string, rounds int) map[string]map[string]
 // callTable compares a call of package client with the same call without it.
 func (r *results) callTable() string {
 	var b strings.Builder
-	b.WriteString("| Call | CPU time × bare | allocations | of bare |\n|---|--:|--:|--:|\n")
+	b.WriteString("| Call | CPU time × bare | × safe | allocations | of bare | of safe |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, name := range slices.Sorted(maps.Keys(r.calls)) {
 		call := r.calls[name]
-		fmt.Fprintf(&b, "| %s | %.2f | %.0f | %.0f |\n", name, call["x-bare"], call["allocs/call"], call["bare-allocs/call"])
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %.0f | %.0f | %.0f |\n", name, call["x-bare"], call["x-safe"], call["allocs/call"],
+			call["bare-allocs/call"], call["safe-allocs/call"])
 	}
 	return b.String()
 }

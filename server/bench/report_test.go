@@ -47,8 +47,9 @@ authentication, validation, decoding and the response, but not the creation of t
 	versions := moduleVersions()
 	fmt.Fprintf(&b, `## Client
 
-A call of package client, and the same with http.Client and encoding/json (bare), each with the CPU time of its process
-without that of the service. %d rounds of 1,000 calls.
+A call of package client, the same with http.Client and encoding/json (bare), and that with a timeout, a limit of the
+response, and an idempotency key for a creation (safe), each with the CPU time of its process without that of the
+service. %d rounds of 1,500 calls.
 
 %s
 ## Webhooks
@@ -118,7 +119,7 @@ func (r *results) targetTable() string {
 	for _, media := range []string{"application/jsonl", "text/event-stream"} {
 		row("reading "+media+" in client, CPU time × bufio.Scanner with json.Unmarshal", "≤", 1.5, r.streams[media]["x-scanner"], "%.2f")
 	}
-	row("a creation by client, CPU time × net/http with encoding/json", "≤", 1.05, r.calls["create"]["x-bare"], "%.2f")
+	row("a creation by client, CPU time × net/http with encoding/json, a key and a timeout", "≤", 1.05, r.calls["create"]["x-safe"], "%.2f")
 	row("a creation by client, allocations", "≤", 90, r.calls["create"]["allocs/call"], "%.0f")
 	row("a notification received by client/webhook, CPU time, µs", "≤", 10, r.received[0].median(cost.cpu)/1e3, "%.1f")
 	row("validate.Load of 3 MB in twelve files, ms", "≤", 400, measure.Median(r.files).Seconds()*1e3, "%.0f")
