@@ -19,6 +19,8 @@ the commit. The number of rounds is %d. Rates, latencies and times to the first 
 with "max" are their maxima. The CPU time of a delivery and the memory of all processes are those of the round with the
 median rate. They include the processes of the database, and this memory is the proportional set size (PSS). Other CPU
 and memory values are those of studiod alone.
+A rendering writes more rows than a creation, so creations, renderings and deliveries together are compared with two
+creations and a delivery, each measured alone. Floods and their floor are measured in turn.
 Several daemons share the CPUs of this machine, so they deliver no faster than one. The limit of the database is the
 rate at which it would use all CPUs by itself. The run fails if an event is lost, out of order or wrongly signed.
 Reproduce with `+"`make bench-delivery`"+`. The figures depend on the machine and its other load.
