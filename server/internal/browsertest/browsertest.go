@@ -31,7 +31,7 @@ import (
 )
 
 // testTimeout bounds the start of a browser and a test. It is long, because the machine may be busy.
-const testTimeout = 5 * time.Minute
+const testTimeout = 10 * time.Minute
 
 // axeGzip is the script of axe-core, which "make axe" downloads.
 //

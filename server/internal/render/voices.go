@@ -15,7 +15,7 @@ import (
 
 const (
 	voicesLifetime = time.Minute      // how long the voices of the program are reused
-	voicesTimeout  = 10 * time.Second // for the program to list them
+	voicesTimeout  = 30 * time.Second // for the program to list them; it may load models first
 )
 
 // knownVoices are the voices that the program has listed.
