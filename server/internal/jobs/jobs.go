@@ -101,7 +101,7 @@ func New(cfg Config) *Jobs {
 		cfg.Now = time.Now
 	}
 	j := &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval}
-	j.renderLeases = renderLeases{jobs: j, running: make(map[*renderLease]struct{})}
+	j.renderLeases = renderLeases{jobs: j, began: make(chan struct{}, 1), running: make(map[*renderLease]struct{})}
 	return j
 }
 

@@ -23,7 +23,8 @@ var errTakenOver = errors.New("another process renders the subject")
 
 // renderLeases keeps the leases on the running renderings of a process. It is safe for concurrent use.
 type renderLeases struct {
-	jobs *Jobs
+	jobs  *Jobs
+	began chan struct{} // has a value after a rendering began
 
 	mu      sync.Mutex
 	running map[*renderLease]struct{}
@@ -41,6 +42,7 @@ func (l *renderLeases) hold(lease renderLease) (release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running[&lease] = struct{}{}
+	studio.Signal(l.began)
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -55,6 +57,10 @@ func (l *renderLeases) run(ctx context.Context) {
 	for ; ctx.Err() == nil; studio.Pause(ctx, checkRenderInterval) {
 		running, ids := l.all()
 		if len(running) == 0 {
+			select {
+			case <-ctx.Done():
+			case <-l.began:
+			}
 			continue
 		}
 		if time.Since(renewed) >= renewRenderInterval && l.jobs.Store.RenewRenderings(ctx, l.jobs.processID, ids) == nil {

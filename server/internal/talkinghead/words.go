@@ -22,6 +22,7 @@ const (
 type word struct {
 	text     string
 	space    bool // whether a space follows
+	number   bool // or a symbol, which may be spoken as many words
 	columns  int
 	weight   float64 // about the number of its sounds; 0 if it is not spoken
 	end      clauseEnd
@@ -53,6 +54,7 @@ func wordsOf(text string, foreign bool) (words []word) {
 		}
 		for _, r := range text {
 			w.weight += weightOf(r, foreign)
+			w.number = w.number || unicode.IsDigit(r) || unicode.IsSymbol(r)
 		}
 		words = append(words, w)
 	}
@@ -203,7 +205,7 @@ func match(words []word, spoken []spokenWord, whole bool) (n int, ok bool) {
 			row[j] = math.Inf(1)
 			for g, group := range groups {
 				a, b := i-group[0], j-group[1]
-				if a < 0 || b < 0 || math.IsInf(costs[a%rows][b], 1) {
+				if a < 0 || b < 0 || costs[a%rows][b] >= row[j] {
 					continue
 				}
 				cost := costs[a%rows][b] + groupCost(words[a:i], spoken[b:j], weights[i]-weights[a], sounds[j]-sounds[b])
@@ -235,7 +237,7 @@ func groupCost(words []word, spoken []spokenWord, weight, sounds float64) (cost 
 		return 3 + sounds/4
 	}
 	cost = math.Abs(math.Log((sounds + 1) / (weight + 1)))
-	if written := words[0].text; len(spoken) > 1 && !strings.ContainsFunc(written, func(r rune) bool { return unicode.IsDigit(r) || unicode.IsSymbol(r) }) {
+	if len(spoken) > 1 && !words[0].number {
 		cost += 0.5 * float64(len(spoken)-1)
 	}
 	for _, w := range words[:len(words)-1] {
