@@ -80,7 +80,8 @@ type results struct {
 	handlers               []http.Handler
 	small, large, loopback []rounds                      // by variant
 	cold, warm             []time.Duration               // of server.New: the first call in a process, and later calls
-	files                  []time.Duration               // of loading a document of 3 MB in twelve files
+	decoded                []time.Duration               // of its document by encoding/json, as the first of a process
+	files, parsed          []time.Duration               // of a document of 3 MB in twelve files, loaded and only parsed
 	streams, calls         map[string]map[string]float64 // results of package client
 	sent, silent           []rounds                      // by variant of streamVariants
 	received               []rounds                      // by receiver
@@ -97,12 +98,15 @@ func TestResults(t *testing.T) {
 		r.handlers, children = append(r.handlers, buildHandler(t, v)), append(children, startChild(t, v.name))
 	}
 	for range r.starts {
-		t.Run("start", func(t *testing.T) { r.cold = append(r.cold, startChild(t, serverName).built) })
+		t.Run("start", func(t *testing.T) {
+			r.cold, r.decoded = append(r.cold, startChild(t, serverName).built), append(r.decoded, startChild(t, documentName).built)
+		})
 		began := time.Now()
 		_, err := buildServer()
 		harness.Check(t, err)
 		r.warm = append(r.warm, time.Since(began))
-		r.files = append(r.files, loadFiles(t))
+		loaded, parsed := loadFiles(t)
+		r.files, r.parsed = append(r.files, loaded), append(r.parsed, parsed)
 	}
 	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: small, Slice: r.slice}) })
 	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: large, Slice: r.slice}) })

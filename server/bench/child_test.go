@@ -3,11 +3,15 @@ package bench_test
 import (
 	"context"
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -71,12 +75,25 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 }
 
 func build(name string) (http.Handler, error) {
-	for _, v := range append(variants(), streamVariants()...) {
+	for _, v := range slices.Concat(variants(), streamVariants(), []variant{{name: documentName, build: decodeDocument}}) {
 		if v.name == name {
 			return v.build()
 		}
 	}
 	return nil, fmt.Errorf("unknown variant %q", name)
+}
+
+// documentName is the floor of the first server.New in a process.
+const documentName = "encoding/json"
+
+// decodeDocument decodes the document that server.New loads.
+func decodeDocument() (http.Handler, error) {
+	text, err := os.ReadFile(filepath.Join("..", "document.gen.json"))
+	if err != nil {
+		return nil, err
+	}
+	var document any
+	return http.NotFoundHandler(), json.Unmarshal(text, &document)
 }
 
 // cpuTime returns the CPU time of this process in ns.
