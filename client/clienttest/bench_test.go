@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
@@ -19,22 +18,12 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// A service is for one test, so starting it costs little more than loading the document. The time is that of the fastest
-// of several starts, because other processes use the CPU, too.
+// A service is for one test, so starting it costs little more than loading the document.
 func TestAllocations_startingAServiceIsCheap(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the process
-	const allocations, duration = 15_000, 5 * time.Millisecond
-	if n := testing.AllocsPerRun(5, func() { clienttest.New(t) }); n > allocations {
-		t.Errorf("a start makes %.0f allocations, more than %d", n, allocations)
+	const most = 15_000
+	if n := testing.AllocsPerRun(5, func() { clienttest.New(t) }); n > most {
+		t.Errorf("a start makes %.0f allocations, more than %d", n, most)
 	}
-	fastest := time.Hour
-	for range 50 {
-		began := time.Now()
-		clienttest.New(t)
-		if fastest = min(fastest, time.Since(began)); fastest <= duration {
-			return
-		}
-	}
-	t.Errorf("the fastest start takes %v, longer than %v", fastest, duration)
 }
 
 // The package adds little to a test that calls a server of httptest, as "go test" links it: without symbols.
