@@ -265,11 +265,14 @@ tidy: ## Fail if go.mod or go.sum is not tidy
 lint: $(GOLANGCI_LINT) ## Run golangci-lint
 	$(GOLANGCI_LINT) run ./...
 
+# A small package is first, because the database is fetched after the packages are analysed.
 .PHONY: vulncheck
 vulncheck: $(GOVULNCHECK) ## Fail if code with a known vulnerability is called (skipped without access to the vulnerability database)
-	@found=$$($(GOVULNCHECK) ./... 2>&1); code=$$?; printf '%s\n' "$$found"; \
-	case "$$code $$found" in "1 govulncheck: fetching vulnerabilities: "*) code=0; echo "not checked: the vulnerability database is not reachable";; esac; \
-	exit $$code
+	@for packages in ./api/style ./...; do \
+		found=$$($(GOVULNCHECK) $$packages 2>&1); code=$$?; \
+		case "$$code $$found" in "1 govulncheck: fetching vulnerabilities: "*) echo "not checked: the vulnerability database is not reachable"; exit 0;; esac; \
+		printf '%s\n' "$$found"; [ $$code = 0 ] || exit $$code; \
+	done
 
 $(GOVULNCHECK):
 	GOBIN=$(CURDIR)/.bin go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
