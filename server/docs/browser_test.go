@@ -101,6 +101,7 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 // Operations that the interface does not show have a badge. A reader opens an error to see more than its first sentence.
 func TestPage_marksExtensionsAndFoldsErrors(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	url := serveStudio(t)
 	tab := browsertest.Open(t, url)
 	create := operation("Videos", "createVideo")
@@ -199,6 +200,7 @@ func TestPage_isAccessibleInAllWindows(t *testing.T) {
 // A document with other servers, served below a prefix.
 func TestPage_showsForeignDocuments(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	mux := http.NewServeMux()
 	mux.Handle("/help/", http.StripPrefix("/help", handler(t, pets, docs.Config{BasePath: "/v2"})))
 	mux.HandleFunc("GET /v2/pets", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a cat") })

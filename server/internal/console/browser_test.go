@@ -49,7 +49,7 @@ func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
 	s := newSite(t, newSQLite(t))
 	tab := browsertest.Open(t, s.URL)
 	tab.Visit("/console", "#email")
-	inspectInFull(tab, "login")
+	tab.Inspect("login")
 	tab.AwaitFocus("email")
 	tab.Do(chromedp.KeyEvent(email + "\tguess\r"))
 	tab.Await("[role=alert]", "The email or the password is wrong.")
@@ -89,6 +89,7 @@ func TestBrowser_showsProjects(t *testing.T) {
 // A thumbnail moves while its card has the focus, and the video of the card is shared.
 func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	video := browsertest.NewVideo(t)
 	for i, title := range []string{"Seguridad en la obra", "Quarterly results", "Welcome to the team"} {
@@ -271,13 +272,6 @@ func TestBrowser_worksWithoutScripts(t *testing.T) {
 	tab.Await(".badge", "succeeded") // five seconds later
 }
 
-// inspectInFull inspects a page that resembles another one, unless the tests are short.
-func inspectInFull(tab *browsertest.Tab, name string) {
-	if !testing.Short() {
-		tab.Inspect(name)
-	}
-}
-
 // clickTwice clicks a button, and again as soon as the browser has sent the form.
 func clickTwice(tab *browsertest.Tab, button string) {
 	browsertest.Read(tab, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
@@ -291,6 +285,7 @@ func clickTwice(tab *browsertest.Tab, button string) {
 // An operator invites a user, who joins with a link, and manages users, workspaces and endpoints.
 func TestBrowser_operatorsManageTheService(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 3, Missing: "ffmpeg is not installed"}
 		cfg.Backup = func() *console.Backup {
@@ -350,16 +345,16 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "h1")
 	tab.Await("p", "This link was used or has expired.")
 	tab.Faults() // the error status
-	inspectInFull(tab, "link-used")
+	tab.Inspect("link-used")
 	tab.Visit("/console/avatars/new", ".simulated")
 	tab.Await(".simulated", "Ask an operator for real videos.")
-	inspectInFull(tab, "avatar-new-simulated")
+	tab.Inspect("avatar-new-simulated")
 
 	tab = s.openTab(t, "/console/users?email="+email)
 	tab.Do(chromedp.Click("summary"), chromedp.Click(`button[value="disable"]`))
 	tab.Await("main", "Operators cannot remove themselves or the last operator.")
 	tab.Faults() // the error status
-	inspectInFull(tab, "operator-last")
+	tab.Inspect("operator-last")
 	tab.Visit("/console/users?email=bob@example.com", "summary")
 	open := []chromedp.Action[chromedp.Void]{chromedp.Focus("summary"), chromedp.KeyEvent("\r")}
 	tab.Do(open...)
@@ -372,7 +367,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	bob := browsertest.Open(t, s.URL)
 	bob.Visit(strings.TrimPrefix(link, s.studio.PublicURL), "#password")
 	bob.Await("h1", "New password")
-	inspectInFull(bob, "link-reset")
+	bob.Inspect("link-reset")
 	bob.Do(chromedp.SendKeys("#password", "another password\r"))
 	bob.Await(".notice", "Welcome.")
 	tab.Visit("/console/users?email=bob@example.com", "summary")
@@ -384,7 +379,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 	tab.Do(chromedp.Click(`button[value="disable"]`))
 	tab.Await(".notice", "The user is disabled.")
 	tab.Do(open...)
-	inspectInFull(tab, "users-disabled")
+	tab.Inspect("users-disabled")
 	tab.Do(chromedp.Click(`a.danger`))
 	tab.Await("h1", "Delete bob@example.com?")
 	tab.Inspect("user-delete")
@@ -395,10 +390,11 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 // A user ends a session, makes an API key, revokes it, changes the password, and leaves.
 func TestBrowser_managesAccount(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	other := s.signIn(t, email)
 	tab := s.openTab(t, "/console/account")
-	inspectInFull(tab, "account-sessions")
+	tab.Inspect("account-sessions")
 	tab.Do(chromedp.Click(`button[aria-label^="End the session"]`))
 	tab.Await(".notice", "The session has ended.")
 	if p := other.get("/console/account"); p.path != "/console/login" {
@@ -427,12 +423,13 @@ func TestBrowser_managesAccount(t *testing.T) {
 	tab.Inspect("account")
 	tab.Do(chromedp.SendKeys("#leave-password", "another password\r"))
 	tab.Await(".notice", "Your account is deleted")
-	inspectInFull(tab, "left")
+	tab.Inspect("left")
 }
 
 // A user finds out why notifications failed, enables the endpoint, sees new events and replays an old one.
 func TestBrowser_replaysFailedEvents(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t))
 	for i := range 3 {
 		s.addEvent(t, "https://hooks.example.com/?key=secret", studio.Attempt{
@@ -485,6 +482,7 @@ func TestBrowser_replaysFailedEvents(t *testing.T) {
 // An operator sees the users and the state of the service until the role is removed.
 func TestBrowser_showsServiceToOperators(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Now(), Workers: 256, RenderWorkers: 2}
 		cfg.Backup = func() *console.Backup {

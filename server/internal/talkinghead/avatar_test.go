@@ -129,6 +129,7 @@ func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 
 func TestMakeLipsync_honoursOrientation(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

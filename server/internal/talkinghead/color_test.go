@@ -135,6 +135,7 @@ func TestMakeVideo_hasColorsOfPicture(t *testing.T) {
 // A video in RGB is converted, and its lip-sync says how.
 func TestMakeLipsync_convertsRGB(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it makes a video and renders it")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	video := filepath.Join(dir, "rgb.mp4")

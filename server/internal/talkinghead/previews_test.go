@@ -20,6 +20,7 @@ import (
 // has the pictures. They are small even if the video is noise.
 func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	sound := newSound(t, "sine=frequency=200", "2.1")
 	for name, test := range map[string]struct {
@@ -114,6 +115,7 @@ func read(t *testing.T, path string) []byte {
 // are as the camera took them.
 func TestProvenance_isReadByPrograms(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	const term = "http://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic"
 	made := makeLipsync(t, talkinghead.Lipsync{Audio: newSound(t, "sine", "0.3")})
