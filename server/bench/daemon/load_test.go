@@ -30,6 +30,7 @@ const (
 	warmUp          = 10 * time.Second       // after which memory should not grow
 	maxTries        = 5                      // of a rate, while other programs use the machine
 	maxOthersCPU    = 0.3                    // CPUs that other programs may use
+	minSustained    = 2000                   // creations per second, on a machine with quick transactions
 	projectsPerUser = 20
 	releaseInterval = 10 * time.Second // of unused memory by an idle process
 
@@ -86,7 +87,7 @@ func creationLoad(s *setup) []figure {
 			onTime++
 		}
 	}
-	share := 100 * float64(onTime) / float64(max(len(r.delays), 1))
+	share, least := 100*float64(onTime)/float64(max(len(r.delays), 1)), s.targets().sustained
 	prefix := fmt.Sprintf("%s creations/s for %v: ", thousands(s.creations), s.creationDuration)
 	return []figure{
 		{"floor: durable transactions of one row, 16 callers", "", perSecond(floor), true},
@@ -97,8 +98,9 @@ func creationLoad(s *setup) []figure {
 		{prefix + "memory after " + warmUpOf(s.creationDuration).String() + " and at the end", "", mebibytes(r.warmMemory) + ", " + mebibytes(r.endMemory), true},
 		{prefix + "CPU", "", r.usage.String(), true},
 		{
-			"highest sustained rate of creations, for " + s.searchStep.String(), "",
-			fmt.Sprintf("%s/s (%.2f × the floor); %s", thousands(highest), float64(highest)/floor, found), highest >= s.creations,
+			"highest sustained rate of creations, for " + s.searchStep.String(), fmt.Sprintf("≥ %s/s, or %v × the floor", thousands(minSustained), least),
+			fmt.Sprintf("%s/s (%.2f × the floor); %s", thousands(highest), float64(highest)/floor, found),
+			highest >= minSustained || float64(highest) >= least*floor,
 		},
 	}
 }
