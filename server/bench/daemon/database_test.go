@@ -26,8 +26,11 @@ func (u *user) authorization() string { return "Authorization: Bearer " + u.toke
 // addUsers adds users with a name and a number.
 func (s *setup) addUsers(name string, n int) (users []*user) {
 	s.t.Helper()
-	ctx := s.t.Context()
-	db := studiotest.Open(s.t, s.dsn)
+	ctx, dsn := s.t.Context(), s.dsn
+	if s.database == postgreSQL {
+		dsn += "&idle_in_transaction_session_timeout=0" // the rows of a short run may delay this process for longer than its default
+	}
+	db := studiotest.Open(s.t, dsn)
 	cfg := studiotest.Config(db, time.Now)
 	cfg.Passwords = studiotest.WeakPasswords{}
 	service := studio.New(cfg)
