@@ -28,7 +28,8 @@ type inProgress struct {
 
 // counted is the state of a user since the rows were last counted.
 type counted struct {
-	slots chan struct{} // one for each creation that has begun
+	slots    chan struct{} // one for each creation that has begun
+	counting chan struct{} // held while the rows are counted
 
 	mu      sync.Mutex
 	left    int       // creations that may begin before the next count
@@ -54,14 +55,11 @@ func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end 
 			<-c.slots
 		}
 	}()
-	admitted, ended, stale := c.take(s.now())
+	admitted, _, stale := c.take(s.now())
 	if stale {
-		rows, err := s.Store.CreationsInProgress(ctx, userID)
-		if err != nil {
+		if admitted, err = c.recount(ctx, s, userID); err != nil {
 			return nil, err
 		}
-		c.recount(s.MaxInProgress, rows, ended, s.now())
-		admitted, _, _ = c.take(s.now())
 	}
 	if !admitted {
 		return nil, &LimitError{Limit: ErrTooManyCreations, RetryAfter: creationPause}
@@ -78,7 +76,7 @@ func (p *inProgress) of(userID string, slots int) *counted {
 	if p.users == nil || len(p.users) >= maxCounted {
 		p.users = make(map[string]*counted)
 	}
-	c := &counted{slots: make(chan struct{}, slots)}
+	c := &counted{slots: make(chan struct{}, slots), counting: make(chan struct{}, 1)}
 	p.users[userID] = c
 	return c
 }
@@ -95,14 +93,32 @@ func (c *counted) take(now time.Time) (admitted bool, ended int, stale bool) {
 	return false, c.ended, age >= recountAfter || age < 0
 }
 
-// recount updates the count. ended is the number of creations that had ended before the rows were counted.
-func (c *counted) recount(limit, rows, ended int, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.left = min(limit-rows-c.running-(c.ended-ended), cap(c.slots)-c.running)
-	if c.left <= 0 {
-		c.left, c.full = 0, now
+// recount counts the rows and then takes. One call counts at a time: the result of an older count would admit
+// creations again that a newer count has admitted.
+func (c *counted) recount(ctx context.Context, s *Service, userID string) (admitted bool, err error) {
+	select {
+	case c.counting <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
+	defer func() { <-c.counting }()
+	admitted, ended, stale := c.take(s.now())
+	if !stale { // another call has counted
+		return admitted, nil
+	}
+	rows, err := s.Store.CreationsInProgress(ctx, userID)
+	if err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	// The count may include the rows of creations that were running when it began.
+	c.left = min(s.MaxInProgress-rows, cap(c.slots)) - c.running - (c.ended - ended)
+	if c.left <= 0 {
+		c.left, c.full = 0, s.now()
+	}
+	c.mu.Unlock()
+	admitted, _, _ = c.take(s.now())
+	return admitted, nil
 }
 
 func (c *counted) end() {

@@ -1,19 +1,21 @@
 package studio_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -138,8 +140,40 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 // Concurrent creations in two processes with the same database exceed the limit by at most a twentieth, or one.
 func TestCreate_limitsCreationsInProgressInAllProcesses(t *testing.T) {
 	t.Parallel()
-	dsn, clock := studiotest.NewPostgres(t), studiotest.NewClock() // SQLite has one process
-	dbs := [2]*store.Store{studiotest.Open(t, dsn), studiotest.Open(t, dsn)}
+	dsn := studiotest.NewPostgres(t) // SQLite has one process
+	limitsInTwoProcesses(t, studiotest.Open(t, dsn), studiotest.Open(t, dsn))
+}
+
+// The same holds if a process counts the rows long before it uses the count.
+func TestCreate_limitsCreationsInProgressWithLateCounts(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			db := slowStore{memstore.New()}
+			limitsInTwoProcesses(t, db, db)
+		})
+	}
+}
+
+// slowStore is a store whose creations and counts take random times.
+type slowStore struct{ *memstore.Store }
+
+func (s slowStore) CreateSubject(ctx context.Context, subject studio.Subject, key studio.IdempotencyKey) (studio.Subject, error) {
+	delay()
+	defer delay()
+	return s.Store.CreateSubject(ctx, subject, key)
+}
+
+func (s slowStore) CreationsInProgress(ctx context.Context, userID string) (int, error) {
+	delay()
+	defer delay()
+	return s.Store.CreationsInProgress(ctx, userID)
+}
+
+func delay() { time.Sleep(rand.N([]time.Duration{1, time.Microsecond, time.Millisecond}[rand.N(3)])) }
+
+func limitsInTwoProcesses(t *testing.T, dbs ...studio.Store) {
+	clock := studiotest.NewClock()
 	for _, limit := range []int{1, 10, 100} {
 		var services [2]*studio.Service
 		for i := range services {
@@ -186,7 +220,7 @@ func TestUpload_limitsTheTotalSize(t *testing.T) {
 			return err
 		}
 		var uploading sync.WaitGroup
-		for range 20 {
+		for range 100 {
 			uploading.Go(func() {
 				if err := upload(ada, 30); err != nil && !errors.Is(err, studio.ErrTooMuchMedia) {
 					t.Error(err)
