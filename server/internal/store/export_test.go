@@ -94,16 +94,20 @@ func (s *Store) Texts(t *testing.T, query string) (all []string) {
 // Exec runs statements in one transaction.
 func (s *Store) Exec(t testing.TB, statements ...string) {
 	t.Helper()
-	err := s.write(t.Context(), func(tx transaction) error {
-		for _, statement := range statements {
-			if _, err := tx.exec(t.Context(), statement); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	harness.Check(t, err)
+	harness.Check(t, s.TryExec(t.Context(), statements...))
 }
+
+// TryExec is Exec, but returns the error.
+func (s *Store) TryExec(ctx context.Context, statements ...string) error {
+	all := make([]statement, len(statements))
+	for i, query := range statements {
+		all[i].query = query
+	}
+	return s.write(ctx, func(tx transaction) error { return tx.execAll(ctx, all) })
+}
+
+// OrFail is the SQL that runs instead of a statement on SQLite.
+func OrFail(query string) string { return orFail(query) }
 
 // Explain makes the store call seen with the plan of each query before the query runs.
 func (s *Store) Explain(seen func(query string, plan []string)) {

@@ -81,7 +81,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	// Each change of a group has a savepoint, and SQLite copies each page that changes after it. In a temporary file, a copy
+	// Before a statement that can fail halfway changes a page, SQLite copies the page: see orFail. In a temporary file, a copy
 	// takes two system calls, and on some file systems the deletion of the file delays commits.
 	options := fmt.Sprintf("_txlock=immediate&_pragma=temp_store(memory)&_pragma=wal_autocheckpoint(%d)", checkpointPages)
 	if e.writer, err = openSQLiteDSN(sqliteDSN(path, options), cfg.Traces); err != nil {

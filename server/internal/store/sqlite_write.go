@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -125,11 +126,18 @@ func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any)
 	if prepared := t.statements.find(query); prepared != nil {
 		rows, err = affected(t.tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)) //nolint:sqlclosecheck // the end of tx closes it
 	} else {
-		rows, err = affected(t.tx.ExecContext(ctx, query, args...))
+		rows, err = affected(t.tx.ExecContext(ctx, orFail(query), args...))
 	}
 	t.changed = t.changed || rows > 0 || err != nil
 	return rows, err
 }
+
+// orFail makes a statement keep what it has changed before it fails, because its member is rolled back. Otherwise SQLite
+// would copy each page before it changes it, without a limit. It still copies those of a row that refers to another table.
+func orFail(query string) string { return changing.ReplaceAllString(query, "$1 OR FAIL$2") }
+
+// changing matches the start of a statement that inserts or updates rows.
+var changing = regexp.MustCompile(`\b(INSERT|UPDATE)( INTO \w+| \w+( AS \w+)? SET)\b`)
 
 func (t *sqliteTransaction) execAll(ctx context.Context, all []statement) error {
 	for _, s := range all {
@@ -153,7 +161,7 @@ func (t *sqliteTransaction) query(
 	if prepared := t.statements.find(query); prepared != nil {
 		rows, err = t.tx.StmtContext(ctx, prepared).QueryContext(ctx, args...) //nolint:sqlclosecheck // the end of tx closes it
 	} else {
-		rows, err = t.tx.QueryContext(ctx, query, args...)
+		rows, err = t.tx.QueryContext(ctx, orFail(query), args...)
 	}
 	if err != nil {
 		return err

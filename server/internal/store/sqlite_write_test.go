@@ -69,6 +69,48 @@ func TestStore_write_failsAloneInAGroup(t *testing.T) {
 	})
 }
 
+// A statement that fails after it has changed rows leaves none of them changed, alone and in a group.
+func TestStore_write_undoesAStatementThatFailsHalfway(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for i := range 10 {
+			create(t, db, subject(fmt.Sprint(i), 1))
+		}
+		halfway := func() {
+			err := db.TryExec(t.Context(), `UPDATE subjects SET title = 'lost', consent = CASE WHEN id = '9' THEN NULL ELSE consent END`)
+			if err == nil {
+				t.Error("the statement succeeds")
+			}
+		}
+		halfway()
+		var group sync.WaitGroup
+		for i := range 10 {
+			group.Go(halfway)
+			group.Go(func() { db.Exec(t, fmt.Sprintf(`UPDATE subjects SET stage = 'kept' WHERE id = '%d'`, i)) })
+		}
+		group.Wait()
+		if wrong := db.Texts(t, `SELECT id FROM subjects WHERE title = 'lost' OR stage <> 'kept'`); len(wrong) > 0 {
+			t.Errorf("these subjects have other changes than their own: %v", wrong)
+		}
+	})
+}
+
+func TestOrFail_matchesStatementsThatChangeRows(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"INSERT INTO events (id) SELECT id FROM events":                                "INSERT OR FAIL INTO events (id) SELECT id FROM events",
+		"INSERT INTO users AS u (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET n = 1": "INSERT OR FAIL INTO users AS u (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET n = 1",
+		"UPDATE events AS e SET state = $1":                                            "UPDATE OR FAIL events AS e SET state = $1",
+		"WITH due AS (SELECT 1)UPDATE renderings SET due_at = 1":                       "WITH due AS (SELECT 1)UPDATE OR FAIL renderings SET due_at = 1",
+		"DELETE FROM events":                         "DELETE FROM events",
+		"SELECT updated_at FROM subjects FOR UPDATE": "SELECT updated_at FROM subjects FOR UPDATE",
+	} {
+		if got := store.OrFail(query); got != want {
+			t.Errorf("%s becomes %s", query, got)
+		}
+	}
+}
+
 func TestSQLite_ChangedElsewhere_seesWritesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")

@@ -31,7 +31,7 @@ func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
 	if statement := s.prepared[query]; statement != nil {
 		return statement, nil
 	}
-	statement, err := s.db.PrepareContext(ctx, query) //nolint:sqlclosecheck // the statement stays prepared
+	statement, err := s.db.PrepareContext(ctx, orFail(query)) //nolint:sqlclosecheck // the statement stays prepared
 	if err == nil {
 		s.prepared[query] = statement
 	}
