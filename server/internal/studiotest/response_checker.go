@@ -136,7 +136,7 @@ func (c *ResponseChecker) response(path, method, status string) (response map[st
 	return response, pointer
 }
 
-// Transport returns a RoundTripper that checks every response of next.
+// Transport returns a RoundTripper that checks every response of next, except streams, which it must not wait for.
 func (c *ResponseChecker) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
 	return checkingTransport{t, c, next}
 }
@@ -149,7 +149,7 @@ type checkingTransport struct {
 
 func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.next.RoundTrip(r)
-	if err != nil {
+	if err != nil || response.Header.Get("Content-Type") == "text/event-stream" {
 		return response, err
 	}
 	body, err := io.ReadAll(response.Body)
