@@ -34,7 +34,6 @@ type counted struct {
 	mu      sync.Mutex
 	left    int       // creations that may begin before the next count
 	running int       // creations that have begun; some may have a row already
-	ended   int       // creations that have ended, in total
 	full    time.Time // time of the last count at the limit
 }
 
@@ -55,7 +54,7 @@ func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end 
 			<-c.slots
 		}
 	}()
-	admitted, _, stale := c.take(s.now())
+	admitted, stale, _ := c.take(s.now())
 	if stale {
 		if admitted, err = c.recount(ctx, s, userID); err != nil {
 			return nil, err
@@ -81,16 +80,17 @@ func (p *inProgress) of(userID string, slots int) *counted {
 	return c
 }
 
-func (c *counted) take(now time.Time) (admitted bool, ended int, stale bool) {
+// take admits a creation if one is left. Otherwise it reports whether the rows must be counted, and the running creations.
+func (c *counted) take(now time.Time) (admitted, stale bool, running int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.left > 0 {
 		c.left--
 		c.running++
-		return true, c.ended, false
+		return true, false, c.running
 	}
 	age := now.Sub(c.full)
-	return false, c.ended, age >= recountAfter || age < 0
+	return false, age >= recountAfter || age < 0, c.running
 }
 
 // recount counts the rows and then takes. One call counts at a time: the result of an older count would admit
@@ -102,7 +102,7 @@ func (c *counted) recount(ctx context.Context, s *Service, userID string) (admit
 		return false, ctx.Err()
 	}
 	defer func() { <-c.counting }()
-	admitted, ended, stale := c.take(s.now())
+	admitted, stale, running := c.take(s.now())
 	if !stale { // another call has counted
 		return admitted, nil
 	}
@@ -111,8 +111,8 @@ func (c *counted) recount(ctx context.Context, s *Service, userID string) (admit
 		return false, err
 	}
 	c.mu.Lock()
-	// The count may include the rows of creations that were running when it began.
-	c.left = min(s.MaxInProgress-rows, cap(c.slots)) - c.running - (c.ended - ended)
+	// No creation has begun since take, because none was left. Those that were running may have been counted or not.
+	c.left = min(s.MaxInProgress-rows, cap(c.slots)) - running
 	if c.left <= 0 {
 		c.left, c.full = 0, s.now()
 	}
@@ -125,7 +125,6 @@ func (c *counted) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
-	c.ended++
 	<-c.slots
 }
 

@@ -220,7 +220,7 @@ func TestUpload_limitsTheTotalSize(t *testing.T) {
 			return err
 		}
 		var uploading sync.WaitGroup
-		for range 100 {
+		for range 20 {
 			uploading.Go(func() {
 				if err := upload(ada, 30); err != nil && !errors.Is(err, studio.ErrTooMuchMedia) {
 					t.Error(err)
