@@ -81,7 +81,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 		}
 		statements := 0
 		for _, span := range collector.Spans() {
-			if span.Trace == trace && strings.Contains(span.Attributes["db.query.text"], " INTO subjects ") {
+			if span.Trace == trace && createsSubject(span) {
 				statements++
 			}
 			if span.Parent == "" && span.Name != "createLipsync" && span.Name != "login" {
@@ -103,6 +103,11 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 func withCollector(t *testing.T, collector string) []string {
 	t.Helper()
 	return append([]string{"env", collectorVariable + "=" + collector}, thisProgram(t)...)
+}
+
+// createsSubject reports whether a span is the statement that inserts a subject.
+func createsSubject(span otlptest.Span) bool {
+	return strings.Contains(span.Attributes["db.query.text"], " INTO subjects ")
 }
 
 // only returns the single span of a trace with the given name.
@@ -135,7 +140,7 @@ func TestTraces_includeDatabaseWork(t *testing.T) {
 		harness.Eventually(t, "work of the database in each trace", func() bool {
 			traced := make(map[string]bool)
 			for _, span := range collector.Spans() {
-				if span.Name == "group commit" || strings.Contains(span.Attributes["db.query.text"], " INTO subjects ") {
+				if span.Name == "group commit" || createsSubject(span) {
 					traced[span.Trace] = true
 				}
 			}
