@@ -496,7 +496,7 @@ func TestBrowser_showsServiceToOperators(t *testing.T) {
 		s.create(t, studio.Lipsync, fmt.Sprint(i))
 		check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: fmt.Sprintf("https://hooks-%d.example.com", i), Until: time.Now().Add(time.Hour)}))
 	}
-	_, err := s.store.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 2)
+	_, _, err := s.store.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 2)
 	check(t, err)
 	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
 	tab := s.openTab(t, "/console/users")

@@ -198,7 +198,7 @@ func TestSubjects_streamChanges(t *testing.T) {
 		one, all := v.stream(t, "/console/lipsyncs/"+lipsync.ID+"/live"), v.stream(t, "/console/lipsyncs/live")
 		one.want("state", "In the queue")
 		all.want("state", "In the queue")
-		claimed, err := db.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 1)
+		claimed, _, err := db.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 1)
 		if check(t, err); len(claimed) != 1 {
 			t.Fatal("no rendering is due")
 		}

@@ -17,7 +17,7 @@
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
 //	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.Record
-//	├─ renderPool               Store.ClaimRenderings for all free workers, after Store.RenderDue and when
+//	├─ renderPool               Store.ClaimCreations, and Store.ClaimRenderings after Store.RenderDue and when
 //	│  │                        Store.NextRendering is due; wakes other processes with Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
 //	├─ replay                   Store.ReplayNext, one batch of events after the other
@@ -50,7 +50,7 @@
 // The files are: runner.go; holder.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
 // fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
 // limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
-// backoff; renders.go, which claims and runs renderings; replays.go; jobs.go, the configuration; outcome.go, the labels of metrics;
+// backoff; renders.go, which claims and runs renderings; render_leases.go; replays.go; jobs.go, the configuration; outcome.go, the labels of metrics;
 // trace.go, the spans.
 //
 // # Fairness
@@ -85,13 +85,14 @@
 //
 // # Assignment of renderings
 //
-// A process claims as many due renderings as it has free workers, with one statement. The claim chooses the
-// user with the fewest renderings in progress on all machines. It writes the ID of the process into the row,
-// and the process renews it every second. On PostgreSQL, another process can claim the subject if the claim was not
-// renewed for [store.RenderLease].
+// A claim writes the ID of the process into the row, and the process renews it every second. On PostgreSQL, another
+// process can claim the subject if the claim was not renewed for [store.RenderLease].
 //
-// The process in which a rendering becomes due tries to claim it first. If it has no free worker, it notifies the other
-// processes. Every worker that finishes claims again. On PostgreSQL, every process also looks for due renderings every
+// The process that creates a subject claims it in the same transaction, if it has a free worker and knows of no rendering
+// that waits for one. This saves a commit for each creation, and the rendering begins right after the creation. Otherwise,
+// one statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with the
+// fewest renderings in progress on all machines. If the process in which a rendering becomes due has no free worker, it
+// notifies the other processes. Every worker that finishes claims again. On PostgreSQL, every process also looks for due renderings every
 // five seconds, so a lost notification only causes a delay, and when the next lease on a rendering ends. The claim
 // replaces a queue such as River. A job for each rendering would be written four times and need two more commits.
 //

@@ -240,8 +240,8 @@ func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
 	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
 		defer s.daemon()()
 		s.awaitListening()
-		s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
 		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
+		s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
 		avatar, err := other.CreateAvatar(s.t.Context(), studio.Creation{
 			UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
 		})

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
@@ -249,6 +251,55 @@ func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 			s.t.Errorf("the second user has %d renderings under way, want half", n)
 		}
 	})
+}
+
+// A new subject gets a worker in the transaction that creates it, unless none is free, others wait, or the process stops.
+func TestSQLite_rendersANewSubjectAtOnceIfItMay(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		waiting, stopped bool
+		workers, want    int // of two subjects
+	}{
+		"free workers":      {workers: 2, want: 2},
+		"one worker":        {workers: 1, want: 1},
+		"no workers":        {workers: -1},
+		"others wait":       {workers: 2, waiting: true},
+		"the process stops": {workers: 2, stopped: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSQLite(t, func(s *fixture) {
+				s.config.RenderWorkers = test.workers
+				release := make(chan struct{})
+				var rendered atomic.Int64
+				s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
+					rendered.Add(1)
+					<-release
+					return studio.Rendering{}, nil
+				}
+				r := jobs.NewRunner(s.jobs())
+				r.SetWaiting(test.waiting)
+				stop, end := context.WithCancel(s.t.Context())
+				defer end()
+				if test.stopped {
+					end()
+				}
+				wait := r.Claim(s.t.Context(), stop)
+				s.create()
+				s.create()
+				synctest.Wait()
+				if n := int(rendered.Load()); n != test.want {
+					s.t.Errorf("%d are rendered, want %d", n, test.want)
+				}
+				close(release)
+				wait()
+				s.config.RenderWorkers = 2
+				s.work(time.Minute) // the others were not claimed, or are released
+				if n := rendered.Load(); n != 2 {
+					s.t.Errorf("%d are rendered after the next start", n)
+				}
+			})
+		})
+	}
 }
 
 // A daemon that has no free worker notifies other processes of the renderings that it makes due.

@@ -114,7 +114,9 @@ type renderPool struct {
 	slots        chan struct{} // holds one value for each busy worker
 	unwritten    chan struct{} // holds one value for each result without a worker
 	wakeup       chan struct{}
+	waiting      atomic.Bool   // due renderings wait for a worker, so none is reserved for a new subject
 	leftOver     atomic.Bool   // renderings may be due that were not in the last claim
+	unreserved   atomic.Int64  // new subjects for which no worker was reserved since the last claim
 	announce     chan struct{} // tells other processes to claim due renderings; nil without other processes
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
@@ -146,6 +148,8 @@ func (p *renderPool) run(ctx, stop context.Context) {
 	defer renewing.Wait()
 	defer endLeases()
 	defer workers.Wait()
+	p.waiting.Store(true) // until the first claim
+	defer p.jobs.Store.ClaimCreations(p.jobs.processID, func() func(*studio.Subject) { return p.reserve(ctx, stop, &workers) })()
 	if p.announce != nil {
 		workers.Go(func() { p.notifyOthers(stop) })
 	}
@@ -186,20 +190,24 @@ func (p *renderPool) notified(by string) {
 // start assigns due renderings to free workers. It returns how long to wait before the next call. If some may
 // be left over, a worker that ends wakes run earlier. dueHere tells that this process made renderings due.
 func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere bool) time.Duration {
+	limit := max(1, int(p.unreserved.Swap(0))) // the other workers can be reserved meanwhile
 	for stop.Err() == nil {
+		if p.waiting.Load() {
+			limit = cap(p.slots)
+		}
 		p.leftOver.Store(true) // before acquire, so that no worker ends unnoticed
-		free := p.acquire()
-		var claimed int
+		free, more := p.acquire(limit), true
 		var err error
 		if free > 0 {
-			claimed, err = p.claim(ctx, stop, workers, free)
+			more, err = p.claim(ctx, stop, workers, free)
 		}
 		if err != nil {
 			p.jobs.report(stop, renderWork, err)
 			return errorPause
 		}
+		p.waiting.Store(more)
 		switch {
-		case claimed < free:
+		case !more:
 			p.leftOver.Store(false)
 			if wait := nextInterval - time.Since(p.nextRead); wait > 0 {
 				return wait
@@ -225,28 +233,54 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 }
 
 // claim claims renderings for free workers, which acquire has reserved, and starts them.
-func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (claimed int, err error) {
+func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (more bool, err error) {
 	var subjects []studio.Subject
 	if err = p.readClock(stop); err == nil {
-		subjects, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
+		subjects, more, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
 	}
 	for range free - len(subjects) {
 		<-p.slots
 	}
 	for _, subject := range subjects {
-		workers.Go(func() {
-			slot := p.slots
-			released := p.jobs.render(ctx, stop, subject, func(took time.Duration) {
-				if took <= shortRendering {
-					p.unwritten <- struct{}{}
-					slot = p.unwritten
-					p.free(p.slots, false)
-				}
-			})
-			p.free(slot, released)
-		})
+		workers.Go(func() { p.render(ctx, stop, subject) })
 	}
-	return len(subjects), err
+	return more, err
+}
+
+// render renders a claimed subject with a reserved worker, and frees the worker.
+func (p *renderPool) render(ctx, stop context.Context, subject studio.Subject) {
+	slot := p.slots
+	released := p.jobs.render(ctx, stop, subject, func(took time.Duration) {
+		if took <= shortRendering {
+			p.unwritten <- struct{}{}
+			slot = p.unwritten
+			p.free(p.slots, false)
+		}
+	})
+	p.free(slot, released)
+}
+
+// reserve reserves a free worker for a subject that is being created, unless others wait for a worker. See
+// [store.Store.ClaimCreations].
+func (p *renderPool) reserve(ctx, stop context.Context, workers *sync.WaitGroup) (begin func(created *studio.Subject)) {
+	if p.waiting.Load() || p.acquire(1) == 0 {
+		p.unreserved.Add(1)
+		return nil
+	}
+	workers.Add(1)
+	return func(created *studio.Subject) {
+		go func() {
+			defer workers.Done()
+			switch {
+			case created == nil:
+				p.free(p.slots, false)
+			case stop.Err() != nil:
+				p.free(p.slots, p.jobs.releaseRendering(ctx, created.ID))
+			default:
+				p.render(ctx, stop, *created)
+			}
+		}()
+	}
 }
 
 // free frees a slot and starts the next renderings if there are any.
@@ -257,16 +291,16 @@ func (p *renderPool) free(slot chan struct{}, due bool) {
 	}
 }
 
-// acquire reserves all free workers and returns their number.
-func (p *renderPool) acquire() (free int) {
-	for {
+// acquire reserves up to n free workers and returns how many it reserved.
+func (p *renderPool) acquire(n int) (free int) {
+	for ; free < n; free++ {
 		select {
 		case p.slots <- struct{}{}:
-			free++
 		default:
 			return free
 		}
 	}
+	return free
 }
 
 // now returns the time by the clock of the database.

@@ -117,7 +117,7 @@ func TestMetrics_reportTheQueue(t *testing.T) {
 		check(t, err)
 		_, err = later.Rendered(t.Context(), retried.ID, studio.Rendering{}, &studio.RenderError{Retry: true})
 		check(t, err)
-		claimed, err := db.ClaimRenderings(t.Context(), "process", time.Now(), 1)
+		claimed, _, err := db.ClaimRenderings(t.Context(), "process", time.Now(), 1)
 		check(t, err)
 		if len(claimed) != 1 {
 			t.Errorf("%v are rendered", claimed)

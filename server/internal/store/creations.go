@@ -15,22 +15,24 @@ type creation struct {
 
 	subject studio.Subject
 	earlier *studio.Subject // the subject that was created with the key before
+	claim   *creationClaim  // of its rendering; nil for none
 }
 
 func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
 	c := &creation{keyed: newKeyed(subject.UserID, key), subject: subject}
-	err := writeGrouped(ctx, s, s.creations, createSubjects, c)
+	err := writeGrouped(ctx, s, s.creations, s.createSubjects, c)
 	if c.earlier != nil {
 		subject = *c.earlier
 	}
+	c.claim.end(&c.subject, err == nil && c.earlier == nil)
 	return subject, err
 }
 
 // createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, if its avatar
 // is locked or deleted, or if its user is not a member of its workspace.
-func createSubjects(ctx context.Context, tx transaction, group []*creation, wait bool) error {
+func (s *Store) createSubjects(ctx context.Context, tx transaction, group []*creation, wait bool) error {
 	keys := make([]*keyed, len(group))
 	for i, c := range group {
 		c.earlier, keys[i] = nil, &c.keyed
@@ -44,7 +46,7 @@ func createSubjects(ctx context.Context, tx transaction, group []*creation, wait
 	if wait && group[0].keyUse.id != "" && !group[0].keyUse.expired {
 		return group[0].repeat(ctx, tx)
 	}
-	return writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
+	return s.writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
 }
 
 // repeat sets the subject that was created with the idempotency key. Its work is due again, because the first answer

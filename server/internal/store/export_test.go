@@ -287,7 +287,7 @@ func (s *Store) NextDue(t *testing.T, query string) []Due {
 
 // ClaimRendering claims one rendering. It returns "" if none is due.
 func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (subjectID string, err error) {
-	subjects, err := s.ClaimRenderings(ctx, by, now, 1)
+	subjects, _, err := s.ClaimRenderings(ctx, by, now, 1)
 	if len(subjects) > 0 {
 		subjectID = subjects[0].ID
 	}

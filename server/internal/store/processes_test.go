@@ -22,7 +22,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 			s.UserID, s.RenderAt = "ada", noon()
 			create(t, db, s)
 		}
-		_, err := db.ClaimRenderings(t.Context(), "one", noon(), 2)
+		_, _, err := db.ClaimRenderings(t.Context(), "one", noon(), 2)
 		check(t, err)
 		for i, id := range []string{"one", "two", "one", "ended"} {
 			check(t, db.SeeDaemon(t.Context(), store.Daemon{ID: id, Host: "host", Version: fmt.Sprint("v", i), Started: noon().Add(time.Duration(i))}))

@@ -17,15 +17,15 @@ const RenderLease = 15 * time.Second
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns their subjects. It
 // returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRenderings]. If more are due, each claim
 // goes to the user with the fewest running renderings, and among those to the one who has waited the longest since the
-// last claim of this process.
-func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, err error) {
+// last claim of this process. more reports whether others may be due.
+func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, more bool, err error) {
 	// Most claims get all that are due, so that no user has to wait for another one.
 	err = s.write(ctx, func(tx transaction) (err error) {
 		subjects, err = s.claimAll(ctx, tx, by, now, n)
 		return err
 	})
 	if err != nil || len(subjects) > 0 {
-		return subjects, err
+		return subjects, false, err
 	}
 	err = s.write(ctx, func(tx transaction) error {
 		var claimed []string
@@ -47,10 +47,11 @@ func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n
 			}
 			claimed = append(claimed, ids...)
 		}
+		more = len(claimed) == n
 		subjects, err = queryEach(ctx, tx, subjectDest, findSubjects.with(tx, claimed...))
 		return err
 	})
-	return subjects, err
+	return subjects, more, err
 }
 
 // claimAll claims all due renderings, or none if they are more than n. It ends the transaction.

@@ -192,8 +192,10 @@ func TestStore_ClaimRenderings_alternatesBetweenUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		addDue(t, db, map[string]int{"many": 20, "some": 3, "one": 1})
-		claimed, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
-		check(t, err)
+		claimed, more, err := db.ClaimRenderings(t.Context(), "p", noon(), 8)
+		if check(t, err); !more {
+			t.Error("no more are due")
+		}
 		byUser := make(map[string]int)
 		for _, s := range claimed {
 			user, _, _ := strings.Cut(s.ID, "-")
@@ -205,8 +207,8 @@ func TestStore_ClaimRenderings_alternatesBetweenUsers(t *testing.T) {
 		if len(claimed) != 8 || byUser["many"] != 4 || byUser["some"] != 3 || byUser["one"] != 1 {
 			t.Errorf("claimed: %v", claimed)
 		}
-		if claimed, err = db.ClaimRenderings(t.Context(), "p", noon(), 100); err != nil || len(claimed) != 16 {
-			t.Errorf("%d are left, %v", len(claimed), err)
+		if claimed, more, err = db.ClaimRenderings(t.Context(), "p", noon(), 100); err != nil || len(claimed) != 16 || more {
+			t.Errorf("%d are left, more are due: %v, %v", len(claimed), more, err)
 		}
 	})
 }

@@ -46,7 +46,12 @@ var (
 				render_tries = r.render_tries FROM r WHERE subjects.id = r.id`
 		})
 
-	insertRenderings = newRowStatement(renderingColumns, renderingValues, insertInto("renderings", "due_at"))
+	insertRenderings = newRowStatement(renderingColumns+`, process_id text`,
+		func(c *creation) []any { return append(renderingValues(&c.subject), c.claim.processID()) },
+		func(sql dialect, columns []string) string {
+			return strings.Replace(insertInto("renderings", "due_at")(sql, append(columns, "leased_until")), "r.leased_until",
+				`CASE WHEN r.process_id IS NOT NULL THEN `+leaseEnd(sql)+` END`, 1)
+		})
 
 	// delayRenderings releases the leases of renderings that are due at another time, and deleteRenderings of those that
 	// have ended.
@@ -78,18 +83,23 @@ func nullable(text string) *string {
 }
 
 // writeCreations inserts subjects with their renderings, idempotency keys and events.
-func writeCreations(ctx context.Context, tx transaction, group []*creation) error {
+func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*creation) error {
 	group, insert, err := insertCreations(ctx, tx, group)
 	if err != nil {
 		return err
 	}
 	subjects := make([]*studio.Subject, len(group))
-	var waiting []*studio.Subject // for their renderings
+	var waiting []*creation // for their renderings
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if !c.subject.RenderAt.IsZero() {
-			tx.markRenderDue()
-			waiting = append(waiting, &c.subject)
+			if c.claim == nil { // else the transaction is repeated
+				c.claim = s.claimCreation()
+			}
+			if c.claim == nil {
+				tx.markRenderDue()
+			}
+			waiting = append(waiting, c)
 		}
 	}
 	return tx.execLast(ctx, slices.Concat(insert, insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
