@@ -226,8 +226,9 @@ func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
 	})
 }
 
-// listens is true while a daemon listens for notifications.
-const listens = `datname = current_database() AND state = 'idle' AND query LIKE 'LISTEN "studio_due%'`
+// listens is true for the connection on which a daemon listens for notifications. After a while, its last statement is a
+// heartbeat.
+const listens = `datname = current_database() AND state = 'idle' AND (query LIKE 'LISTEN "studio_due%' OR query = '-- ping')`
 
 func (s *fixture) awaitListening() {
 	s.t.Helper()
@@ -240,12 +241,19 @@ func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
 	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
 		defer s.daemon()()
 		s.awaitListening()
-		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
-		s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
-		avatar, err := other.CreateAvatar(s.t.Context(), studio.Creation{
-			UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+		other, db := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now)), studiotest.OpenSQL(s.t, s.dsn)
+		var avatar studio.Subject
+		s.eventually("an avatar is created while the daemon does not listen", func() bool {
+			s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
+			var err error
+			avatar, err = other.CreateAvatar(s.t.Context(), studio.Creation{
+				UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+			})
+			check(s.t, err)
+			var listening bool
+			check(s.t, db.QueryRowContext(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE `+listens+`)`).Scan(&listening))
+			return !listening
 		})
-		check(s.t, err)
 		s.eventually("the avatar is rendered, and its events are sent", func() bool {
 			return slices.Contains(s.receiver.statuses(avatar.ID), string(studio.Published))
 		})
