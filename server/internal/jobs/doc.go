@@ -50,8 +50,8 @@
 // The files are: runner.go; holder.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
 // fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
 // limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
-// backoff; renders.go, which claims and runs renderings; render_leases.go; replays.go; jobs.go, the configuration; outcome.go, the labels of metrics;
-// trace.go, the spans.
+// backoff; renders.go, which claims and runs renderings; render_leases.go; replays.go; jobs.go, the configuration;
+// outcome.go, the labels of metrics; trace.go, the spans.
 //
 // # Fairness
 //
@@ -92,9 +92,9 @@
 // that waits for one. This saves a commit for each creation, and the rendering begins right after the creation. Otherwise,
 // one statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with the
 // fewest renderings in progress on all machines. If the process in which a rendering becomes due has no free worker, it
-// notifies the other processes. Every worker that finishes claims again. On PostgreSQL, every process also looks for due renderings every
-// five seconds, so a lost notification only causes a delay, and when the next lease on a rendering ends. The claim
-// replaces a queue such as River. A job for each rendering would be written four times and need two more commits.
+// notifies the other processes. Every worker that finishes claims again. On PostgreSQL, every process also looks for due
+// renderings every five seconds, so a lost notification only causes a delay, and when the next lease on a rendering ends.
+// The claim replaces a queue such as River. A job for each rendering would be written four times and need two more commits.
 //
 // # Clocks
 //

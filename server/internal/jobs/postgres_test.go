@@ -230,9 +230,11 @@ func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
 // heartbeat.
 const listens = `datname = current_database() AND state = 'idle' AND (query LIKE 'LISTEN "studio_due%' OR query = '-- ping')`
 
+const daemonListens = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE ` + listens + `)`
+
 func (s *fixture) awaitListening() {
 	s.t.Helper()
-	s.eventuallyTrue("the daemon listens", `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE `+listens+`)`)
+	s.eventuallyTrue("the daemon listens", daemonListens)
 }
 
 // A daemon that has lost the connection on which it listens sends events of others without waiting for a rescan.
@@ -251,7 +253,7 @@ func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
 			})
 			check(s.t, err)
 			var listening bool
-			check(s.t, db.QueryRowContext(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE `+listens+`)`).Scan(&listening))
+			check(s.t, db.QueryRowContext(s.t.Context(), daemonListens).Scan(&listening))
 			return !listening
 		})
 		s.eventually("the avatar is rendered, and its events are sent", func() bool {

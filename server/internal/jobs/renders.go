@@ -232,7 +232,8 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 	return 0
 }
 
-// claim claims renderings for free workers, which acquire has reserved, and starts them.
+// claim claims renderings for free workers, which acquire has reserved, and starts them. more reports whether others may be
+// due.
 func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (more bool, err error) {
 	var subjects []studio.Subject
 	if err = p.readClock(stop); err == nil {

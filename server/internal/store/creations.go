@@ -22,11 +22,13 @@ func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
 	c := &creation{keyed: newKeyed(subject.UserID, key), subject: subject}
+	created := false
+	defer func() { c.claim.end(&c.subject, created) }() // also after a panic
 	err := writeGrouped(ctx, s, s.creations, s.createSubjects, c)
 	if c.earlier != nil {
 		subject = *c.earlier
 	}
-	c.claim.end(&c.subject, err == nil && c.earlier == nil)
+	created = err == nil && c.earlier == nil
 	return subject, err
 }
 
