@@ -91,6 +91,9 @@ type results struct {
 func TestResults(t *testing.T) {
 	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16, 1, 1000, 50, 1000}}
 	if *measure.Full {
+		if len(libopenapiVariants()) == 0 {
+			t.Fatal("-full needs -tags libopenapi")
+		}
 		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16, 11, 100_000, 10_000, 5000}
 	}
 	var children []*child

@@ -3,17 +3,12 @@ package bench_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	nethttpmiddleware "github.com/oapi-codegen/nethttp-middleware"
-	"github.com/pb33f/libopenapi"
-	validator "github.com/pb33f/libopenapi-validator"
-	"github.com/pb33f/libopenapi-validator/config"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/bench/ogenapi"
@@ -65,35 +60,6 @@ func buildKin() (http.Handler, error) {
 				status = http.StatusUnauthorized
 			}
 			http.Error(w, err.Error(), status)
-			return
-		}
-		next.ServeHTTP(w, r)
-	}), nil
-}
-
-func buildLibopenapi() (http.Handler, error) {
-	document, err := libopenapi.NewDocument(api.Spec)
-	if err != nil {
-		return nil, err
-	}
-	check, errs := validator.NewValidator(document, config.WithFormatAssertions(), config.WithoutSecurityValidation())
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	next := strict()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/users/") { // the operations below /users are public
-			if err := authenticateRequest(r); err != nil {
-				http.Error(w, err.Error(), http.StatusUnauthorized)
-				return
-			}
-		}
-		if ok, problems := check.ValidateHttpRequestSync(r); !ok {
-			var text strings.Builder
-			for _, problem := range problems {
-				fmt.Fprintln(&text, problem.Error())
-			}
-			http.Error(w, text.String(), http.StatusBadRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

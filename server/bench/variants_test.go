@@ -28,12 +28,11 @@ const (
 	serverName = "server.New"
 	nethttp    = "nethttp-middleware"
 	ogenName   = "ogen"
-	pb33fName  = "libopenapi-validator"
 	kinName    = `kin-openapi "3.0.3"`
 )
 
 func variants() []variant {
-	return []variant{
+	return append([]variant{
 		{
 			name: bareName, build: buildBare,
 			description: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
@@ -59,14 +58,10 @@ func variants() []variant {
 			description: "openapi3filter, with the document marked as 3.0.3, in front of the strict server",
 		},
 		{
-			name: pb33fName, build: buildLibopenapi, checks: true, peer: "github.com/pb33f/libopenapi-validator",
-			description: "synchronous, with format assertions and a separate authentication middleware, in front of the strict server",
-		},
-		{
 			name: nethttp, build: buildNethttp, checks: true, peer: "github.com/oapi-codegen/nethttp-middleware",
 			description: "with an AuthenticationFunc, in front of the strict server",
 		},
-	}
+	}, libopenapiVariants()...)
 }
 
 // authenticate returns the user of a token. Every variant with checks calls it.

@@ -1,0 +1,5 @@
+//go:build !libopenapi
+
+package bench_test
+
+func libopenapiVariants() []variant { return nil }
