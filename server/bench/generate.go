@@ -6,4 +6,4 @@ package bench
 // "make check-bench" generate it from the contract.
 
 //go:generate go run ./derive -o ogenapi/openapi.json
-//go:generate go tool ogen --loglevel error --config ogenapi/ogen.yml --target ogenapi --package ogenapi --clean ogenapi/openapi.json
+//go:generate go run github.com/ogen-go/ogen/cmd/ogen --loglevel error --config ogenapi/ogen.yml --target ogenapi --package ogenapi --clean ogenapi/openapi.json

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/gobuild"
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/dnstest"
 )
@@ -37,13 +38,7 @@ const (
 // buildPebble returns the path of Pebble, a certificate authority for tests. It is a module of its own, so that it is
 // not in the go.mod of the main module.
 var buildPebble = sync.OnceValues(func() (path string, err error) {
-	command := exec.Command("go", "tool", "-n", "pebble") // builds it in the cache
-	command.Dir = filepath.Join("testdata", "pebble")
-	output, err := command.Output()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = fmt.Errorf("%w: %s", err, failed.Stderr)
-	}
-	return strings.TrimSpace(string(output)), err
+	return gobuild.ProgramIn(context.Background(), filepath.Join("testdata", "pebble"), "github.com/letsencrypt/pebble/v2/cmd/pebble")
 })
 
 // nextHost distinguishes the hosts of parallel tests.
