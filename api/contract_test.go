@@ -105,12 +105,25 @@ func checkRules(d object, report report) {
 	for name := range schemas {
 		checkSchema(d, name, schemas.at(name), report)
 	}
+	for _, group := range []string{"headers", "parameters", "responses", "securitySchemes"} {
+		for name := range d.at("components", group) {
+			if d.at("components", group, name).description() == "" {
+				report("%s has no description", name)
+			}
+		}
+	}
 	for _, group := range []string{"paths", "webhooks"} {
 		for path := range d.at(group) {
 			for key := range d.at(group, path) {
 				if !isMethod(key) && key != "x-interface" {
 					report("%s has %s, which belongs to its operations", path, key)
 				}
+				if (key == "get" || key == "delete") && d.at(group, path, key)["requestBody"] != nil {
+					report("%s %s has a body", key, path)
+				}
+			}
+			if slices.ContainsFunc(strings.Split(path, "/"), isMethod) {
+				report("%s contains a method", path)
 			}
 		}
 	}
