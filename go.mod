@@ -2,6 +2,8 @@ module github.com/avatarstudio/avatarstudio
 
 go 1.26.0
 
+ignore ./api/lint/node_modules
+
 require (
 	filippo.io/age v1.3.2
 	github.com/XSAM/otelsql v0.43.0
