@@ -5,14 +5,17 @@ package gen
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"math/bits"
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/api/encode"
 	"github.com/avatarstudio/avatarstudio/api/stream"
@@ -1616,9 +1619,8 @@ func nextMember(b []byte) (name, value, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return nil, nil, nil, false
 	}
-	end := stringEnd(b)
-	name, plain := plainString(b[:end])
-	if !plain {
+	end, plain := scanString(b)
+	if name = b[1:max(end-1, 1)]; !plain {
 		var s string
 		if json.Unmarshal(b[:end], &s) != nil {
 			return nil, nil, nil, false
@@ -1648,7 +1650,7 @@ func valueEnd(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			end := stringEnd(b[i:])
+			end, _ := scanString(b[i:])
 			if i += end - 1; depth == 0 {
 				return i + 1
 			}
@@ -1670,12 +1672,26 @@ func valueEnd(b []byte) int {
 	return len(b)
 }
 
-// stringEnd returns the length of the string at the start of b.
-func stringEnd(b []byte) int {
-	for end := 1; ; {
+// scanString returns the length of the string at the start of b, and whether the string is valid and has no escapes.
+func scanString(b []byte) (end int, plain bool) {
+	const ones = 0x0101010101010101
+	for end = 1; end+8 <= len(b); end += 8 {
+		// The lowest high bit is that of the first quote, backslash or byte that is not ASCII.
+		x := binary.LittleEndian.Uint64(b[end:])
+		if high := (((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones) | x) & (0x80 * ones); high != 0 {
+			end += bits.TrailingZeros64(high) / 8
+			break
+		}
+	}
+	for ; end < len(b) && b[end] != '\\' && b[end] < utf8.RuneSelf; end++ {
+		if b[end] == '"' {
+			return end + 1, true
+		}
+	}
+	for {
 		quote := bytes.IndexByte(b[end:], '"')
 		if quote < 0 {
-			return len(b)
+			return len(b), false
 		}
 		end += quote + 1
 		slashes := 0
@@ -1683,23 +1699,9 @@ func stringEnd(b []byte) int {
 			slashes++
 		}
 		if slashes%2 == 0 { // otherwise the quote is escaped
-			return end
+			return end, bytes.IndexByte(b[:end], '\\') < 0 && utf8.Valid(b[:end])
 		}
 	}
-}
-
-// plainString returns the content of a string if it is ASCII without escapes.
-func plainString(value []byte) (text []byte, ok bool) {
-	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
-		return nil, false
-	}
-	text = value[1 : len(value)-1]
-	for _, c := range text {
-		if c == '\\' || c > '~' {
-			return nil, false
-		}
-	}
-	return text, true
 }
 
 // unmarshalMember decodes a member that may be missing, like json.Unmarshal. It is faster for plain strings
@@ -1708,17 +1710,20 @@ func unmarshalMember(name string, value []byte, field any) error {
 	if value == nil {
 		return nil
 	}
-	if text, ok := plainString(value); ok {
-		switch field := field.(type) {
-		case *string:
-			*field = string(text)
-			return nil
-		case **string:
-			if *field == nil {
-				*field = new(string)
+	if len(value) > 0 && value[0] == '"' {
+		if end, plain := scanString(value); plain && end == len(value) {
+			text := value[1 : end-1]
+			switch field := field.(type) {
+			case *string:
+				*field = string(text)
+				return nil
+			case **string:
+				if *field == nil {
+					*field = new(string)
+				}
+				**field = string(text)
+				return nil
 			}
-			**field = string(text)
-			return nil
 		}
 	}
 	if field, ok := field.(*bool); ok && (string(value) == "true" || string(value) == "false") {
@@ -6516,7 +6521,7 @@ func serveStrict[Request, Response any](
 	operation func(StrictServerInterface, context.Context, Request) (Response, error),
 	write func(Response, http.ResponseWriter) error,
 ) {
-	var response any
+	var response Response
 	var err error
 	if len(h.middlewares) == 0 {
 		response, err = operation(h.ssi, r.Context(), request)
@@ -6527,14 +6532,15 @@ func serveStrict[Request, Response any](
 		for i := len(h.middlewares) - 1; i >= 0; i-- {
 			handler = h.middlewares[i](handler, operationID)
 		}
-		response, err = handler(r.Context(), w, r, request)
-	}
-	if err == nil && response != nil {
-		if typed, ok := response.(Response); ok {
-			err = write(typed, w)
-		} else {
-			err = fmt.Errorf("unexpected response type: %T", response)
+		var untyped any
+		untyped, err = handler(r.Context(), w, r, request)
+		var ok bool
+		if response, ok = untyped.(Response); !ok && err == nil && untyped != nil {
+			err = fmt.Errorf("unexpected response type: %T", untyped)
 		}
+	}
+	if err == nil && any(response) != nil {
+		err = write(response, w)
 	}
 	if err != nil {
 		h.options.ResponseErrorHandlerFunc(w, r, err)

@@ -90,10 +90,13 @@ func (a *authentication) authenticate(r *http.Request) (*http.Request, error) {
 	for _, alternative := range a.operation.Security() {
 		credentials := make([]Credential, 0, 2)
 		for _, requirement := range alternative {
-			credential, given, ok := readCredential(requirement.Scheme, r)
+			credential := Credential{
+				Scheme: requirement.Scheme.Name, Kind: requirement.Scheme.Kind,
+				Scopes: requirement.Scopes, OperationID: a.operation.ID(), Request: r,
+			}
+			given, ok := readCredential(&credential, requirement.Scheme)
 			presented = presented || given
 			if ok {
-				credential.Scopes, credential.OperationID = requirement.Scopes, a.operation.ID()
 				credentials = append(credentials, credential)
 			}
 		}

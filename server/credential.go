@@ -36,36 +36,35 @@ func (c Credential) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "credent
 // MarshalText implements [encoding.TextMarshaler]. Like Format, it writes only the name of the scheme.
 func (c Credential) MarshalText() ([]byte, error) { return fmt.Append(nil, c), nil }
 
-// readCredential reads the credential for scheme from r. given reports whether r has any value in the place
-// of the credential, and ok whether that value is usable. A repeated header, parameter or cookie is not
+// readCredential reads the credential for scheme from c.Request into c. given reports whether the request has any value
+// in the place of the credential, and ok whether that value is usable. A repeated header, parameter or cookie is not
 // usable.
-func readCredential(scheme *validate.SecurityScheme, r *http.Request) (c Credential, given, ok bool) {
-	c = Credential{Scheme: scheme.Name, Kind: scheme.Kind, Request: r}
-	switch scheme.Kind {
+func readCredential(c *Credential, scheme *validate.SecurityScheme) (given, ok bool) {
+	switch r := c.Request; scheme.Kind {
 	case validate.SecurityBearer, validate.SecurityBasic:
 		values := r.Header["Authorization"]
 		if len(values) != 1 {
-			return c, len(values) > 0, false
+			return len(values) > 0, false
 		}
 		if scheme.Kind == validate.SecurityBasic {
 			c.Username, c.Password, ok = r.BasicAuth()
-			return c, true, ok
+			return true, ok
 		}
 		name, token, _ := strings.Cut(values[0], " ") // RFC 6750, 2.1
 		c.Token = strings.TrimSpace(token)
-		return c, true, strings.EqualFold(name, "Bearer") && c.Token != ""
+		return true, strings.EqualFold(name, "Bearer") && c.Token != ""
 	case validate.SecurityAPIKey:
 		values := apiKeys(scheme, r)
 		if len(values) == 0 {
-			return c, false, false
+			return false, false
 		}
 		c.Token = values[0]
-		return c, true, len(values) == 1 && c.Token != ""
+		return true, len(values) == 1 && c.Token != ""
 	case validate.SecurityMutualTLS:
 		verified := r.TLS != nil && len(r.TLS.VerifiedChains) > 0
-		return c, verified, verified
+		return verified, verified
 	}
-	return c, false, false
+	return false, false
 }
 
 // apiKeys returns all values in the place where scheme expects an API key.

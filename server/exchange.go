@@ -39,14 +39,14 @@ type exchange struct {
 	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
 	called     call
 	violations []gen.Violation // violations of the problem document that was sent
-	broken     bool            // the request failed after its connection broke
 }
 
-// call is the operation and the caller of a request.
+// call is what the layers find out about a request.
 type call struct {
 	route         *route // nil if no operation matched
 	principal     Principal
 	authenticated bool
+	broken        bool // the request failed after its connection broke
 }
 
 func (x *exchange) call() call {
@@ -61,7 +61,7 @@ func (x *exchange) call() call {
 func (x *exchange) setRoute(rt *route) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.called = call{route: rt}
+	x.called = call{route: rt, broken: x.called.broken}
 }
 
 func (x *exchange) setPrincipal(principal Principal, authenticated bool) {
@@ -86,14 +86,14 @@ func (x *exchange) setFailed() {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.broken = true
+	x.called.broken = true
 }
 
 // reportedStatus returns the status for the access log and for [Response].
 func (x *exchange) reportedStatus() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.broken {
+	if x.called.broken {
 		return 0
 	}
 	return x.status

@@ -17,8 +17,8 @@ import (
 // segments that have text beside a parameter, and it never redirects. Of several paths that match a request, it
 // uses the one whose first different segment has more text.
 type router struct {
-	literal    map[methodPath]*route // paths without parameters
-	routes     map[int][]*route      // all routes, by the number of their segments
+	literal    map[string][]*route // paths without parameters
+	routes     map[int][]*route    // all routes, by the number of their segments
 	validator  *validate.Validator
 	basePath   string
 	layers     func(*validate.Operation, http.HandlerFunc) http.Handler // wraps each handler that is registered
@@ -26,12 +26,10 @@ type router struct {
 	errs       []error
 }
 
-type methodPath struct{ method, path string }
-
 func newRouter(validator *validate.Validator, basePath string, layers func(*validate.Operation, http.HandlerFunc) http.Handler) *router {
 	return &router{
 		validator: validator, basePath: basePath, layers: layers, registered: make(map[string]bool),
-		literal: make(map[methodPath]*route), routes: make(map[int][]*route),
+		literal: make(map[string][]*route), routes: make(map[int][]*route),
 	}
 }
 
@@ -51,7 +49,7 @@ func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *
 		challenge: challenges(operation.Security()),
 	}
 	if len(template.Names) == 0 {
-		rt.literal[methodPath{method, path}] = registered
+		rt.literal[path] = append(rt.literal[path], registered)
 	}
 	size := len(template.Segments)
 	rt.routes[size] = append(rt.routes[size], registered)
@@ -76,10 +74,12 @@ func (rt *router) finish() error {
 // matches, it responds with a problem document: 405 with Allow if the path exists for other methods, and
 // otherwise 404.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if route := rt.literal[methodPath{r.Method, r.URL.Path}]; route != nil && r.URL.RawPath == "" {
-		r.Pattern = route.pattern
-		route.ServeHTTP(w, r)
-		return
+	for _, route := range rt.literal[r.URL.Path] {
+		if route.method == r.Method && r.URL.RawPath == "" {
+			r.Pattern = route.pattern
+			route.ServeHTTP(w, r)
+			return
+		}
 	}
 	path := r.URL.EscapedPath()
 	var allowed []string
@@ -137,11 +137,13 @@ var errNoResponse = errors.New("the implementation returned neither a response n
 // requireResponse responds with 500 if handler wrote nothing. net/http would send an empty 200.
 func requireResponse(handler http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := w.(beginTracker); !ok {
-			w = &trackingWriter{ResponseWriter: w}
+		tracker, ok := w.(beginTracker)
+		if !ok {
+			tracking := &trackingWriter{ResponseWriter: w}
+			w, tracker = tracking, tracking
 		}
 		handler(w, r)
-		if !hasBegun(w, r) {
+		if !tracker.hasBegun() {
 			writeProblem(w, r, errNoResponse)
 		}
 	})

@@ -68,12 +68,30 @@ func (k kinds) String() string {
 	return strings.Join(texts, " or ")
 }
 
-// node is a compiled schema. Fields for keywords that the schema does not have are zero.
+// node is a compiled schema. Fields for keywords that the schema does not have are zero. The fields that every value
+// needs are first, so that they share a cache line.
 type node struct {
 	types     kinds
 	forbidden direction // directions in which a value must not be sent
 	shared    bool      // whether several schemas refer to this node
-	id        uint32    // unique id of a shared node, and 0 otherwise
+	closed    bool      // additional members are not allowed
+	// conditional is set if schemas for the same value apply only if it matches others: a union whose
+	// alternatives must be tried, not, if, or dependentSchemas.
+	conditional bool
+	id          uint32  // unique id of a shared node, and 0 otherwise
+	allOf       []*node // including the targets of references
+	unions      []*union
+
+	members               map[string]*member // properties and required names
+	required              []*member
+	additional            *node
+	names                 *node
+	patterns              []patternMembers
+	unevaluatedProperties *unevaluated
+	minProps, maxProps    limit
+	dependents            []dependent
+	folded                map[string]*member // properties by foldName
+	hasAdditional         bool
 
 	literals []*literal // enum and const
 
@@ -91,27 +109,10 @@ type node struct {
 	minItems, maxItems limit
 	contains           *contains
 	unique             bool
+	unevaluatedItems   *unevaluated
 
-	members            map[string]*member // properties and required names
-	folded             map[string]*member // properties by foldName
-	required           []*member
-	patterns           []patternMembers
-	additional         *node
-	hasAdditional      bool
-	closed             bool // additional members are not allowed
-	names              *node
-	minProps, maxProps limit
-	dependents         []dependent
-
-	allOf     []*node // including the targets of references
-	unions    []*union
 	not       *node
 	condition *condition
-	// conditional is set if schemas for the same value apply only if it matches others: a union whose
-	// alternatives must be tried, not, if, or dependentSchemas.
-	conditional bool
-
-	unevaluatedProperties, unevaluatedItems *unevaluated
 }
 
 // requires reports whether every object that matches n has a member. It must not be called before cycles have been

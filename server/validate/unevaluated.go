@@ -15,7 +15,7 @@ func (s *indexSet) set(i int) {
 func (s *indexSet) has(i int) bool { return i/64 < len(*s) && (*s)[i/64]&(1<<(i%64)) != 0 }
 
 // evaluated returns the members or elements of v that n and the schemas that it applies to v evaluate.
-func (w *walker) evaluated(v int, n *node) (found indexSet) {
+func (w *walker) evaluated(v int, n *node) *indexSet {
 	kind, base, done := w.tape.kind(v), len(w.active), w.done
 	w.quiet++ // violations are reported by the walk
 	w.activate(base, n)
@@ -25,6 +25,7 @@ func (w *walker) evaluated(v int, n *node) (found indexSet) {
 		w.applyConditions(v, kind, w.active[i].node, base, true)
 		w.expand(v, kind, base, before)
 	}
+	var found indexSet
 	count := 0
 	for at := v + 1; at < w.tape.next(v); at = w.tape.next(at) {
 		var name []byte
@@ -43,7 +44,7 @@ func (w *walker) evaluated(v int, n *node) (found indexSet) {
 	}
 	w.active, w.done = w.active[:base], done
 	w.quiet--
-	return found
+	return &found
 }
 
 // evaluates reports whether n has a schema for the element or member at an index.

@@ -37,9 +37,9 @@ type walker struct {
 // entry is an active node.
 type entry struct {
 	node      *node
-	seen      int      // index of its bits in walker.seen
-	member    *member  // the last member that was read, if node declares it
-	evaluated indexSet // set if node has unevaluatedProperties or unevaluatedItems
+	seen      int       // index of its bits in walker.seen
+	member    *member   // the last member that was read, if node declares it
+	evaluated *indexSet // set if node has unevaluatedProperties or unevaluatedItems
 }
 
 // step leads from a container to a member or element.
