@@ -76,10 +76,10 @@ func throughput(s *setup) []figure {
 	}
 }
 
-// drained is the cost of delivering a backlog.
+// drained is the cost of delivering a backlog, or of creations.
 type drained struct {
-	rate              float64       // deliveries per second
-	daemons, database time.Duration // CPU time per delivery
+	rate              float64       // per second
+	daemons, database time.Duration // CPU time of each
 	memory            int64         // of all processes, at the end
 }
 
