@@ -115,13 +115,17 @@ func TestGenerated_decodesRandomObjectsLikeReference(t *testing.T) {
 	}
 	spaces := []string{"", "", "", " ", "\n\t", "\r "}
 	pick := func(from []string) string { return from[random.IntN(len(from))] }
+	long := func() string { // with what ends or slows the search for its end, at each offset
+		return strings.Repeat("a", random.IntN(20)) + pick([]string{"", `\"`, `\\`, "é", "\xff", "\x7f"}) + strings.Repeat("b", random.IntN(20))
+	}
 	for range 5000 {
 		text := pick(spaces) + "{"
 		for i := range random.IntN(6) {
 			if i > 0 {
 				text += ","
 			}
-			text += pick(spaces) + `"` + pick(names) + `"` + pick(spaces) + ":" + pick(spaces) + pick(values) + pick(spaces)
+			name, value := pick(append(names, long())), pick(append(values, `"`+long()+`"`))
+			text += pick(spaces) + `"` + name + `"` + pick(spaces) + ":" + pick(spaces) + value + pick(spaces)
 		}
 		checkDecoding(t, []byte(text+"}"+pick(spaces)))
 	}
