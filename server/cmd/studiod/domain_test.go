@@ -116,6 +116,7 @@ func TestDomain_plainHTTPRedirects(t *testing.T) {
 // The authority does not reach the port for http, so it validates by TLS.
 func TestDomain_renewsWithoutARestart(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it waits for the end of a certificate")
 	a := startAuthority(t, authorityConfig{Validity: 15 * time.Second, HTTPPort: 1, HTTPSPort: securePort})
 	p := a.serve(t, studiotest.NewSQLite(t))
 	first := a.await(t, a.addr(securePort))
@@ -137,6 +138,7 @@ func TestDomain_renewsWithoutARestart(t *testing.T) {
 // A domain that leads elsewhere costs one attempt. A restart does not repeat it.
 func TestDomain_waitsAfterAFailedValidation(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it waits before the next order")
 	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: 1, HTTPSPort: 1})
 	dsn := studiotest.NewSQLite(t)
 	p := a.serve(t, dsn)
@@ -160,6 +162,7 @@ func TestDomain_waitsAfterAFailedValidation(t *testing.T) {
 
 func TestDomain_waitsForARateLimit(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it waits before the next order")
 	const wait = 8 * time.Second
 	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
 	var limited time.Time
@@ -186,6 +189,7 @@ func TestDomain_waitsForARateLimit(t *testing.T) {
 // Two daemons start on a database. The one that the domain leads to answers for the other.
 func TestDomain_daemonsShareOneCertificate(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it waits for several daemons")
 	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
 	dsn := studiotest.NewPostgres(t)
 	prepareDatabase(t, dsn)

@@ -14,11 +14,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// The server hangs at each request of each method in turn, or at every fourth one in the short form. Each time, the
+// The server hangs at each request of each method in turn, or at every eighth one in the short form. Each time, the
 // method returns an error although its context has no deadline.
 func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	t.Parallel()
-	const parts = 4
+	const parts = 8
 	for part := range parts {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
