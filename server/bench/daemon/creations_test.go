@@ -122,14 +122,14 @@ func (s *setup) create(rate, n int, urls []string) []creation {
 func (s *setup) createConcurrently() (created int, cost drained) {
 	s.t.Helper()
 	urls, next := s.receiver.urls[accepts], atomic.Int64{}
-	daemonsBefore, databaseBefore := s.cpu()
-	rate := measure.PerSecond(s.t, callers, s.creating, func() error {
-		_, err := s.createLipsync(s.users[0], urls[int(next.Add(1))%len(urls)])
-		return err
+	cost = s.cost(func() (rate float64, n int) {
+		rate = measure.PerSecond(s.t, callers, s.creating, func() error {
+			_, err := s.createLipsync(s.users[0], urls[int(next.Add(1))%len(urls)])
+			return err
+		})
+		return rate, int(next.Load())
 	})
-	daemons, database := s.cpu()
-	counted := time.Duration(max(next.Load(), 1))
-	return int(next.Load()), drained{rate: rate, daemons: (daemons - daemonsBefore) / counted, database: (database - databaseBefore) / counted}
+	return int(next.Load()), cost
 }
 
 // creationRate measures the creations per second, each with a token, a webhook, an idempotency key and a title. It
@@ -179,14 +179,14 @@ func (s *setup) createAndDeliver() drained {
 	s.create(fastRate, 1, s.receiver.urls[accepts])
 	s.receiver.await(1, time.Minute)
 	s.receiver.reset()
-	daemonsBefore, databaseBefore := s.cpu()
-	began := time.Now()
-	created, _ := s.createConcurrently()
-	t := s.receiver.await(created, 2*time.Minute)
-	daemons, database := s.cpu()
+	d := s.cost(func() (rate float64, n int) {
+		began := time.Now()
+		n, _ = s.createConcurrently()
+		t := s.receiver.await(n, 2*time.Minute)
+		return float64(t.Accepted) / t.Last.Sub(began).Seconds(), n
+	})
 	s.awaitDelivered()
-	counted := time.Duration(max(created, 1))
-	return drained{rate: float64(t.Accepted) / t.Last.Sub(began).Seconds(), daemons: (daemons - daemonsBefore) / counted, database: (database - databaseBefore) / counted}
+	return d
 }
 
 // createdToRendered measures how far renderings that take no time are behind creations, while many users create lip-syncs

@@ -123,16 +123,22 @@ func (s *setup) cpu() (daemons, database time.Duration) {
 	return daemons, harness.TreeCPU(s.server)
 }
 
+// cost returns the cost of each of the n deliveries or creations that do makes.
+func (s *setup) cost(do func() (rate float64, n int)) drained {
+	daemonsBefore, databaseBefore := s.cpu()
+	rate, n := do()
+	daemons, database := s.cpu()
+	counted := time.Duration(max(n, 1))
+	return drained{rate: rate, daemons: (daemons - daemonsBefore) / counted, database: (database - databaseBefore) / counted}
+}
+
 // measureDrain waits until all events are delivered. It measures from the first arrival on, so that the start of the
 // daemons does not count.
 func (s *setup) measureDrain(events int) drained {
 	s.t.Helper()
 	first := s.receiver.ask(query{Accepted: 1, MaxWait: maxWait})
-	daemonsBefore, databaseBefore := s.cpu()
-	t := s.receiver.await(events, maxWait)
-	daemons, database := s.cpu()
-	counted := time.Duration(max(events-first.Accepted, 1))
-	d := drained{t.rate(), (daemons - daemonsBefore) / counted, (database - databaseBefore) / counted, harness.TreeMemory(s.server)}
+	d := s.cost(func() (rate float64, n int) { return s.receiver.await(events, maxWait).rate(), events - first.Accepted })
+	d.memory = harness.TreeMemory(s.server)
 	for _, daemon := range s.running() {
 		d.memory += harness.TreeMemory(daemon.PID())
 	}
