@@ -100,7 +100,7 @@ run: build ## Run the demo on 127.0.0.1:8080
 	@exec .bin/studiod serve --demo
 
 .PHONY: generate
-generate: ## Generate code, samples and api/bundle.gen.yaml from api/openapi.yaml
+generate: ## Generate code and samples from api/openapi.yaml
 	go generate ./...
 
 .PHONY: check-generate
@@ -226,10 +226,10 @@ check-bench: ## Test the benchmarks, which are a separate module, with short run
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 -vet=off ./...
 
 .PHONY: check-document
-check-document: api/lint/node_modules ## Lint api/bundle.gen.yaml and type-check its TypeScript types and samples
-	cd api/lint && npx redocly lint --config rules.redocly.yaml ../bundle.gen.yaml
-	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../bundle.gen.yaml
-	cd api/lint && npx openapi-typescript ../bundle.gen.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
+check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples
+	cd api/lint && npx redocly lint --config rules.redocly.yaml ../openapi.yaml
+	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../openapi.yaml
+	cd api/lint && npx openapi-typescript ../openapi.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
 
 api/lint/node_modules: api/lint/package-lock.json
 	cd api/lint && npm ci && touch node_modules

@@ -177,7 +177,7 @@ var document []byte
 
 // load loads the document. If its JSON fails to load, it loads the YAML, so that errors have positions in the YAML.
 func load(cfg validate.Config) (*validate.Validator, error) {
-	cfg.Name = cmp.Or(cfg.Name, "api/bundle.gen.yaml")
+	cfg.Name = cmp.Or(cfg.Name, "api/openapi.yaml")
 	if cfg.Lenient == nil {
 		if validator, err := validate.Load(document, cfg); err == nil {
 			return validator, nil

@@ -1,5 +1,5 @@
-// Command breaking compares api/bundle.gen.yaml, the document with all its files, with that of an earlier commit. It
-// fails if a change breaks users of the earlier document and api/CHANGES.md does not list it.
+// Command breaking compares api/openapi.yaml with that of an earlier commit. It fails if a change breaks users of the
+// earlier document and api/CHANGES.md does not list it.
 //
 //	go run . -base COMMIT
 //
@@ -36,14 +36,11 @@ func main() {
 }
 
 func run(base string, out io.Writer) error {
-	before, err := atCommit(base, "api/bundle.gen.yaml")
-	if err != nil {
-		before, err = atCommit(base, "api/openapi.yaml") // the commit may be older than the bundle
-	}
+	before, err := atCommit(base, "api/openapi.yaml")
 	if err != nil {
 		return err
 	}
-	after, err := os.ReadFile("../bundle.gen.yaml")
+	after, err := os.ReadFile("../openapi.yaml")
 	if err != nil {
 		return err
 	}

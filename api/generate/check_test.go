@@ -1,12 +1,8 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/avatarstudio/avatarstudio/api/harness"
 )
 
 func TestCheck_returnsLineNumbers(t *testing.T) {
@@ -19,16 +15,17 @@ func TestCheck_returnsLineNumbers(t *testing.T) {
 			"{'/a/{b}': {get: {operationId: a, responses: {200: {description: d}}}}}",
 			":3:25: /paths/~1a~1{b}/get: must declare the path parameter b", "",
 		},
+		"another file": {
+			"{/a: {$ref: 'b.yaml#/paths/~1a'}}", ":3:20: /paths/~1a/$ref: leads nowhere: a document of several files must be bundled first", "",
+		},
 		"unknown member": {"{/a: {get: {operationId: a, responses: {200: {description: d}}, colour: a}}}", "", ":3:72: /paths/~1a/get/colour: is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "openapi.yaml")
 			text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths: " + test.paths + "\n"
-			harness.Check(t, os.WriteFile(path, []byte(text), 0o600))
 			var warnings strings.Builder
-			_, err := newBundle(path, &warnings)
-			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasSuffix(err.Error(), path+test.err)) {
+			_, err := check("api/a.yaml", []byte(text), &warnings)
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasSuffix(err.Error(), "api/a.yaml"+test.err)) {
 				t.Errorf("error %v", err)
 			}
 			if got := strings.TrimSpace(warnings.String()); test.warning == "" && got != "" || !strings.HasSuffix(got, test.warning) {

@@ -246,7 +246,7 @@ func (n *names) blame(err compileError) {
 	case e.what == "":
 		e = operation
 	case operation.what != "":
-		err.text += "; see also " + n.see(operation, e)
+		err.text += "; see also " + operation.see()
 	}
 	if blamed := fmt.Sprint(e.what, e.at.Line); !slices.Contains(n.blamed, blamed) {
 		n.blamed = append(n.blamed, blamed)

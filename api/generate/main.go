@@ -1,8 +1,7 @@
 // Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
-// server, and the sample programs in api/_samples. It also writes the document itself, with what it refers to in the
-// files beside it, to api/bundle.gen.yaml and, in JSON and without its descriptions, to server/document.gen.json. It must
-// run in the root of the module. Its argument is the path of the document. If the document has an error, it changes no
-// file.
+// server, and the sample programs in api/_samples. It also writes the document itself, in JSON and without its
+// descriptions, to server/document.gen.json. It must run in the root of the module. Its argument is the path of the
+// document, which is one file. If the document has an error, it changes no file.
 package main
 
 import (
@@ -43,15 +42,19 @@ func main() {
 type files map[string][]byte
 
 func generate(path string, warnings io.Writer) (files, error) {
-	bundle, err := newBundle(path, warnings)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	f := files{"api/bundle.gen.yaml": bundle.Text}
-	if f["server/document.gen.json"], err = compact(bundle.JSON); err != nil {
+	whole, err := check(path, text, warnings)
+	if err != nil {
 		return nil, err
 	}
-	document, elements, err := f.types(path, bundle)
+	f := files{}
+	if f["server/document.gen.json"], err = compact(whole); err != nil {
+		return nil, err
+	}
+	document, elements, err := f.types(path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func generate(path string, warnings io.Writer) (files, error) {
 			return nil, err
 		}
 	}
-	written, err := load(bundle)
+	written, err := load(text)
 	if err != nil {
 		return nil, err
 	}
@@ -103,20 +106,10 @@ func generate(path string, warnings io.Writer) (files, error) {
 	return f, f.compile(elements)
 }
 
-// newBundle reads the document and the files that it refers to, which must be in its folder. It returns an error if the
-// validator of the server rejects the document, and writes a warning for each keyword and format that the validator
-// ignores. Unlike errors of oapi-codegen, both have line numbers.
-func newBundle(path string, warnings io.Writer) (*validate.Bundle, error) {
-	folder, err := os.OpenRoot(filepath.Dir(path)) // unlike os.DirFS, it refuses links that leave the folder
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = folder.Close() }()
-	text, err := folder.ReadFile(filepath.Base(path))
-	if err != nil {
-		return nil, err
-	}
-	return validate.NewBundle(text, validate.Config{Name: path, Files: folder.FS(), Lenient: func(e *validate.DocumentError) {
+// check returns the document in JSON. It returns an error if the validator of the server rejects the document, and writes
+// a warning for each keyword and format that the validator ignores. Unlike errors of oapi-codegen, both have line numbers.
+func check(path string, text []byte, warnings io.Writer) ([]byte, error) {
+	return validate.JSON(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
 		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)
 	}})
 }
@@ -147,16 +140,16 @@ func loadSettings(path string) (settings, error) {
 }
 
 // types generates the types and the server with oapi-codegen. It returns the adapted document.
-func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names, error) {
+func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	s, err := loadSettings(filepath.Join("api", "gen.yaml"))
 	if err != nil {
 		return nil, nil, err
 	}
-	document, err := load(bundle)
+	document, err := load(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkGivenNames(bundle, document); err != nil {
+	if err := checkGivenNames(path, document); err != nil {
 		return nil, nil, err
 	}
 	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
@@ -172,7 +165,7 @@ func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names,
 	if err := adapt(document); err != nil {
 		return nil, nil, err
 	}
-	elements, err := checkNames(bundle, document)
+	elements, err := checkNames(path, document)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -191,10 +184,10 @@ func (f files) types(path string, bundle *validate.Bundle) (*openapi3.T, *names,
 	return document, elements, nil
 }
 
-func load(bundle *validate.Bundle) (*openapi3.T, error) {
+func load(text []byte) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	loader.IncludeOrigin = true // for line numbers
-	document, err := loader.LoadFromData(bundle.Text)
+	document, err := loader.LoadFromData(text)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ const (
 
 // names collects the elements of a document by their Go names, and what is wrong with them.
 type names struct {
-	bundle     *validate.Bundle     // the document
+	file       string               // the document
 	declared   map[string][]element // by the name of a type or constant
 	operations map[string]element
 	parameters map[string]map[string]element // by the names of their operation and of their field
@@ -46,9 +46,9 @@ type names struct {
 
 // checkNames returns an error for each name of the adapted document that has no name in Go, or the same as another, and
 // for each schema that has no type in Go.
-func checkNames(bundle *validate.Bundle, document *openapi3.T) (*names, error) {
+func checkNames(file string, document *openapi3.T) (*names, error) {
 	n := &names{
-		bundle: bundle, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
+		file: file, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
 	}
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		n.members(ref.Value, map[string]element{})
@@ -60,8 +60,8 @@ func checkNames(bundle *validate.Bundle, document *openapi3.T) (*names, error) {
 }
 
 // checkGivenNames returns an error for each x-go-name and x-go-type-name that is no name in Go.
-func checkGivenNames(bundle *validate.Bundle, document *openapi3.T) error {
-	n := &names{bundle: bundle}
+func checkGivenNames(file string, document *openapi3.T) error {
+	n := &names{file: file}
 	given := func(origin *openapi3.Origin, extensions ...map[string]any) {
 		for _, all := range extensions {
 			for extension, fix := range map[string]string{"x-go-name": fixName, "x-go-type-name": fixType} {
@@ -84,25 +84,19 @@ func checkGivenNames(bundle *validate.Bundle, document *openapi3.T) error {
 
 // fail reports what is wrong with an element.
 func (n *names) fail(at openapi3.Location, format string, args ...any) {
-	fault := n.bundle.Locate(at.Line, at.Column, fmt.Sprintf(format, args...))
+	fault := &validate.DocumentError{File: n.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)}
 	if !slices.ContainsFunc(n.faults, func(other *validate.DocumentError) bool { return *other == *fault }) {
 		n.faults = append(n.faults, fault)
 	}
 }
 
-// see says where another element is, to a reader of the errors of e.
-func (n *names) see(other, e element) string {
-	at := n.bundle.Locate(other.at.Line, other.at.Column, "")
-	if at.File == n.bundle.Locate(e.at.Line, e.at.Column, "").File {
-		return fmt.Sprintf("%s in line %d", other.what, at.Line)
-	}
-	return fmt.Sprintf("%s in %s:%d", other.what, at.File, at.Line)
-}
+// see says where an element is, in an error about another.
+func (e element) see() string { return fmt.Sprintf("%s in line %d", e.what, e.at.Line) }
 
 // err returns the faults in the order of the document.
 func (n *names) err() error {
 	slices.SortStableFunc(n.faults, func(a, b *validate.DocumentError) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), compareLocations(a.Line, a.Column, b.Line, b.Column))
+		return compareLocations(a.Line, a.Column, b.Line, b.Column)
 	})
 	var errs []error
 	for _, fault := range n.faults {
@@ -137,7 +131,7 @@ func (n *names) collide(name string, e, other element) {
 	if compareLocations(other.at.Line, other.at.Column, e.at.Line, e.at.Column) > 0 {
 		e, other = other, e
 	}
-	n.fail(e.at, "%s has the Go name %s, as has %s: %s", e.what, name, n.see(other, e), e.fix)
+	n.fail(e.at, "%s has the Go name %s, as has %s: %s", e.what, name, other.see(), e.fix)
 }
 
 // declare adds a type and its constants. Types with equal schemas are declared once.

@@ -66,27 +66,6 @@ func TestGenerate_refusesWhatHasNoGoName(t *testing.T) {
 	}
 }
 
-func TestGenerate_locatesErrorsInEachFile(t *testing.T) {
-	t.Parallel()
-	directory := t.TempDir()
-	for name, text := range map[string]string{
-		"more/parts.yaml": "foo_bar: {type: string}\nThing:\n  type: object\n  properties: { '-': {type: string}, a: {type: [no]} }\n",
-		"valid.yaml":      "FooBar: {type: integer}\n",
-	} {
-		harness.Check(t, errors.Join(os.MkdirAll(filepath.Join(directory, "more"), 0o700), os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600)))
-	}
-	for components, want := range map[string]string{
-		"    A: { $ref: valid.yaml#/FooBar }\n    B: { properties: { a: { $ref: valid.yaml#/FooBar } } }":                        "",
-		"    A: { $ref: more/parts.yaml#/Thing }":                                                                                "more/parts.yaml:4:49: /Thing/properties/a/type/0: must be array,",
-		"    A: { items: { $ref: more/parts.yaml#/foo_bar } }\n    B: { $ref: valid.yaml#/FooBar }\n    FooBar: {type: boolean}": "more/parts.yaml:1:1: the schema foo_bar has the Go name FooBar, as has the schema FooBar in " + directory + "/openapi.yaml:9: choose another with x-go-name",
-	} {
-		_, err := generatedIn(t, directory, "  {}", components)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), filepath.Join(directory, want))) {
-			t.Errorf("%s: got %v, want %s", components, err, want)
-		}
-	}
-}
-
 func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 	t.Parallel()
 	f, err := generated(t, "  /a/{名前}: { get: { operationId: Öffne, parameters: [ { name: 名前, in: path, required: true, schema: { type: string } } ], responses: "+

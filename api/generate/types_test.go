@@ -24,13 +24,7 @@ var oneAtATime sync.Mutex // oapi-codegen has global state
 // generated generates code from a document. paths and components are in YAML.
 func generated(t *testing.T, paths, components string) (files, error) {
 	t.Helper()
-	return generatedIn(t, t.TempDir(), paths, components)
-}
-
-// generatedIn is generated for a document in a directory with other files.
-func generatedIn(t *testing.T, directory, paths, components string) (files, error) {
-	t.Helper()
-	path := filepath.Join(directory, "openapi.yaml")
+	path := filepath.Join(t.TempDir(), "openapi.yaml")
 	text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n" + paths + "\ncomponents:\n  schemas:\n" + components + "\n" +
 		"    Event: { type: object, required: [event_type, data], properties: { event_type: { $ref: '#/components/schemas/EventType' }, data: {} } }\n"
 	if !strings.Contains(text, "EventType:") {

@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"net/url"
 	"strings"
 
@@ -24,7 +23,6 @@ type loader struct {
 	problems
 	name      string            // of the main document
 	documents map[string][]byte // documents that have not been read yet, by URI
-	files     fs.FS             // the folder of the main document, or nil
 
 	is32       bool // whether the main document is OpenAPI 3.2
 	objects    map[string]object
@@ -53,7 +51,6 @@ func newLoader(cfg Config) *loader {
 		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
 		name:      cmp.Or(cfg.Name, "openapi.yaml"),
 		documents: make(map[string][]byte),
-		files:     cfg.Files,
 		visited:   make(map[visit]bool),
 		unfit:     make(map[*document.Node]bool),
 		lossy:     make(map[*document.Node]bool),

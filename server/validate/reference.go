@@ -1,11 +1,8 @@
 package validate
 
 import (
-	"errors"
-	"io/fs"
 	"maps"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 
@@ -69,14 +66,20 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 	if r, known := l.resources[whole.String()]; known {
 		return r, fragment
 	}
-	name, text, wrong := l.find(whole, base, uri)
-	if wrong != "" && l.is32 { // another document may have the URI as its $self or in an $id
+	name := fileName(whole)
+	text, found := l.documents[whole.String()]
+	switch {
+	case found:
+	case len(l.documents) == 0:
+		l.fail(ref, "leads nowhere: a document of several files must be bundled first")
+		return nil, ""
+	case l.is32: // another document may have the URI as its $self or in an $id
 		if r := l.readOthers(whole.String()); r != nil {
 			return r, fragment
 		}
-	}
-	if wrong != "" {
-		l.fail(ref, wrong)
+		fallthrough
+	default:
+		l.fail(ref, "leads nowhere")
 		return nil, ""
 	}
 	if name == l.name { // its $self is another URI
@@ -85,36 +88,6 @@ func (l *loader) lookUp(ref *document.Node) (r *resource, fragment string) {
 	root := l.read(name, whole, text)
 	l.register(root)
 	return l.roots[root], fragment
-}
-
-// find returns the text of another document, and its name in positions. Otherwise it returns what is wrong with the
-// reference.
-func (l *loader) find(whole, base, reference *url.URL) (name string, text []byte, wrong string) {
-	if text, ok := l.documents[whole.String()]; ok {
-		return fileName(whole), text, ""
-	}
-	if l.files == nil {
-		return "", nil, "leads nowhere"
-	}
-	home := l.resourceOf(l.root).uri
-	if whole.Scheme != home.Scheme || whole.Host != home.Host || whole.RawQuery != "" || reference.IsAbs() {
-		return "", nil, "leads to a URL, and not to a file in the folder of the document"
-	}
-	up := path.Join(path.Dir(strings.TrimPrefix(base.Path, "/")), reference.Path) // unlike whole, keeps surplus elements ..
-	name, inside := strings.CutPrefix(whole.Path, strings.TrimSuffix(path.Dir(home.Path), "/")+"/")
-	if !inside || !fs.ValidPath(name) || path.IsAbs(reference.Path) || up == ".." || strings.HasPrefix(up, "../") {
-		return "", nil, "leaves the folder of the document"
-	}
-	text, err := fs.ReadFile(l.files, name)
-	switch failed := (*fs.PathError)(nil); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, "leads nowhere"
-	case errors.As(err, &failed):
-		return "", nil, "leads to a file that cannot be read: " + failed.Err.Error()
-	case err != nil:
-		return "", nil, "leads to a file that cannot be read"
-	}
-	return path.Join(path.Dir(l.name), name), text, ""
 }
 
 // register finds the URIs and the anchors in another document.

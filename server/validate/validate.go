@@ -45,8 +45,7 @@
 // Load never accepts a schema that contains itself without a member or element in between, or a path in which
 // two parameters follow each other without a text in between.
 //
-// A document may have several files: [Config.Files] and [Config.Documents] are where references may lead. [NewBundle]
-// combines them in one, for programs that read only one.
+// References may lead to [Config.Documents], and to no file or URL.
 //
 // # Parameters and bodies
 //
@@ -91,7 +90,6 @@ package validate
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"iter"
 	"net/http"
 	"slices"
@@ -116,10 +114,6 @@ type Config struct {
 	// Documents are the other documents that references may point to. Each key is the name or URI that a
 	// reference resolves to, relative to Name. Empty by default.
 	Documents map[string][]byte
-	// Files, if not nil, is the folder of the document. References may also point to the files in it, relative to the
-	// file with the reference. To refuse symbolic links that leave the folder, use [os.Root.FS]. Load opens no other
-	// files and no connections. Defaults to nil.
-	Files fs.FS
 	// MaxBodyBytes limits the size of a request body in bytes. Defaults to 1 MiB.
 	MaxBodyBytes int64
 	// AnonymousBodyBytes limits the request bodies of public operations in bytes. Defaults to MaxBodyBytes.
