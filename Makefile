@@ -18,7 +18,7 @@ help: ## Show this help (default)
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
 # They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first.
-CHECKS := check-debian lint mutate check-document check-bench check-postgres-backup tidy vulncheck breaking check-foreign
+CHECKS := check-debian lint check-document check-bench check-postgres-backup tidy vulncheck breaking check-foreign
 
 # Without test, because test-race runs the same tests in full. check-generate writes files that others read.
 .PHONY: check
@@ -236,10 +236,6 @@ api/lint/node_modules: api/lint/package-lock.json
 
 # The earlier commit for breaking: the last tag, or the first parent.
 BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
-
-.PHONY: mutate
-mutate: ## Fail if the tests do not detect mutations of the handlers; test-race tries mutations of the contract
-	go run ./api/mutate
 
 .PHONY: breaking
 breaking: ## Fail if the contract has breaking changes since BASE=COMMIT that api/CHANGES.md does not list
