@@ -132,12 +132,8 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.listen(ctx); err != nil {
 		return d, err
 	}
-	rates := ratelimit.Config{Rate: cfg.UserRate, Logger: cfg.Logger}
-	if !isSQLite(cfg.Database) {
-		rates.Publish = func(ctx context.Context, message string) error { return d.store.PublishUse(ctx, message) }
-	}
-	d.userRates = ratelimit.New(rates)
-	if err := d.openParts(ctx, store.Config{Daemon: true, ReceiveUse: d.userRates.Receive}); err != nil {
+	d.userRates = ratelimit.New(ratelimit.Config{Rate: cfg.UserRate})
+	if err := d.openParts(ctx, store.Config{Daemon: true}); err != nil {
 		return d, err
 	}
 	if d.acme != nil {

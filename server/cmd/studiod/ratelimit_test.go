@@ -5,15 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // A user over the rate limit gets 429 with Retry-After, and other classes of operations are not affected.
@@ -63,63 +59,4 @@ func TestConsole_limitsCreations(t *testing.T) {
 		}
 	}
 	t.Error("no creation is refused")
-}
-
-// Two daemons together admit about as many requests as one daemon would, whether a user calls one or both.
-func TestProcess_daemonsShareUserRates(t *testing.T) {
-	t.Parallel()
-	harness.SkipShort(t, "it counts for seconds")
-	const limit, period, callers = 50 /* reads, twice the rate */, 4 * time.Second, 3
-	dsn := studiotest.NewPostgres(t)
-	prepareDatabase(t, dsn)
-	const other = "eve@example.com"
-	must(t, testPassword+"\n", "user", "add", "--db="+dsn, other)
-	daemons := []*process{startProcess(t, dsn, "--user-rate", "25"), startProcess(t, dsn, "--user-rate", "25")}
-	for _, p := range daemons {
-		check(t, p.AwaitLog("daemons=2"))
-	}
-	home := from(t, net.IPv4(127, 0, 0, 1))
-	var users sync.WaitGroup
-	for email, at := range map[string][]*process{testEmail: daemons, other: daemons[:1]} {
-		users.Go(func() {
-			_, token := tryLogin(t.Context(), home, daemons[0].URL, email, testPassword)
-			var asking sync.WaitGroup
-			var admitted, refused atomic.Int64
-			began := time.Now()
-			for _, p := range at {
-				for range callers {
-					asking.Go(func() {
-						for time.Since(began) < period {
-							answer, err := send(t.Context(), home, http.MethodGet, p.URL, token)
-							switch {
-							case err != nil:
-								t.Error(err)
-								return
-							case answer.StatusCode == http.StatusOK:
-								admitted.Add(1)
-							case answer.StatusCode == http.StatusTooManyRequests:
-								refused.Add(1)
-								time.Sleep(10 * time.Millisecond) // leaves CPU time to the daemons
-							default:
-								t.Errorf("a list is answered %d", answer.StatusCode)
-								return
-							}
-						}
-					})
-				}
-			}
-			asking.Wait()
-			want := limit * (1 + time.Since(began).Seconds())
-			t.Logf("%s at %d daemons: %d admitted, %d refused, %.0f wanted", email, len(at), admitted.Load(), refused.Load(), want)
-			// On a busy machine, the daemons may know late what the other has admitted, and the load may be lower than want. Each
-			// daemon for itself would admit twice as many.
-			if n := float64(admitted.Load()); n > 1.6*want || n < limit && refused.Load() > 0 {
-				t.Errorf("%d daemons admit %.0f requests of %s, want %.0f", len(at), n, email, want)
-			}
-		})
-	}
-	users.Wait()
-	for _, p := range daemons {
-		check(t, p.Stop())
-	}
 }

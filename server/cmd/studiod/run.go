@@ -30,7 +30,6 @@ func (d *daemon) run(ctx context.Context) error {
 	if d.certificate != nil {
 		reading.Go(func() { d.certificate.Run(read, d.cfg.Logger) })
 	}
-	reading.Go(func() { d.userRates.Run(read) })
 	reading.Go(func() { releaseMemory(read) })
 
 	served := make(chan error, 1)

@@ -1,25 +1,19 @@
 // Package ratelimit limits the rate of requests of each user.
 //
-// Each user has a token bucket for each class of operations; see [Config]. Requests without a user are not
-// limited. Daemons with the same database share the limits without communicating for each request. Every
-// second, each daemon announces the rates of the users that use more than a tenth of its fair share, which is
-// the limit divided by the number of daemons. A daemon admits its fair share. If a user needs more than four
-// fifths of it, the daemon admits what the other daemons have announced to leave, if that is more.
+// Each user has a token bucket for each class of operations; see [Config]. Requests without a user are not limited. The
+// limits are those of one daemon: a user of several daemons has those of each.
 package ratelimit
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -35,12 +29,6 @@ type Config struct {
 	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. Each limit is also the burst.
 	// Defaults to DefaultRate.
 	Rate int
-	// Publish sends a message to [Limiter.Receive] of all other daemons with the same database. If nil, there
-	// are no other daemons.
-	Publish func(ctx context.Context, message string) error
-	// Logger receives a record when the number of daemons that share the limits changes. If nil, nothing is
-	// logged.
-	Logger *slog.Logger
 }
 
 type class int
@@ -71,38 +59,26 @@ func classOf(operationID string) class {
 
 // Limiter limits the request rates of users. It is safe for concurrent use.
 type Limiter struct {
-	daemon   string
-	publish  func(ctx context.Context, message string) error
-	logger   *slog.Logger
-	limits   [classes]float64
+	limits   [classes]int
 	names    [classes]string
 	policies [classes]string // values of RateLimit-Policy
 
 	mu      sync.RWMutex
-	buckets map[key]*bucket
-	peers   map[string]*peer
-	sharing int // last logged number of daemons
+	buckets map[key]*rate.Limiter
+	swept   time.Time // when full buckets were last removed
 }
+
+// sweepInterval is how long buckets of users who are away are kept at least.
+const sweepInterval = time.Minute
 
 type key struct {
 	userID string
 	class  class
 }
 
-type bucket struct {
-	*rate.Limiter
-
-	admitted atomic.Int64  // since the last adjustment
-	idle     time.Duration // time since the last admitted request
-}
-
 // New returns a Limiter.
 func New(cfg Config) *Limiter {
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	l := &Limiter{
-		daemon: uuid.NewString(), publish: cfg.Publish, logger: cfg.Logger,
-		buckets: make(map[key]*bucket), peers: make(map[string]*peer), sharing: 1,
-	}
+	l := &Limiter{buckets: make(map[key]*rate.Limiter)}
 	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
 	for class, limit := range map[class]struct {
 		name string
@@ -113,7 +89,7 @@ func New(cfg Config) *Limiter {
 		creations: {"creations", cfg.Rate},
 		uploads:   {"uploads", max(1, cfg.Rate/10)},
 	} {
-		l.limits[class], l.names[class] = float64(limit.n), limit.name
+		l.limits[class], l.names[class] = limit.n, limit.name
 		l.policies[class] = fmt.Sprintf("%q;q=%d;w=1", limit.name, limit.n)
 	}
 	return l
@@ -168,27 +144,26 @@ func (l *Limiter) take(userID string, class class) (wait time.Duration) {
 	b := l.buckets[k]
 	l.mu.RUnlock()
 	if b == nil {
-		b = l.add(k)
+		b = l.add(k, now)
 	}
 	if b.AllowN(now, 1) {
-		b.admitted.Add(1)
 		return 0
 	}
 	missing := (1 - b.TokensAt(now)) / float64(b.Limit())
 	return max(1, time.Duration(missing*float64(time.Second)))
 }
 
-func (l *Limiter) add(k key) *bucket {
+func (l *Limiter) add(k key, now time.Time) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if now.Sub(l.swept) >= sweepInterval {
+		maps.DeleteFunc(l.buckets, func(_ key, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(b.Burst()) })
+		l.swept = now
+	}
 	b := l.buckets[k]
 	if b == nil {
-		share := l.fairShare(k.class)
-		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(share), burst(share))}
+		b = rate.NewLimiter(rate.Limit(l.limits[k.class]), l.limits[k.class])
 		l.buckets[k] = b
 	}
 	return b
 }
-
-// burst returns the burst for a rate.
-func burst(share float64) int { return max(1, int(share)) }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,160 +61,25 @@ func TestLimiter_admitsTheRate(t *testing.T) {
 	})
 }
 
-// Unused buckets are removed.
+// Buckets that are full are removed, and others are kept.
 func TestLimiter_removesUnusedBuckets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{})
-		ctx, stop := context.WithCancel(t.Context())
-		go l.Run(ctx)
+		l := New(Config{Rate: 1})
 		l.take("ada", reads)
-		time.Sleep(3 * bucketLifetime)
-		l.mu.RLock()
-		if len(l.buckets) != 0 {
+		time.Sleep(sweepInterval)
+		for range 2 {
+			l.take("bob", uploads)
+		}
+		if _, kept := l.buckets[key{"ada", reads}]; kept || len(l.buckets) != 1 {
 			t.Error("a user who is away has a bucket")
 		}
-		l.mu.RUnlock()
-		stop()
-		synctest.Wait()
-	})
-}
-
-// daemons returns n limiters that receive each other, except for silent ones.
-func daemons(ctx context.Context, n, limit int, silent func(i int) bool) []*Limiter {
-	all := make([]*Limiter, n)
-	for i := range all {
-		all[i] = New(Config{Rate: limit / 2, Publish: func(_ context.Context, message string) error {
-			if silent(i) {
-				return context.DeadlineExceeded
-			}
-			for _, l := range all {
-				l.Receive(message)
-			}
-			return nil
-		}})
-	}
-	for _, l := range all {
-		go l.Run(ctx)
-	}
-	return all
-}
-
-// ask sends requests of a user at an even rate, and returns how many were admitted.
-func ask(l *Limiter, perSecond int, period time.Duration) (admitted int) {
-	ticker := time.NewTicker(time.Second / time.Duration(perSecond))
-	defer ticker.Stop()
-	for range int(period.Seconds()) * perSecond {
-		<-ticker.C
-		if l.take("ada", reads) == 0 {
-			admitted++
+		l.swept = time.Time{}
+		l.take("eve", reads)
+		if len(l.buckets) != 2 || l.take("bob", uploads) == 0 {
+			t.Error("a bucket that is in use is removed")
 		}
-	}
-	return admitted
-}
-
-// However the requests of a user are distributed over the daemons, the total is within a fifth of the limit.
-func TestLimiter_sharesLimitsBetweenDaemons(t *testing.T) {
-	t.Parallel()
-	const limit, period = 100, 10 * time.Second
-	for _, rates := range [][]int{{300, 300}, {300, 0}, {30, 300}, {5, 300}, {60, 60}, {300, 300, 300}, {300, 5, 5, 5}, {20, 20}} {
-		t.Run(fmt.Sprint(rates), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.WithCancel(t.Context())
-				all := daemons(ctx, len(rates), limit, func(int) bool { return false })
-				time.Sleep(2 * announceInterval)
-				for phase := range 3 { // a burst, the time after it, and a burst after a pause
-					admitted, asked := make([]int, len(rates)), 0
-					var asking sync.WaitGroup
-					for i, perSecond := range rates {
-						asked += perSecond
-						if perSecond > 0 {
-							asking.Go(func() { admitted[i] = ask(all[i], perSecond, period) })
-						}
-					}
-					asking.Wait()
-					sum := 0
-					for _, n := range admitted {
-						sum += n
-					}
-					want := math.Min(float64(asked), limit) * period.Seconds()
-					if phase != 1 && asked > limit {
-						want += limit
-					}
-					t.Logf("%d are admitted, %.0f wanted", sum, want)
-					if math.Abs(float64(sum)-want) > want/5 {
-						t.Errorf("phase %d: %d requests are admitted, want %.0f", phase, sum, want)
-					}
-					if phase == 1 {
-						time.Sleep(10 * announceInterval)
-					}
-				}
-				stop()
-				synctest.Wait()
-			})
-		})
-	}
-}
-
-// After a daemon stops, the others use its share.
-func TestLimiter_usesTheShareOfAStoppedDaemon(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		var gone atomic.Bool
-		all := daemons(ctx, 2, 100, func(i int) bool { return i == 1 && gone.Load() })
-		go func() { ask(all[1], 300, 3*time.Second) }()
-		ask(all[0], 300, 3*time.Second)
-		gone.Store(true)
-		time.Sleep(peerLifetime + 2*announceInterval)
-		if n := ask(all[0], 300, 10*time.Second); n < 1000 || n > 1100 {
-			t.Errorf("%d requests are admitted in 10 seconds by the daemon that is left, want 1000", n)
-		}
-		stop()
-		synctest.Wait()
 	})
-}
-
-// Messages in an unknown format have no effect.
-func TestLimiter_ignoresUnknownMessages(t *testing.T) {
-	t.Parallel()
-	l := New(Config{})
-	for _, message := range []string{"", "null", "[]", `{"daemon":1}`, `{"daemon":"` + l.daemon + `"}`, `{"daemon":"a","used":{"ada":"all"}}`, `{}`} {
-		l.Receive(message)
-	}
-	if n := len(l.peers); n != 0 {
-		t.Errorf("%d daemons are counted", n)
-	}
-}
-
-// Messages fit into a notification for any number of users.
-func TestLimiter_splitsLongAnnouncements(t *testing.T) {
-	t.Parallel()
-	var other *Limiter
-	longest := 0
-	l := New(Config{Rate: 5, Publish: func(_ context.Context, message string) error {
-		longest = max(longest, len(message))
-		other.Receive(message)
-		return nil
-	}})
-	other = New(Config{Rate: 5})
-	const users = 1000
-	used := make(map[string][classes]int)
-	for i := range users {
-		used[fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i)] = [classes]int{20_000, 10_000, 10_000, 1000}
-	}
-	l.sendAnnouncement(t.Context(), used)
-	if longest >= 8000 {
-		t.Errorf("a message has %d bytes", longest)
-	}
-	if n := len(other.peers[l.daemon].used); n != users {
-		t.Errorf("the other daemon hears of %d users, want %d", n, users)
-	}
-	l.sendAnnouncement(t.Context(), nil)
-	if n := len(other.peers[l.daemon].used); n != 0 {
-		t.Errorf("the other daemon still counts %d users", n)
-	}
 }
 
 func BenchmarkTake(b *testing.B) {

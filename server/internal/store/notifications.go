@@ -13,7 +13,6 @@ const (
 	// These are the channels of NOTIFY. The name of the schema follows.
 	dueChannel    = "studio_due_"
 	eventChannel  = "studio_events_"
-	useChannel    = "studio_use_"
 	renderChannel = "studio_render_"
 	// deletedPrefix begins the payload of a notification of deleted subjects.
 	deletedPrefix = "-"
@@ -48,7 +47,7 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
 		return err
 	}
-	channels := []string{useChannel, eventChannel, renderChannel}
+	channels := []string{eventChannel, renderChannel}
 	if handler.Due != nil {
 		channels = append(channels, dueChannel)
 	}
@@ -88,11 +87,6 @@ func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, s
 			return err
 		}
 		switch notification.Channel {
-		case useChannel + schema:
-			if s.receiveUse != nil {
-				s.receiveUse(notification.Payload)
-			}
-			continue
 		case eventChannel + schema:
 			s.events.receive(notification.Payload)
 			continue
@@ -127,12 +121,6 @@ func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
 // has no free worker.
 func (s *Store) NotifyRenderDue(ctx context.Context, by string) error {
 	return s.notify(ctx, renderChannel, by)
-}
-
-// PublishUse sends a message of up to 7,999 bytes to every process that listens; see [Config.ReceiveUse]. The store
-// must be on PostgreSQL.
-func (s *Store) PublishUse(ctx context.Context, message string) error {
-	return s.notify(ctx, useChannel, message)
 }
 
 // notifyFlows sends one notification for each flow. Its payload is prefix, user ID, space, origin.

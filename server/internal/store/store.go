@@ -114,9 +114,6 @@ type Config struct {
 	MustExist bool
 	// Keys encrypts and decrypts signing keys and webhook secrets. Default: they are stored in clear.
 	Keys *keyring.Keyring
-	// ReceiveUse is called with every message of [Store.PublishUse], including those of this process, while
-	// [Store.Listen] runs. Default: none.
-	ReceiveUse func(message string)
 	// Logger gets a line before and after a migration of an existing database. Default: none.
 	Logger *slog.Logger
 	// Traces records a span for each statement in a trace. Default: none.
@@ -130,21 +127,20 @@ type Config struct {
 // Methods without a comment implement [studio.Store] and are documented there. If the database is unreachable,
 // busy, full or damaged, the error of most methods wraps [studio.ErrBusy].
 type Store struct {
-	engine     engine
-	postgres   *postgres // nil on SQLite
-	name       string
-	daemon     bool
-	keys       *keyring.Keyring
-	receiveUse func(message string)
-	tracer     trace.Tracer // nil for none
-	due        chan struct{}
-	renderDue  chan struct{}
-	replayDue  chan struct{}
-	counting   chan struct{} // has a value for each replay that is counted
-	records    *commitQueue[*record]
-	creations  *commitQueue[*creation]
-	updates    *commitQueue[*update]
-	events     *eventWatch
+	engine    engine
+	postgres  *postgres // nil on SQLite
+	name      string
+	daemon    bool
+	keys      *keyring.Keyring
+	tracer    trace.Tracer // nil for none
+	due       chan struct{}
+	renderDue chan struct{}
+	replayDue chan struct{}
+	counting  chan struct{} // has a value for each replay that is counted
+	records   *commitQueue[*record]
+	creations *commitQueue[*creation]
+	updates   *commitQueue[*update]
+	events    *eventWatch
 
 	mu           sync.Mutex
 	dueFlows     map[Flow]struct{}
@@ -173,7 +169,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		cfg.migrations = migrations
 	}
 	s := &Store{
-		keys: cfg.Keys, daemon: cfg.Daemon, receiveUse: cfg.ReceiveUse, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
+		keys: cfg.Keys, daemon: cfg.Daemon, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
 		replayDue: make(chan struct{}, 1), counting: make(chan struct{}, replayCounts), events: newEventWatch(),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
 	}
