@@ -61,9 +61,9 @@
 //
 // # Waiting and files
 //
-// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return when a record reaches a final
-// state. The event arrives in a stream that all waits of a Client share, or through the webhook receiver in
-// [Config].Receiver. They poll a service without this stream.
+// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] poll the service and return when a record reaches a
+// final state. A program with many records in progress receives their events instead, with package webhook or
+// [Client.EventsSince].
 // [Client.UploadMedia] uploads an input. [Client.DownloadFile] and [Client.Download] resume interrupted
 // downloads. [WithProgress] reports the progress of waits, uploads and downloads.
 package client
@@ -95,9 +95,6 @@ type Client struct {
 	maxItemBytes     int
 	noAutoKey        bool
 	allowHTTP        bool // whether URLs in responses may be http
-	events           *events
-	receives         bool          // the events arrive at Config.Receiver
-	streams          *eventStreams // nil if waits need no stream, or must not open one
 	logger           *slog.Logger
 
 	// refused is a token that the service rejected when its call had no attempt left. The next call
@@ -123,7 +120,6 @@ func New(config Config) (*Client, error) {
 		maxItemBytes:     cmp.Or(config.MaxItemBytes, defaultMaxItemBytes),
 		noAutoKey:        config.NoAutoKey,
 		allowHTTP:        config.AllowHTTP || base.Scheme == "http",
-		events:           newEvents(),
 		logger:           cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
 	}
 	switch {
@@ -148,13 +144,6 @@ func New(config Config) (*Client, error) {
 		c.transport, _ = c.http.Transport.(*http.Transport)
 	}
 	c.http.Transport = &redirectFilter{c.http.Transport}
-	switch {
-	case config.Receiver != nil:
-		c.receives = true
-		config.Receiver.Observe(c.events.observe)
-	case c.transport == nil || c.transport.MaxConnsPerHost != 1: // a stream would take the only connection
-		c.streams = &eventStreams{client: c}
-	}
 	return c, nil
 }
 

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
 const (
@@ -79,11 +77,6 @@ type Config struct {
 
 	// MaxItemBytes limits an item of a stream, in bytes. A larger item is an [ErrDecode]. Defaults to 1 MiB.
 	MaxItemBytes int
-
-	// Receiver receives the notifications of the records that the client creates. If it is set,
-	// [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync] return as soon as the event
-	// arrives there, and open no stream. A Client cannot be detached from its Receiver.
-	Receiver *webhook.Receiver
 
 	// Logger logs retries and their causes at level warn, and new tokens at level debug. Defaults to no
 	// logging.

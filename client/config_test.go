@@ -52,7 +52,6 @@ func TestNew_validatesConfig(t *testing.T) {
 		"negative MaxItemBytes":     {client.Config{BaseURL: "https://h", MaxItemBytes: -1}, "MaxItemBytes"},
 		"negative first poll":       {client.Config{BaseURL: "https://h", Poll: client.Poll{BaseInterval: -1}}, "Poll.BaseInterval"},
 		"negative poll":             {client.Config{BaseURL: "https://h", Poll: client.Poll{MaxInterval: -1}}, "Poll.MaxInterval"},
-		"negative event poll":       {client.Config{BaseURL: "https://h", Poll: client.Poll{EventInterval: -1}}, "Poll.EventInterval"},
 		"negative delay":            {client.Config{BaseURL: "https://h", Retry: client.Retry{MaxDelay: -1}}, "Retry.MaxDelay"},
 		"user agent with a NUL":     {client.Config{BaseURL: "https://h", UserAgent: canary + "\x00"}, "UserAgent"},
 	} {

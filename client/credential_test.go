@@ -28,12 +28,8 @@ func TestSecrets_areNeverShown(t *testing.T) {
 		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.BasicAuth("studio", canary))
 	check(t, err)
-	notified := config
-	notified.Receiver = receiver
-	sourced := client.Config{BaseURL: "http://localhost", Receiver: receiver, TokenSource: giving(func() client.Credential { return canary })}
-	fromSource := func(c *client.Config) {
-		c.Email, c.Password, c.TokenSource, c.Receiver = "", "", sourced.TokenSource, receiver
-	}
+	sourced := client.Config{BaseURL: "http://localhost", TokenSource: giving(func() client.Credential { return canary })}
+	fromSource := func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", sourced.TokenSource }
 	var shown bytes.Buffer
 	text, lines := slog.New(slog.NewTextHandler(&shown, everything)), slog.New(slog.NewJSONHandler(&shown, everything))
 	s := newService()
@@ -46,7 +42,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 		client.Credential(canary), new(client.Credential(canary)),
 		[]client.Credential{canary},
 		map[string]client.Credential{"k": canary},
-		config, &config, static, &static, notified, &notified, sourced, &sourced,
+		config, &config, static, &static, receiver, &receiver, sourced, &sourced,
 		renewing, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.Token = "", "", canary }),
 		struct{ c *client.Client }{renewing},
 		s.direct(t, fromSource),

@@ -80,3 +80,28 @@ func (c *Client) receive(ctx context.Context, options []CallOption) (<-chan *gen
 	}()
 	return received, failed
 }
+
+// follow calls give for the events of the stream, and opened when a connection begins, until the stream fails, give returns
+// false or ctx ends. It opens the stream again if the service ends it without an error, as it does when it shuts down.
+func (c *Client) follow(
+	ctx context.Context, opened func(resumed bool), give func(gen.StreamEventsData) bool, options ...CallOption,
+) error {
+	options = append(slices.Clip(options), optionFunc(func(call *call) { call.opened = opened }))
+	for resume := options; ; {
+		began := time.Now()
+		for event, err := range c.StreamEvents(ctx, resume...) {
+			if err != nil {
+				return err
+			}
+			if event.ID != "" {
+				resume = append(slices.Clip(options), After(event.ID))
+			}
+			if !give(event.Data) {
+				return nil
+			}
+		}
+		if pause(ctx, c.retry.MaxDelay-time.Since(began), nil) != nil {
+			return ctx.Err()
+		}
+	}
+}

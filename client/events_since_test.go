@@ -96,7 +96,7 @@ func TestEventsSince_endsWithTheRange(t *testing.T) {
 			break
 		}
 		synctest.Wait()
-		if open, _, _ := s.counts(); open != 0 {
+		if open := s.streams(); open != 0 {
 			t.Errorf("%d streams are open", open)
 		}
 	})

@@ -11,9 +11,6 @@ import (
 // ParseDateTime parses a date-time of ISO 8601.
 var ParseDateTime = parseDateTime
 
-// Ends returns the number of recorded subjects.
-func (c *Client) Ends() int { return len(c.events.ends) }
-
 // StreamEvents calls GET /stream like a method that is generated for server-sent events.
 func StreamEvents[T any](ctx context.Context, c *Client, withIDs bool, options ...CallOption) iter.Seq2[*stream.Event[T], error] {
 	return streamEvents[T](ctx, c.call(streamOperation("text/event-stream", withIDs), options))

@@ -13,7 +13,7 @@ import (
 //   - For [Client.UploadMedia], done is the number of bytes sent and total the size of the body. A retry sets
 //     done back to zero.
 //   - For [Client.WaitAvatar], [Client.WaitVideo] and [Client.WaitLipsync], done is the progress in percent
-//     and total is 100. The wait polls as often as it would without events.
+//     and total is 100.
 //
 // If the size is not known, total is -1. Calls of report do not overlap. They delay the operation, so report
 // should return quickly.

@@ -50,7 +50,7 @@ func TestWithProgress_reportsUploads(t *testing.T) {
 	}
 }
 
-// A wait reports each progress once, even with a receiver.
+// A wait reports each progress once.
 func TestWithProgress_reportsWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,10 +61,9 @@ func TestWithProgress_reportsWaits(t *testing.T) {
 			answers = answers[1:]
 			return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":%s}`, answer))
 		}
-		c, _ := s.withReceiver(t)
 		began := time.Now()
 		var shown []int64
-		_, err := c.WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
+		_, err := s.direct(t, static).WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
 		if err != nil || !slices.Equal(shown, []int64{0, 40, 100}) {
 			t.Errorf("error %v, progress %v", err, shown)
 		}

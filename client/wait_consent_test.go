@@ -11,14 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A wait with UntilConsentPending ends at consent_pending, or at a final state that comes before, with and
-// without a receiver.
+// A wait with UntilConsentPending ends at consent_pending, or at a final state that comes before.
 func TestUntilConsentPending_endsWait(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"consent_pending", "published", "failed", "consent_failed"} {
@@ -27,98 +23,33 @@ func TestUntilConsentPending_endsWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newService()
 				set := s.state("processing")
-				withReceiver, deliver := s.withReceiver(t)
-				time.AfterFunc(3*time.Minute, func() { set(status); deliver("avatar_event", "avatar_id", "id", status) })
-				for name, test := range map[string]struct {
-					c      *client.Client
-					within time.Duration
-				}{
-					"polls":  {s.direct(t, static), 10 * time.Second},
-					"events": {withReceiver, 0},
-				} {
-					start := time.Now()
-					go func() {
-						avatar, err := test.c.WaitAvatar(t.Context(), "id", client.UntilConsentPending())
-						late := time.Since(start) - 3*time.Minute
-						if err != nil || string(avatar.Status) != status || late < 0 || late > test.within {
-							t.Errorf("%s: avatar %+v, error %v, %v late", name, avatar, err, late)
-						}
-					}()
+				time.AfterFunc(3*time.Minute, func() { set(status) })
+				start := time.Now()
+				avatar, err := s.direct(t, static).WaitAvatar(t.Context(), "id", client.UntilConsentPending())
+				late := time.Since(start) - 3*time.Minute
+				if err != nil || string(avatar.Status) != status || late < 0 || late > 5*time.Second {
+					t.Errorf("avatar %+v, error %v, %v late", avatar, err, late)
 				}
-				time.Sleep(4 * time.Minute)
 			})
 		})
 	}
-}
-
-// If the service does not support polling, the event for consent_pending ends a wait, even if it arrived
-// before the wait. Waits without UntilConsentPending ignore it, and a later event replaces it.
-func TestUntilConsentPending_worksWithoutPolling(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		s.before = failing(details, http.StatusNotImplemented)
-		c, deliver := s.withReceiver(t)
-		want := func(status gen.AvatarStatus, options ...client.CallOption) {
-			t.Helper()
-			avatar, err := c.WaitAvatar(t.Context(), "id", options...)
-			check(t, err)
-			if diff := cmp.Diff(&gen.Avatar{AvatarID: "id", Status: status}, avatar); diff != "" {
-				t.Error(diff)
-			}
-		}
-		time.AfterFunc(time.Minute, func() { deliver("avatar_event", "avatar_id", "id", "consent_pending") })
-		time.AfterFunc(time.Hour, func() { deliver("avatar_event", "avatar_id", "id", "published") })
-		want(gen.AvatarStatusConsentPending, client.UntilConsentPending())
-		want(gen.AvatarStatusConsentPending, client.UntilConsentPending())
-		want(gen.AvatarStatusPublished)
-		want(gen.AvatarStatusPublished, client.UntilConsentPending())
-	})
-}
-
-// A wait for an avatar ends with its final event, however many events of other avatars arrive in between.
-func TestWait_endsAfterManyOtherEvents(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		set := s.state("processing")
-		c, deliver := s.withReceiver(t)
-		time.AfterFunc(time.Second, func() {
-			for i := range 5000 {
-				deliver("avatar_event", "avatar_id", fmt.Sprint("id-", i), "consent_pending")
-			}
-			set("published")
-			deliver("avatar_event", "avatar_id", "id-7", "published")
-		})
-		start := time.Now()
-		if _, err := c.WaitAvatar(t.Context(), "id-7"); err != nil || time.Since(start) != time.Second {
-			t.Errorf("error %v after %v", err, time.Since(start))
-		}
-		if n := c.Ends(); n > 1024 {
-			t.Errorf("%d subjects are remembered", n)
-		}
-	})
 }
 
 func TestPoll_boundsTheIntervals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		poll            client.Poll
-		receives        bool
 		least, most     int
 		shortest, bound time.Duration
 	}{
-		"default":                 {client.Poll{}, false, 60 * 6, 60*12 + 10, 250 * time.Millisecond, 10 * time.Second},
-		"often":                   {client.Poll{BaseInterval: time.Millisecond, MaxInterval: time.Second}, false, 3600, 7300, time.Millisecond / 2, time.Second},
-		"base above max":          {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, false, 60, 121, 30 * time.Second, time.Minute},
-		"without bound":           {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, false, 10, 14, time.Second / 2, time.Hour},
-		"default, receiver":       {client.Poll{}, true, 120, 241, 15 * time.Second, 30 * time.Second},
-		"long interval, receiver": {client.Poll{EventInterval: 10 * time.Minute}, true, 6, 13, 5 * time.Minute, 10 * time.Minute},
+		"default":        {client.Poll{}, 60 * 12, 60*24 + 10, 250 * time.Millisecond, 5 * time.Second},
+		"often":          {client.Poll{BaseInterval: time.Millisecond, MaxInterval: time.Second}, 3600, 7300, time.Millisecond / 2, time.Second},
+		"base above max": {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, 60, 121, 30 * time.Second, time.Minute},
+		"without bound":  {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, 10, 14, time.Second / 2, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				receiver, _ := newReceiver(t)
 				s, times := newService(), []time.Time(nil)
 				s.state("processing")
 				answer := s.before
@@ -126,12 +57,7 @@ func TestPoll_boundsTheIntervals(t *testing.T) {
 					times = append(times, time.Now())
 					return answer(w, r)
 				}
-				c := s.direct(t, static, func(c *client.Config) {
-					c.Poll = test.poll
-					if test.receives {
-						c.Receiver = receiver
-					}
-				})
+				c := s.direct(t, static, func(c *client.Config) { c.Poll = test.poll })
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				if _, err := c.WaitAvatar(ctx, "id"); !errors.Is(err, context.DeadlineExceeded) {
@@ -186,7 +112,7 @@ func TestWait_survivesTemporaryErrorsOfATokenSource(t *testing.T) {
 				}}
 				c := s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens })
 				_, err := c.WaitAvatar(t.Context(), avatarID)
-				if test.passes && err != nil || !test.passes && (!errors.Is(err, test.err) || asked != 2) { // for the stream and for the poll
+				if test.passes && err != nil || !test.passes && (!errors.Is(err, test.err) || asked != 1) {
 					t.Errorf("error %v, asked %d times", err, asked)
 				}
 			})

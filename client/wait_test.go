@@ -27,25 +27,24 @@ type waitFunc func(context.Context, *client.Client, ...client.CallOption) (strin
 
 // waits has the three kinds of waits.
 var waits = map[string]struct {
-	eventType, idField string
-	final              []string
-	wait               waitFunc
+	final []string
+	wait  waitFunc
 }{
-	"avatar": {"avatar_event", "avatar_id", []string{"published", "failed", "consent_failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
+	"avatar": {[]string{"published", "failed", "consent_failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
 		a, err := c.WaitAvatar(ctx, "id", o...)
 		if err != nil {
 			return "", err
 		}
 		return string(a.Status), nil
 	}},
-	"video": {"avatar_inference_event", "inference_id", []string{"succeeded", "failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
+	"video": {[]string{"succeeded", "failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
 		v, err := c.WaitVideo(ctx, "id", o...)
 		if err != nil {
 			return "", err
 		}
 		return string(v.Status), nil
 	}},
-	"lipsync": {"lipsync_inference_event", "inference_id", []string{"succeeded", "failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
+	"lipsync": {[]string{"succeeded", "failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
 		l, err := c.WaitLipsync(ctx, "id", o...)
 		if err != nil {
 			return "", err
@@ -55,22 +54,22 @@ var waits = map[string]struct {
 }
 
 // eachWait calls test for each kind of wait and each final state, in a synctest bubble.
-func eachWait(t *testing.T, test func(t *testing.T, eventType, idField, final string, wait waitFunc)) {
+func eachWait(t *testing.T, test func(t *testing.T, final string, wait waitFunc)) {
 	t.Helper()
 	for name, w := range waits {
 		for _, final := range w.final {
 			t.Run(name+" "+final, func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { test(t, w.eventType, w.idField, final, w.wait) })
+				synctest.Test(t, func(t *testing.T) { test(t, final, w.wait) })
 			})
 		}
 	}
 }
 
-// Without a receiver, a wait polls at growing intervals until the state is final.
+// A wait polls at growing intervals until the state is final.
 func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, _, _, final string, wait waitFunc) {
+	eachWait(t, func(t *testing.T, final string, wait waitFunc) {
 		s := newService()
 		set := s.state("processing")
 		time.AfterFunc(2*time.Minute, func() { set("consent_pending") })
@@ -80,31 +79,12 @@ func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 		if err != nil || got != final {
 			t.Errorf("status %s, error %v", got, err)
 		}
-		if took := time.Since(start); took < 4*time.Minute || took > 4*time.Minute+10*time.Second {
+		if took := time.Since(start); took < 4*time.Minute || took > 4*time.Minute+5*time.Second {
 			t.Errorf("took %v", took)
 		}
-		if n := len(s.seen); n < 27 || n > 60 { // 240 s with polls every 5 to 10 s, and the first few
+		if n := len(s.seen); n < 50 || n > 110 { // 240 s with polls every 2.5 to 5 s, and the first few
 			t.Errorf("asked %d times", n)
 		}
-	})
-}
-
-// Several calls may wait for the same subject. One that ends does not affect the others.
-func TestWait_severalCallsMayWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		s.before = failing(details, http.StatusNotImplemented)
-		c, deliver := s.withReceiver(t)
-		time.AfterFunc(time.Second, func() {
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			if _, err := c.WaitAvatar(ctx, "id"); !errors.Is(err, context.Canceled) {
-				t.Errorf("error %v", err)
-			}
-		})
-		time.AfterFunc(2*time.Second, func() { deliver("avatar_event", "avatar_id", "id", "published") })
-		atOnce(t, 100, func() error { return errorOf(c.WaitAvatar(t.Context(), "id")) })
 	})
 }
 
@@ -177,7 +157,7 @@ func TestWait_waitsForRetryAfter(t *testing.T) {
 // A canceled wait says so in its error. Each poll uses the options of the call.
 func TestWait_saysThatItWasCanceled(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, _, _, _ string, wait waitFunc) {
+	eachWait(t, func(t *testing.T, _ string, wait waitFunc) {
 		s := newService()
 		s.state("consent_pending")
 		ctx, cancel := context.WithCancel(t.Context())

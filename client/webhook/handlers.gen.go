@@ -44,7 +44,6 @@ func (h Handlers) dispatch(e *event) error {
 			return ErrMalformed
 		}
 		e.subject = typed.Data.AvatarID
-		e.status = string(typed.Data.Status)
 		if h.Avatar != nil {
 			e.call = bind(h.Avatar, typed)
 		}
@@ -54,7 +53,6 @@ func (h Handlers) dispatch(e *event) error {
 			return ErrMalformed
 		}
 		e.subject = typed.Data.InferenceID
-		e.status = string(typed.Data.Status)
 		if h.AvatarInference != nil {
 			e.call = bind(h.AvatarInference, typed)
 		}
@@ -64,7 +62,6 @@ func (h Handlers) dispatch(e *event) error {
 			return ErrMalformed
 		}
 		e.subject = typed.Data.InferenceID
-		e.status = string(typed.Data.Status)
 		if h.LipsyncInference != nil {
 			e.call = bind(h.LipsyncInference, typed)
 		}

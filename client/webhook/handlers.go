@@ -15,7 +15,6 @@ type event struct {
 	// subject is the id of the avatar, video or lip-sync. It is empty if the event has none, or has a type
 	// that the document does not list.
 	subject string
-	status  string
 
 	call func(context.Context, Delivery) error
 }

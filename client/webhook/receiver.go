@@ -13,8 +13,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -61,9 +59,6 @@ type Receiver struct {
 	handlers  Handlers
 	verifier  Verifier
 	sequences sequences
-
-	mu        sync.RWMutex
-	observers []func(eventType, id, status string)
 }
 
 // NewReceiver returns a Receiver that calls handlers for the notifications that verifier accepts. It returns
@@ -81,16 +76,6 @@ func NewReceiver(handlers Handlers, verifier Verifier) (*Receiver, error) {
 		verifier:  verifier,
 		sequences: sequences{last: newRecent[position](remembered)},
 	}, nil
-}
-
-// Observe makes the Receiver call observer after the callback for an event of a documented type succeeded.
-// The arguments are the type, the id of the avatar, video or lip-sync, and the status. Duplicates and
-// stale events are not observed. The observer may be called concurrently and must not block. Observe may
-// be called at any time. An observer cannot be removed.
-func (r *Receiver) Observe(observer func(eventType, id, status string)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.observers = append(slices.Clip(r.observers), observer)
 }
 
 // ServeHTTP responds with 204 if the notification was handled or dropped, with 405 if the method is not
@@ -186,14 +171,6 @@ func (r *Receiver) call(ctx context.Context, e event, delivery Delivery) error {
 	}
 	if ordered {
 		r.sequences.handled(subject, at)
-	}
-	if e.subject != "" {
-		r.mu.RLock()
-		observers := r.observers
-		r.mu.RUnlock()
-		for _, observe := range observers {
-			observe(string(e.EventType), e.subject, e.status)
-		}
 	}
 	return nil
 }

@@ -124,34 +124,3 @@ func TestReceiver_remembersTheLatestOfOverlappingEvents(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestReceiver_Observe(t *testing.T) {
-	t.Parallel()
-	called := &recorder{}
-	handlers := called.handlers()
-	handlers.LipsyncInference = nil // Unhandled handles it
-	receiver := newReceiver(t, handlers, webhook.Unverified())
-	var got, late []string
-	receiver.Observe(func(eventType, id, status string) { got = append(got, eventType+" "+id+" "+status) })
-	deliver := func(id, sequence, body string) {
-		_ = receiver.Handle(t.Context(), numbered(id, sequence), []byte(body))
-	}
-	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)
-	deliver("a", "2", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"published"}}`)       // duplicate
-	deliver("b", "1", `{"event_type":"avatar_event","data":{"avatar_id":"s-1","status":"consent_pending"}}`) // stale
-	deliver("c", "1", `{"event_type":"voice_event","data":{"voice_id":"s-1","status":"failed"}}`)            // type that the document does not list
-	deliver("d", "1", `{"event_type":"avatar_event","data":{}}`)                                             // malformed
-	called.err = errors.New("boom")
-	deliver("e", "1", `{"event_type":"avatar_inference_event","data":{"inference_id":"s-2","status":"failed"}}`)
-	called.err = nil
-	receiver.Observe(func(eventType, id, status string) { late = append(late, eventType+" "+id+" "+status) })
-	deliver("f", "1", `{"event_type":"avatar_inference_event","data":{"inference_id":"s-3","status":"succeeded"}}`)
-	deliver("g", "", `{"event_type":"lipsync_inference_event","data":{"inference_id":"s-4","status":"resting"}}`)
-	want := []string{"avatar_event s-1 published", "avatar_inference_event s-3 succeeded", "lipsync_inference_event s-4 resting"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(want[1:], late); diff != "" {
-		t.Errorf("the second observer: %s", diff)
-	}
-}
