@@ -18,7 +18,7 @@ help: ## Show this help (default)
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
 # They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first.
-CHECKS := check-debian lint check-document check-bench check-postgres-backup tidy vulncheck breaking check-foreign
+CHECKS := check-debian lint check-document check-bench tidy vulncheck breaking check-foreign
 
 # Without test, because test-race runs the same tests in full. check-generate writes files that others read.
 .PHONY: check
@@ -77,10 +77,6 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 .PHONY: check-debian
 check-debian: $(NFPM) ## Test the packages and the container image on a new Debian in memory (90 seconds; skipped without root, mmdebstrap, buildah or runc)
 	@exec $$(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) sh server/cmd/studiod/testdata/debian.sh
-
-.PHONY: check-postgres-backup
-check-postgres-backup: ## Back up and restore a PostgreSQL server with deploy/postgres-backup.sh (half a minute)
-	STUDIO_TEST_POSTGRES_BACKUP=1 go test -count=1 -v -run '^(TestPostgresBackup_failuresLeaveNoHalfBackup|TestPostgresBackup_restoresALostMachine)$$' ./server/cmd/studiod
 
 # The image comes from the Dockerfile. A base that mmdebstrap installs and the programs of this Go replace the images that
 # Docker would pull. buildah keeps the base and the installed packages for the next time.

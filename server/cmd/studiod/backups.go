@@ -49,7 +49,7 @@ func (d *daemon) openBackups(ctx context.Context) (err error) {
 		d.cfg.Logger.WarnContext(ctx, "backups are not encrypted; set a key file")
 	}
 	if d.store.Shared() {
-		d.cfg.Logger.InfoContext(ctx, "backups have the files only; back up the database with postgres-backup.sh")
+		d.cfg.Logger.InfoContext(ctx, "backups have the files only; back up the database with the tools of PostgreSQL")
 	}
 	if d.admin != nil {
 		d.admin.metrics.WatchBackups(d.backups.Status)
@@ -91,7 +91,7 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	}
 	what, hint := "the database and", "studiod serve needs the key file that belongs to it"
 	if !restored.Database {
-		what, hint = "", "restore the database with postgres-backup.sh or pg_restore, as it was then or earlier"
+		what, hint = "", "restore the database with the tools of PostgreSQL, as it was then or earlier"
 	}
 	err = printLines(command, strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint)
 	if n := len(restored.Damaged); n > 0 {

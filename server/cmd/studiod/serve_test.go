@@ -74,7 +74,7 @@ func TestDaemon_saysWhatBackupsLack(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Backup = dsn, "file:"+t.TempDir() })
-		if said := strings.Contains(d.log.String(), "back up the database with postgres-backup.sh"); said == isSQLite(dsn) {
+		if said := strings.Contains(d.log.String(), "back up the database with the tools of PostgreSQL"); said == isSQLite(dsn) {
 			t.Errorf("the log is\n%s", d.log)
 		}
 	})

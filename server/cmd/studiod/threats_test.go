@@ -34,7 +34,7 @@ func threats() map[string]string {
 			server/internal/studio: TestFind_hidesSubjectsOfOtherUsers
 			server/internal/console: TestSubjects_areHiddenFromOtherUsers TestOperator_hidesPagesFromOtherUsers`,
 		"Users who use more than their share": `
-			server/cmd/studiod: TestProcess_daemonsShareUserRates
+			server/cmd/studiod: TestDaemon_limitsRequestRate
 			server/internal/studio: TestLimits_holdInAllProcesses`,
 		"Pages that resolve their own name to the admin address": `
 			server/cmd/studiod: TestAdmin_rejectsOtherHosts`,
