@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -36,15 +35,7 @@ type attempt struct {
 // timeout then applies only until the response begins.
 func (c *call) attempt(ctx context.Context) *attempt {
 	a := &attempt{call: c}
-	timeout := c.timeout
-	if c.items != nil {
-		timeout = math.MaxInt64 // the caller decides when the items end
-	}
-	ctx, cancel, begun := bound(ctx, timeout, c.operation.streams())
-	if c.items != nil {
-		stop, body := cancel, c.body
-		cancel = func() { stop(); _ = body.Close() } // net/http would notice at a later item that the call has ended
-	}
+	ctx, cancel, begun := bound(ctx, c.timeout, c.operation.streams())
 	streaming := false
 	defer func() {
 		if !streaming {

@@ -28,9 +28,8 @@ type call struct {
 	// Parts of the request.
 	target      string // path of the operation, and its query
 	contentType string
-	content     []byte           // body in memory, or
-	stream      io.Reader        // body
-	items       func() io.Reader // new stream of the same items
+	content     []byte    // body in memory, or
+	stream      io.Reader // body
 
 	request     *http.Request
 	body        io.ReadCloser // stream for the next attempt

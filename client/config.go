@@ -67,8 +67,7 @@ type Config struct {
 	Poll Poll
 
 	// Timeout limits each attempt, from the request to the end of the response, or to the begin of a
-	// response that is streamed. It does not limit a request that sends a stream of items. Defaults to 30
-	// seconds. See also [WithTimeout].
+	// response that is streamed. Defaults to 30 seconds. See also [WithTimeout].
 	Timeout time.Duration
 
 	// MaxResponseBytes limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed

@@ -21,25 +21,6 @@ func StreamItems[T any](ctx context.Context, c *Client, contentType string, opti
 	return streamItems[T](ctx, c.call(streamOperation(contentType, false), options))
 }
 
-// SendItems calls POST /stream like a method that is generated for a request with items. The response is a stream of
-// integers.
-func SendItems[T any](ctx context.Context, c *Client, contentType string, items iter.Seq2[T, error], options ...CallOption) iter.Seq2[*int, error] {
-	o := streamOperation("application/jsonl", false)
-	o.method, o.idempotent = http.MethodPost, false
-	call := c.call(o, options)
-	streamBody(call, contentType, items)
-	return streamItems[int](ctx, call)
-}
-
-// SendEvents is like SendItems for server-sent events.
-func SendEvents[T any](ctx context.Context, c *Client, events iter.Seq2[stream.Event[T], error]) iter.Seq2[*int, error] {
-	o := streamOperation("application/jsonl", false)
-	o.method = http.MethodPost
-	call := c.call(o, nil)
-	streamEventBody(call, "text/event-stream", events)
-	return streamItems[int](ctx, call)
-}
-
 func streamOperation(contentType string, withIDs bool) *operation {
 	format, _ := stream.FormatOf(contentType)
 	return &operation{

@@ -43,18 +43,6 @@ func (c *call) Query(p style.Param, value any) {
 	c.target += text
 }
 
-// QueryString sets the whole query unless it is nil.
-func (c *call) QueryString(q style.QueryString, value any) {
-	if isNil(value) {
-		return
-	}
-	text, err := q.Text(value)
-	c.fail(err)
-	if text != "" {
-		c.target += "?" + text
-	}
-}
-
 // Header sets a header unless it is nil, or set by an option.
 func (c *call) Header(h style.Header, value any) {
 	if _, set := c.header[http.CanonicalHeaderKey(h.Name)]; set || isNil(value) {

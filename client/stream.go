@@ -83,9 +83,6 @@ func items[T any](ctx context.Context, c *call, decode func(stream.Frame, *T) (l
 func (c *call) again() *call {
 	copied := *c
 	copied.header = c.header.Clone()
-	if c.items != nil {
-		copied.stream = c.items()
-	}
 	return &copied
 }
 

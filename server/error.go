@@ -80,13 +80,8 @@ func toError(err error) *Error {
 		}
 		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations}
 	}
-	switch {
-	case errors.Is(err, stream.ErrShutdown):
+	if errors.Is(err, stream.ErrShutdown) {
 		return &Error{Status: http.StatusServiceUnavailable, Detail: "The service is shutting down."}
-	case errors.Is(err, stream.ErrTooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Detail: "An item of the request is too large."}
-	case errors.Is(err, stream.ErrItem), errors.Is(err, stream.ErrMalformed), errors.Is(err, stream.ErrTruncated):
-		return undecodable()
 	}
 	return internalError(err)
 }

@@ -123,8 +123,6 @@ func TestStreams_endWithAnError(t *testing.T) {
 	}{
 		{&Error{Status: http.StatusConflict, Code: "late"}, `"code":"late"`, "bytes=", "level=ERROR"},
 		{errors.New("secret"), `"status":500`, "err=secret", "secret"},
-		{stream.ErrTruncated, `"status":400`, "bytes=", "truncated"},
-		{stream.ErrTooLarge, `"status":413`, "bytes=", "level=ERROR"},
 		{stream.ErrShutdown, `"status":503`, "bytes=", "level=ERROR"},
 	} {
 		s := &streamer{mediaType: "text/event-stream", length: "3", items: func(_ context.Context, yield func(string, error) bool) {

@@ -18,7 +18,6 @@ func adapt(document *openapi3.T) error {
 	shortNames(document)
 	mergeMediaRanges(document)
 	eachContent(document, suffixJSON)
-	schemasOfHeaders(document)
 	nameUnions(document)
 	renameVariables(document)
 	holdAllValues(document)
@@ -60,24 +59,6 @@ func mergeMediaRanges(document *openapi3.T) {
 		ranges := slices.Collect(maps.Keys(content))
 		if !slices.ContainsFunc(ranges, func(media string) bool { return !strings.HasSuffix(media, "/*") }) {
 			operation.RequestBody.Value.Content = openapi3.Content{"*/*": content[ranges[0]]}
-		}
-	})
-}
-
-// schemasOfHeaders gives headers of responses with a media type its schema, because oapi-codegen does not look there.
-func schemasOfHeaders(document *openapi3.T) {
-	eachParameter(document, func(p *openapi3.Parameter) {
-		for _, media := range p.Content {
-			if p.In != "" || p.Schema != nil || media.Schema == nil {
-				continue
-			}
-			if media.Schema.Value == nil { // kin-openapi does not resolve this reference
-				name := strings.TrimPrefix(media.Schema.Ref, "#/components/schemas/")
-				if target := document.Components.Schemas[name]; target != nil {
-					media.Schema.Value = target.Value
-				}
-			}
-			p.Schema = media.Schema
 		}
 	})
 }

@@ -64,13 +64,13 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 func describeHeader(definition codegen.ResponseHeaderDefinition, described *openapi3.Header) responseHeader {
 	return responseHeader{
 		Field:    definition.GoName,
-		Form:     headerOf(definition.Name, &described.Parameter, definition.Nullable),
+		Form:     headerOf(definition.Name, &described.Parameter),
 		Optional: !definition.Required && (definition.IsOptional() || definition.GoTypeDef() == "json.RawMessage"),
 	}
 }
 
 // headerOf returns the Go expression of type style.Header for a header.
-func headerOf(name string, described *openapi3.Parameter, null bool) string {
+func headerOf(name string, described *openapi3.Parameter) string {
 	kind := ""
 	switch schema := described.Schema; {
 	case jsonOf(described.Content) != nil:
@@ -78,13 +78,6 @@ func headerOf(name string, described *openapi3.Parameter, null bool) string {
 	case schema == nil:
 	case schema.Value.Type.Includes("array"):
 		kind = ", Kind: style.Array"
-	case schema.Value.Type.Includes("object") && described.Explode != nil && *described.Explode:
-		kind = ", Kind: style.Exploded"
-	case schema.Value.Type.Includes("object"):
-		kind = ", Kind: style.Object"
-	}
-	if null {
-		kind += ", Null: true"
 	}
 	return fmt.Sprintf("style.Header{Name: %q%s}", name, kind)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
 // lower replaces what kin-openapi and oapi-codegen do not know of OpenAPI 3.2 and of the extensions of the validator.
@@ -17,11 +16,6 @@ func lower(document *openapi3.T) error {
 	if err := lowerMediaTypes(document); err != nil {
 		return err
 	}
-	eachParameter(document, func(p *openapi3.Parameter) {
-		if p.In == "querystring" {
-			lowerQueryString(p)
-		}
-	})
 	eachSchema(document, func(ref *openapi3.SchemaRef) { lowerDiscriminator(document, ref.Value) })
 	return nil
 }
@@ -109,29 +103,4 @@ func mediaTypeOf(types map[string]any, ref any) (name string) {
 		text, ok = next["$ref"].(string)
 	}
 	return name
-}
-
-// queryString is an extension of a parameter that is the whole query: its media type.
-const queryString = "x-querystring"
-
-// lowerQueryString makes a parameter of the query from one that is the whole query. It is JSON, because that is what the
-// validator converts it to.
-func lowerQueryString(p *openapi3.Parameter) {
-	for media, content := range p.Content {
-		p.In, p.Content = openapi3.ParameterInQuery, openapi3.Content{mediaJSON: content}
-		p.Extensions = extended(p.Extensions, map[string]any{queryString: media})
-	}
-}
-
-// queryStringOf returns the Go expression of type style.QueryString for a parameter, or "" if it is not the whole query.
-func queryStringOf(p *openapi3.Parameter) string {
-	media, ok := p.Extensions[queryString].(string)
-	if !ok {
-		return ""
-	}
-	fields := map[string]codegen.RequestBodyEncoding{}
-	for name, e := range p.Content[mediaJSON].Encoding {
-		fields[name] = codegen.RequestBodyEncoding{ContentType: e.ContentType, Style: e.Style, Explode: e.Explode}
-	}
-	return fmt.Sprintf("style.QueryString{Media: %q, Fields: %s}", media, fieldStyles(fields))
 }

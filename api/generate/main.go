@@ -2,6 +2,25 @@
 // server, and the sample programs in api/_samples. It also writes the document itself, in JSON and without its
 // descriptions, to server/document.gen.json. It must run in the root of the module. Its argument is the path of the
 // document, which is one file. If the document has an error, it changes no file.
+//
+// # Grammar
+//
+// The validator of the server judges all of OpenAPI 3.1. Code is generated for the following. The rest is refused with its
+// file, line and column, and the way out.
+//
+//   - Parameters in a path, query, header or cookie that are a string, integer, number, boolean or enum, or a list of
+//     these, in the styles simple and form; objects of these in a query in the style deepObject; and all values as
+//     content: application/json.
+//   - Bodies of requests and responses in JSON, of any schema; in text; in any other media type as bytes; and forms, as
+//     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON.
+//   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
+//   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
+//   - Callbacks and webhooks, several statuses, ranges of them and default, and responses without content.
+//
+// Refused are the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
+// parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that are
+// streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name, and documents of
+// several files.
 package main
 
 import (
@@ -48,6 +67,9 @@ func generate(path string, warnings io.Writer) (files, error) {
 	}
 	whole, err := check(path, text, warnings)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkGrammar(path, text); err != nil {
 		return nil, err
 	}
 	f := files{}

@@ -36,8 +36,8 @@ type operation struct {
 
 type parameter struct {
 	Name                  string // in the document
-	In                    string // Path, Query, QueryString, Header or Cookie
-	Style                 string // Go expression of type style.Param, style.Header or style.QueryString
+	In                    string // Path, Query, Header or Cookie
+	Style                 string // Go expression of type style.Param or style.Header
 	Field, Argument, Type string
 	Required              bool
 	Comment               []string
@@ -45,13 +45,12 @@ type parameter struct {
 
 // body describes the request body of an operation.
 type body struct {
-	Kind        string // JSON, Text, Form, Items or Reader, or empty without a body
+	Kind        string // JSON, Text, Form or Reader, or empty without a body
 	Type        string // Go type
 	Optional    bool
 	Pointer     bool   // the argument is a pointer, which is nil for null or without a body
 	ContentType string // empty if the caller gives the one of a reader
 	Fields      string // Go expression for the styles of the fields of a form
-	Stream      *itemStream
 }
 
 // result describes the result of a client method.
@@ -91,7 +90,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 	o := operation{
 		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
 		Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
-		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DELETE"}, d.Method),
+		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
 	}
 	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
 		o.Idempotent = said
@@ -134,9 +133,6 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
 		Type: t, Required: p.Required, Comment: comment(field.Description),
 	}
-	if whole := queryStringOf(p.Spec); whole != "" {
-		described.In, described.Style = "QueryString", whole
-	}
 	for slices.ContainsFunc(slices.Concat(o.PathParams, o.Required), func(other parameter) bool { return other.Argument == described.Argument }) {
 		described.Argument += "Value"
 	}
@@ -158,7 +154,7 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 // styleOf returns the Go expression for the style of a parameter.
 func styleOf(p codegen.ParameterDefinition) string {
 	if p.In == "header" {
-		return headerOf(p.ParamName, p.Spec, false)
+		return headerOf(p.ParamName, p.Spec)
 	}
 	style := "form"
 	switch {
@@ -214,12 +210,6 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 				described.Fields = fieldStyles(b.Encoding)
 			}
 			return described, err
-		}
-	}
-	for _, media := range slices.Sorted(maps.Keys(content)) {
-		if s := streamOf(content, media); s != nil {
-			item, err := s.Type()
-			return body{Kind: "Items", Type: "iter.Seq2[" + item + ", error]", Optional: !d.BodyRequired, ContentType: s.Media, Stream: s}, err
 		}
 	}
 	b := body{Kind: "Reader", Type: "io.Reader", Optional: !d.BodyRequired}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -85,10 +86,7 @@ func (r *result) addStreams(d codegen.OperationDefinition, response codegen.Resp
 			r.Streams = append(r.Streams, s)
 		}
 	}
-	formats := []string{"stream.Events", "stream.Lines", "stream.Sequence", "stream.Mixed"}
-	slices.SortStableFunc(r.Streams, func(a, b *itemStream) int {
-		return slices.Index(formats, a.Format) - slices.Index(formats, b.Format)
-	})
+	slices.SortStableFunc(r.Streams, func(a, b *itemStream) int { return cmp.Compare(a.Format, b.Format) }) // events first
 }
 
 // ofStream returns the result of a method that returns the items of the first stream.

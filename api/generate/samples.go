@@ -18,8 +18,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"golang.org/x/tools/imports"
-
-	"github.com/avatarstudio/avatarstudio/api/style"
 )
 
 // samplesDir contains the sample programs, one file for each operation and language.
@@ -105,21 +103,8 @@ func describeSample(document *openapi3.T, o operation) (sample, error) {
 		if !p.Required {
 			continue
 		}
-		schema := p.Schema
-		media, isWhole := p.Extensions[queryString].(string)
-		if isWhole {
-			schema = p.Content[mediaJSON].Schema
-		}
-		example := exampleOf(p.Example, p.Examples, schema)
+		example := exampleOf(p.Example, p.Examples, p.Schema)
 		s.examples[p.Name] = example
-		if isWhole {
-			text, err := style.QueryString{Media: media}.Text(example)
-			if err != nil {
-				return sample{}, err
-			}
-			s.Target += "?" + text
-			continue
-		}
 		value := fmt.Sprint(example)
 		switch p.In {
 		case openapi3.ParameterInPath:
@@ -233,13 +218,6 @@ func (s *sample) call(models *literals) error {
 		s.Arguments = append(s.Arguments, literal)
 	}
 	switch {
-	case s.Body.Stream != nil:
-		t, err := s.Body.Stream.Type()
-		if err != nil {
-			return err
-		}
-		s.Prepare += "body := func(yield func(" + t + ", error) bool) {\nvar item " + t + "\nyield(item, nil)\n}\n"
-		s.Arguments = append(s.Arguments, "body")
 	case s.Body.Kind == "Reader":
 		s.Prepare += fmt.Sprintf("body, err := os.Open(%q)\nif err != nil {\nlog.Fatal(err)\n}\ndefer body.Close()\n", s.File)
 		if s.Body.ContentType == "" {

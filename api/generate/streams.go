@@ -104,10 +104,6 @@ func streamTag(media string) string {
 		return "JSONL"
 	case "application/x-ndjson":
 		return "NDJSON"
-	case "application/json-seq":
-		return "JSONSeq"
-	case "multipart/mixed":
-		return "Mixed"
 	}
 	return codegen.SchemaNameToTypeName(media)
 }
@@ -122,23 +118,13 @@ func hasStream(content openapi3.Content) bool {
 }
 
 // nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component for this
-// type: that of the items, or of the data of server-sent events. Responses and request bodies with streams are
-// moved from the components to their operations, where the templates find them.
+// type: that of the items, or of the data of server-sent events. Responses with streams are moved from the components to their operations, where the templates find them.
 func nameStreams(document *openapi3.T) error {
 	a := streamAdapter{schemas: document.Components.Schemas}
 	for _, name := range slices.Sorted(maps.Keys(document.Components.Responses)) {
 		a.content(document.Components.Responses[name].Value.Content, name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(document.Components.RequestBodies)) {
-		a.content(document.Components.RequestBodies[name].Value.Content, name)
-	}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
-		if body := operation.RequestBody; body != nil {
-			a.content(body.Value.Content, operation.OperationID+" request")
-			if hasStream(body.Value.Content) {
-				body.Ref = ""
-			}
-		}
 		for _, status := range operation.Responses.Keys() {
 			response := operation.Responses.Value(status)
 			a.content(response.Value.Content, operation.OperationID)
@@ -148,7 +134,6 @@ func nameStreams(document *openapi3.T) error {
 		}
 	})
 	maps.DeleteFunc(document.Components.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
-	maps.DeleteFunc(document.Components.RequestBodies, func(_ string, b *openapi3.RequestBodyRef) bool { return hasStream(b.Value.Content) })
 	return a.err
 }
 
@@ -162,13 +147,11 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 	for _, media := range slices.Sorted(maps.Keys(content)) {
 		described := content[media]
 		format, ok := stream.FormatOf(media)
-		if !ok || described.ItemSchema == nil || format == stream.Mixed && !hasJSONItems(described) {
+		if !ok || described.ItemSchema == nil {
 			continue
 		}
 		found := &itemStream{Media: media, Tag: streamTag(media), Events: format == stream.Events, schema: described.ItemSchema}
-		found.Format = map[stream.Format]string{
-			stream.Events: "stream.Events", stream.Lines: "stream.Lines", stream.Sequence: "stream.Sequence", stream.Mixed: "stream.Mixed",
-		}[format]
+		found.Format = map[stream.Format]string{stream.Events: "stream.Events", stream.Lines: "stream.Lines"}[format]
 		if found.Events {
 			found.Resumable = declares(described.ItemSchema.Value, "id")
 			found.schema, found.union = a.data(described.ItemSchema.Value, name+" data", media)
@@ -183,13 +166,6 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 		content[streamed+media] = described
 		delete(content, media)
 	}
-}
-
-// hasJSONItems reports whether all parts of a multipart body are JSON.
-func hasJSONItems(media *openapi3.MediaType) bool {
-	encoding, _ := media.Extensions["itemEncoding"].(map[string]any)
-	contentType, given := encoding["contentType"].(string)
-	return media.Extensions["prefixEncoding"] == nil && (!given || isJSON(contentType))
 }
 
 // named returns a reference to a component with a schema. If the schema is not a component, named makes it one.

@@ -46,11 +46,6 @@ type Reader struct {
 	id, event []byte
 	lastID    []byte // nil if no event has set it
 	retry     time.Duration
-
-	separated bool // the separator before the next text of a sequence was read
-
-	delimiter []byte // before each part
-	part      partState
 }
 
 // Frame is an item of a body. ID, Event and Data are valid until the next call of Next.
@@ -62,15 +57,12 @@ type Frame struct {
 
 	// Data is the item without its separators.
 	Data []byte
-
-	problem bool // the item is a part with a problem document
 }
 
 // Problem returns the problem document of an item with which the service may have ended the stream, or nil. That is the
-// data of an event with the type "error", the member "error" of an object without other members, or a part with the
-// media type application/problem+json. Other items may have this form as well.
+// data of an event with the type "error", or the member "error" of an object without other members. Other items may have this form as well.
 func (f *Frame) Problem() []byte {
-	if string(f.Event) == "error" || f.problem {
+	if string(f.Event) == "error" {
 		return f.Data
 	}
 	if !bytes.HasPrefix(f.Data, []byte(`{"error":{`)) {
@@ -86,19 +78,13 @@ func (f *Frame) Problem() []byte {
 // NewReader returns a Reader of a body with a media type, as in the header Content-Type. The data of an item is limited
 // to limit bytes, and so is every other line.
 //
-// NewReader returns [ErrMalformed] if the media type is not that of a stream, or has no boundary.
+// NewReader returns [ErrMalformed] if the media type is not that of a stream.
 func NewReader(body io.Reader, contentType string, limit int) (*Reader, error) {
 	r := &Reader{source: body, max: limit}
-	f, err := framingOf(contentType)
-	switch f.format {
-	case Events:
+	format, err := formatOf(contentType)
+	r.next = r.nextLine
+	if format == Events {
 		r.next = r.nextEvent
-	case Lines:
-		r.next = r.nextLine
-	case Sequence:
-		r.next = r.nextText
-	case Mixed:
-		r.delimiter, r.next = []byte("--"+f.boundary), r.nextPart
 	}
 	return r, err
 }

@@ -1,70 +1,47 @@
 // Package stream writes and reads bodies that are sequences of items: the media types of OpenAPI 3.2 that have an
-// itemSchema. The generated server sends responses with [Send] and [SendEvents], and reads requests with [Receive] and
-// [ReceiveEvents].
+// itemSchema. The generated server sends responses with [Send] and [SendEvents].
 //
 // # Responses
 //
 // The header of a response is sent at once, and each item when the iterator yields it. A proxy may close a connection
 // that is silent, so after each [Heartbeat] without an item, the server sends what readers ignore: a comment in
-// server-sent events, an empty line in JSON lines, and a record separator in a JSON text sequence. Parts of
-// multipart/mixed have nothing between them that could be sent.
+// server-sent events, and an empty line in JSON lines.
 //
 // The context that the operation got ends when the client disconnects, when a write takes longer than
 // [WriteTimeout], with [End], and when [http.Server.Shutdown] is called. The function yield then returns false. An iterator that
-// waits must also wait for the end of the context. The WriteTimeout of the [http.Server] does not apply to a stream. Its
-// ReadTimeout limits how long the items of a request may take.
+// waits must also wait for the end of the context. The WriteTimeout of the [http.Server] does not apply to a stream.
 //
 // An error of the iterator ends the response with a problem document (RFC 9457), because the status has been
-// sent. Server-sent events have it as the data of a last event of the type error; JSON lines and JSON text sequences as the
-// only member, error, of a last object; multipart/mixed as a last part of type application/problem+json. A stream that
-// ends for another reason ends like a connection that breaks: no client takes it for complete. Only over HTTP/1.0, as some
+// sent. Server-sent events have it as the data of a last event of the type error; JSON lines as the only member, error, of
+// a last object. A stream that ends for another reason ends like a connection that breaks: no client takes it for complete. Only over HTTP/1.0, as some
 // proxies speak it, does the end of a connection look like the end of the stream.
 //
 // A server-sent event cannot contain CR: each line break in the data is an LF for the client.
 package stream
 
 import (
-	"io"
 	"mime"
-	"mime/multipart"
-	"strings"
 	"time"
 )
 
 // Format is how the items of a body are separated.
 type Format int
 
-// The formats of OpenAPI 3.2.
+// The formats.
 const (
-	Events   Format = iota + 1 // server-sent events: text/event-stream
-	Lines                      // JSON lines: application/jsonl and application/x-ndjson
-	Sequence                   // JSON text sequences of RFC 7464: application/json-seq
-	Mixed                      // parts with JSON: multipart/mixed
+	Events Format = iota + 1 // server-sent events: text/event-stream
+	Lines                    // JSON lines: application/jsonl and application/x-ndjson
 )
 
 // FormatOf returns the format of a media type, which may have parameters.
 func FormatOf(contentType string) (Format, bool) {
 	media, _, _ := mime.ParseMediaType(contentType)
-	if strings.HasSuffix(media, "+json-seq") { // RFC 8091
-		return Sequence, true
-	}
 	f, ok := map[string]Format{
 		"text/event-stream":    Events,
 		"application/jsonl":    Lines,
 		"application/x-ndjson": Lines,
-		"application/json-seq": Sequence,
-		"multipart/mixed":      Mixed,
 	}[media]
 	return f, ok
-}
-
-// ContentType returns the header Content-Type for a new body with a media type: multipart/mixed gets a random boundary.
-func ContentType(mediaType string) string {
-	if format, _ := FormatOf(mediaType); format != Mixed {
-		return mediaType
-	}
-	boundary := multipart.NewWriter(io.Discard).Boundary()
-	return mime.FormatMediaType("multipart/mixed", map[string]string{"boundary": boundary})
 }
 
 // Event is a server-sent event. See section 9.2 of the HTML Living Standard.

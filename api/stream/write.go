@@ -94,18 +94,7 @@ func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Re
 		ResponseWriter: w, request: r.Context(), ctx: ctx, cancel: cancel, head: r.Method == http.MethodHead, server: server,
 	}
 	unregister := context.AfterFunc(r.Context(), opened.cancelRequest)
-	stop := func() { unregister(); cancel(nil) }
-	if r.Body != nil && r.Body != http.NoBody {
-		stopped := make(chan struct{})
-		stillOpen := context.AfterFunc(ctx, func() { opened.stopReading(); close(stopped) })
-		stop = func() {
-			if unregister(); !stillOpen() {
-				<-stopped // w must not be used after the operation
-			}
-			cancel(nil)
-		}
-	}
-	return opened, r.WithContext(ctx), stop
+	return opened, r.WithContext(ctx), func() { unregister(); cancel(nil) }
 }
 
 // cancelRequest ends the context of the operation with that of the request.
@@ -113,11 +102,6 @@ func (w *response) cancelRequest() {
 	w.writing.Lock() // a write that fails has a better cause
 	defer w.writing.Unlock()
 	w.cancel(context.Cause(w.request))
-}
-
-// stopReading ends a read of the request, for which the iterator may wait.
-func (w *response) stopReading() {
-	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // not every connection supports it
 }
 
 // End ends a stream with an error as if its iterator had returned it. w is that of the operation. End does nothing if the
@@ -177,7 +161,7 @@ func Fail(w http.ResponseWriter, problem []byte) bool {
 
 // sender sends the items of a response.
 type sender struct {
-	framing framing
+	format Format
 
 	response *response // nil if Open was not called
 	to       http.ResponseWriter
@@ -206,8 +190,7 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 	} else {
 		s.mu = new(sync.Mutex)
 	}
-	mediaType = ContentType(mediaType)
-	s.framing, _ = framingOf(mediaType) // without a format, the items are lines
+	s.format, _ = FormatOf(mediaType) // without a format, the items are lines
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // otherwise nginx would hold items back
@@ -254,7 +237,7 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 
 // sendItem sends the item. It returns false if the stream must end.
 func (s *sender) sendItem() bool {
-	s.text = s.framing.append(s.text[:0], s.item)
+	s.text = s.format.append(s.text[:0], s.item)
 	return s.sendText()
 }
 
@@ -328,7 +311,7 @@ func (s *sender) beat() {
 	}
 	wait := Heartbeat - time.Since(s.written)
 	if wait <= 0 {
-		s.write(s.framing.heartbeat())
+		s.write(s.format.heartbeat())
 		wait = Heartbeat
 	}
 	s.timer.Reset(wait)
@@ -366,10 +349,6 @@ func (s *sender) finish() error {
 		_ = s.control.SetWriteDeadline(time.Unix(1, 0))
 	case s.response != nil && s.response.ctx.Err() != nil:
 		return context.Cause(s.response.ctx)
-	default:
-		if s.text = s.framing.closing(s.text[:0]); len(s.text) > 0 {
-			s.sendText()
-		}
 	}
 	return nil
 }
@@ -378,7 +357,7 @@ func (s *sender) sendProblem(problem []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = false
-	s.write(s.framing.problem(problem))
+	s.write(s.format.problem(problem))
 	s.ended = true
 }
 

@@ -13,9 +13,6 @@ import (
 type Header struct {
 	Name string
 	Kind Kind
-
-	// Null reports that the text null stands for null.
-	Null bool
 }
 
 // Kind is the form of a header.
@@ -23,10 +20,8 @@ type Kind int
 
 // The forms of a header in the style simple, and JSON.
 const (
-	Scalar   Kind = iota
-	Array         // a,b
-	Object        // name,value,name,value
-	Exploded      // name=value,name=value
+	Scalar Kind = iota
+	Array       // a,b
 	JSON
 )
 
@@ -37,18 +32,18 @@ func (h Header) Text(value any) (string, error) {
 		encoded, err := json.Marshal(value)
 		return string(encoded), err
 	}
-	if text, ok := scalarOf(reflect.ValueOf(value)); ok && h.Kind == Scalar && !h.Null && isPlain(text) {
+	if text, ok := scalarOf(reflect.ValueOf(value)); ok && h.Kind == Scalar && isPlain(text) {
 		return text, nil
 	}
-	p := Param{Name: h.Name, Style: simple, Explode: h.Kind == Exploded}
+	if v := reflect.Indirect(reflect.ValueOf(value)); h.Kind == Array && v.Kind() == reflect.Slice && v.Len() == 0 {
+		return "", nil // which is read as an empty list
+	}
+	p := Param{Name: h.Name, Style: simple}
 	parts, err := p.parts(value, func(text string) string { return text })
 	if err != nil {
 		return "", fmt.Errorf("header %w", err)
 	}
 	text := strings.Join(parts, "")
-	if v := reflect.ValueOf(value); h.Kind == Array && v.Kind() == reflect.Slice && v.IsNil() {
-		text, value = "", []any{}
-	}
 	if !isPlain(text) || !h.means(text, value) {
 		return "", fmt.Errorf("header %s: the document has no form for this value", h.Name)
 	}
@@ -92,56 +87,22 @@ func (h Header) json(text string, of reflect.Type) []byte {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	switch {
-	case h.Kind == JSON, h.Null && text == "null":
+	switch h.Kind {
+	case JSON:
 		return []byte(text)
-	case h.Kind == Scalar:
+	case Scalar:
 		return scalarJSON(text, of)
+	case Array:
 	}
-	var parts []string
+	list := []json.RawMessage{}
 	for part := range strings.SplitSeq(text, ",") {
-		parts = append(parts, strings.Trim(part, " \t"))
-	}
-	if text == "" {
-		parts = nil
-	}
-	var decoded any
-	if h.Kind == Array {
-		list := make([]json.RawMessage, len(parts))
-		for i, part := range parts {
-			list[i] = scalarJSON(part, of.Elem())
+		if text == "" {
+			break
 		}
-		decoded = list
-	} else {
-		members := make(map[string]json.RawMessage)
-		for i := 0; i < len(parts); i++ {
-			name, value, _ := strings.Cut(parts[i], "=")
-			if h.Kind == Object && i+1 < len(parts) {
-				name, value = parts[i], parts[i+1]
-				i++
-			}
-			members[name] = scalarJSON(value, memberType(of, name))
-		}
-		decoded = members
+		list = append(list, scalarJSON(strings.Trim(part, " \t"), of.Elem()))
 	}
-	encoded, _ := json.Marshal(decoded) // an invalid element is an error of the caller
+	encoded, _ := json.Marshal(list) // an invalid element is an error of the caller
 	return encoded
-}
-
-// memberType returns the type of a member of an object.
-func memberType(of reflect.Type, name string) reflect.Type {
-	switch of.Kind() {
-	case reflect.Map:
-		return of.Elem()
-	case reflect.Struct:
-		for field := range of.Fields() {
-			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
-				return field.Type
-			}
-		}
-	default:
-	}
-	return reflect.TypeFor[string]()
 }
 
 // scalarJSON returns the JSON of a text that is read as a type.

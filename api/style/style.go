@@ -1,7 +1,8 @@
-// Package style writes parameters and headers in the styles of OpenAPI, and reads headers.
+// Package style writes parameters, forms and headers as OpenAPI describes them, and reads headers: scalars and lists in the
+// styles simple and form, flat objects in the style deepObject, and all other values as JSON.
 //
 // A value is converted to JSON first, so it is written as in a body: a time as in RFC 3339, and the members of a struct
-// with the names in their tags.
+// with the names in their tags. What a reader would take for another value, such as an empty list or null, is an error.
 package style
 
 import (
@@ -18,67 +19,44 @@ import (
 	"strings"
 )
 
-// Param is a parameter or header as a document describes it.
+// Param is a parameter or a field of a form as a document describes it.
 type Param struct {
 	Name string
 
-	// Style is a style of OpenAPI, such as form or simple. If it is empty, the value is written as JSON.
+	// Style is simple, form or deepObject. If it is empty, the value is written as JSON.
 	Style   string
 	Explode bool
 }
 
-// The styles with special rules.
+// The styles of OpenAPI.
 const (
-	matrix         = "matrix"
-	label          = "label"
-	simple         = "simple"
-	form           = "form"
-	spaceDelimited = "spaceDelimited"
-	pipeDelimited  = "pipeDelimited"
-	deepObject     = "deepObject"
+	simple     = "simple"
+	form       = "form"
+	deepObject = "deepObject"
 )
 
-// Path returns the segment of a path for a value.
+// Path returns the segment of a path for a value. All but the unreserved characters of RFC 3986 are escaped, as section
+// 3.2.2 of RFC 6570 defines it. A value that would be no segment, or lead elsewhere, is an error: an empty one, and dots.
 func (p Param) Path(value any) (string, error) {
-	escape := url.PathEscape
-	switch p.Style {
-	case "":
+	if p.Style == "" {
 		encoded, err := json.Marshal(value)
-		return escape(string(encoded)), err
-	case label:
-		escape = func(text string) string { return strings.ReplaceAll(url.PathEscape(text), ".", "%2E") }
+		if err != nil {
+			return "", err
+		}
+		p.Style, value = simple, string(encoded)
 	}
-	parts, err := p.parts(value, escape)
-	return strings.Join(parts, ""), err
+	parts, err := p.parts(value, func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") })
+	segment := strings.Join(parts, "")
+	if err == nil && strings.Trim(segment, ".") == "" && len(segment) < 3 {
+		err = fmt.Errorf("%s: it must not be empty or dots", p.Name)
+	}
+	return segment, err
 }
 
 // Query returns the part of a query for a value: one or more pairs of a name and a value.
 func (p Param) Query(value any) (string, error) {
 	parts, err := p.parts(value, url.QueryEscape)
 	return strings.Join(parts, "&"), err
-}
-
-// QueryString is a parameter that is the whole query.
-type QueryString struct {
-	Media string // of a form, JSON, or else a text
-
-	// Fields lists the fields of a form with a style of their own, by name.
-	Fields map[string]Param
-}
-
-// Text returns the query for a value, without the question mark.
-func (q QueryString) Text(value any) (text string, err error) {
-	switch {
-	case q.Media == "application/x-www-form-urlencoded":
-		return Form(value, q.Fields)
-	case strings.HasSuffix(q.Media, "/json"), strings.HasSuffix(q.Media, "+json"):
-		var encoded []byte
-		encoded, err = json.Marshal(value)
-		text = string(encoded)
-	default:
-		text, err = Text(value)
-	}
-	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), err // only in a form, a plus is a space
 }
 
 // Cookies returns the cookies for a value. It returns an error if a cookie cannot contain the value.
@@ -105,35 +83,95 @@ func (p Param) Cookies(value any) (cookies []*http.Cookie, err error) {
 func (p Param) parts(value any, escape func(string) string) ([]string, error) {
 	if p.Style == "" {
 		encoded, err := json.Marshal(value)
-		return []string{p.scalar(escape(string(encoded)), escape)}, err
+		return []string{p.pair(escape(string(encoded)), escape)}, err
 	}
 	if text, ok := scalarOf(reflect.ValueOf(value)); ok {
-		return []string{p.scalar(escape(text), escape)}, nil
+		return []string{p.pair(escape(text), escape)}, nil
 	}
-	encoded, err := json.Marshal(value)
+	decoded, err := plain(value)
 	if err != nil {
 		return nil, err
-	}
-	decoded, err := decode(encoded)
-	if err != nil {
-		return nil, err
-	}
-	if p.Style == deepObject {
-		return deep(nil, p.Name, decoded), nil
 	}
 	switch v := decoded.(type) {
 	case []any:
-		return p.array(v, escape)
+		return p.list(v, escape)
 	case map[string]any:
-		return p.object(v, escape)
+		return p.deep(v)
 	}
-	return []string{p.scalar(escape(textOf(decoded)), escape)}, nil
+	text, err := p.text(decoded)
+	return []string{p.pair(escape(text), escape)}, err
+}
+
+// pair returns the text of a scalar, after the name unless the style is simple.
+func (p Param) pair(text string, escape func(string) string) string {
+	if p.Style == simple {
+		return text
+	}
+	return escape(p.Name) + "=" + text
+}
+
+// list returns the text of a list, or a pair for each element.
+func (p Param) list(values []any, escape func(string) string) ([]string, error) {
+	if len(values) == 0 {
+		return nil, fmt.Errorf("%s: an empty list has no form", p.Name)
+	}
+	pairs := p.Explode && p.Style == form
+	elements := make([]string, len(values))
+	for i, value := range values {
+		text, err := p.text(value)
+		if err != nil {
+			return nil, err
+		}
+		elements[i] = escape(text)
+		if !pairs && (strings.Contains(elements[i], ",") || len(values) == 1 && text == "") {
+			return nil, fmt.Errorf("%s: a list with this element has no form", p.Name)
+		}
+		if pairs {
+			elements[i] = p.pair(elements[i], escape)
+		}
+	}
+	if pairs {
+		return elements, nil
+	}
+	return []string{p.pair(strings.Join(elements, ","), escape)}, nil
+}
+
+// deep returns the pairs of an object in the style deepObject.
+func (p Param) deep(members map[string]any) (pairs []string, err error) {
+	if p.Style != deepObject {
+		return nil, fmt.Errorf("%s: an object has no form", p.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text, err := p.text(members[name])
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, url.QueryEscape(p.Name+"["+name+"]")+"="+url.QueryEscape(text))
+	}
+	return pairs, nil
+}
+
+// text returns the text of a decoded scalar.
+func (p Param) text(scalar any) (string, error) {
+	switch scalar.(type) {
+	case nil:
+		return "", fmt.Errorf("%s: null has no form", p.Name)
+	case []any, map[string]any:
+		return "", fmt.Errorf("%s: a list or object in another one has no form", p.Name)
+	}
+	return fmt.Sprint(scalar), nil
 }
 
 // Text returns the text of a value that is a scalar in JSON.
 func Text(value any) (string, error) {
-	parts, err := Param{Style: simple}.parts(value, func(text string) string { return text })
-	return strings.Join(parts, ""), err
+	if text, ok := scalarOf(reflect.ValueOf(value)); ok {
+		return text, nil
+	}
+	decoded, err := plain(value)
+	if err != nil {
+		return "", err
+	}
+	return Param{Name: "text"}.text(decoded)
 }
 
 // scalarOf returns the text of a value that is a string, a boolean or an integer in JSON.
@@ -156,6 +194,15 @@ func scalarOf(v reflect.Value) (string, bool) {
 	}
 }
 
+// plain returns a value as it is in JSON. Numbers keep their digits.
+func plain(value any) (any, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return decode(encoded)
+}
+
 // decode decodes JSON and keeps the digits of numbers.
 func decode(text []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -164,122 +211,11 @@ func decode(text []byte) (value any, err error) {
 	return value, err
 }
 
-// textOf returns the text of a decoded scalar.
-func textOf(scalar any) string {
-	if scalar == nil {
-		return "null"
-	}
-	return fmt.Sprint(scalar)
-}
-
-func (p Param) scalar(text string, escape func(string) string) string {
-	switch p.Style {
-	case label:
-		return "." + text
-	case matrix:
-		return ";" + escape(p.Name) + "=" + text
-	case simple:
-		return text
-	}
-	return escape(p.Name) + "=" + text
-}
-
-// texts returns the escaped texts of scalars, which must not contain the delimiter, if any.
-func (p Param) texts(scalars []any, delimiter string, escape func(string) string) ([]string, error) {
-	all := make([]string, len(scalars))
-	for i, scalar := range scalars {
-		switch scalar.(type) {
-		case []any, map[string]any:
-			return nil, fmt.Errorf("%s: an array or object in another one has no style", p.Name)
-		}
-		all[i] = escape(textOf(scalar))
-		if delimiter != "" && strings.Contains(all[i], delimiter) || p.Style == spaceDelimited && !p.Explode && strings.Contains(all[i], "+") {
-			return nil, fmt.Errorf("%s: an element contains the delimiter", p.Name)
-		}
-	}
-	return all, nil
-}
-
-// delimiter returns what is between the elements of an array that is one text.
-func (p Param) delimiter() string {
-	switch {
-	case p.Style == label && p.Explode:
-		return "."
-	case p.Style == spaceDelimited:
-		return "%20"
-	case p.Style == pipeDelimited:
-		return "%7C"
-	}
-	return ","
-}
-
-func (p Param) array(values []any, escape func(string) string) ([]string, error) {
-	pairs := p.Explode && p.Style != simple && p.Style != label
-	delimiter := p.delimiter()
-	if pairs {
-		delimiter = ""
-	}
-	elements, err := p.texts(values, delimiter, escape)
-	if err != nil || !pairs {
-		return []string{p.scalar(strings.Join(elements, delimiter), escape)}, err
-	}
-	for i := range elements {
-		elements[i] = p.scalar(elements[i], escape)
-	}
-	return elements, nil
-}
-
-func (p Param) object(members map[string]any, escape func(string) string) (pairs []string, err error) {
-	delimiter := p.delimiter()
-	between := delimiter
-	if p.Explode {
-		between = "="
-	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		texts, err := p.texts([]any{name, members[name]}, delimiter, escape)
-		if err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, strings.Join(texts, between))
-	}
-	switch {
-	case !p.Explode:
-		return []string{p.scalar(strings.Join(pairs, delimiter), escape)}, nil
-	case p.Style == simple:
-		return []string{strings.Join(pairs, ",")}, nil
-	case p.Style == label:
-		return []string{"." + strings.Join(pairs, ".")}, nil
-	case p.Style == matrix:
-		return []string{";" + strings.Join(pairs, ";")}, nil
-	}
-	return pairs, nil
-}
-
-// deep appends the pairs of a value in the style deepObject. Elements have their index as key.
-func deep(pairs []string, name string, value any) []string {
-	switch v := value.(type) {
-	case []any:
-		for i, element := range v {
-			pairs = deep(pairs, name+"["+strconv.Itoa(i)+"]", element)
-		}
-		return pairs
-	case map[string]any:
-		for _, member := range slices.Sorted(maps.Keys(v)) {
-			pairs = deep(pairs, name+"["+member+"]", v[member])
-		}
-		return pairs
-	}
-	return append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(textOf(value)))
-}
-
 // Form returns the form for a value whose JSON is an object. Fields lists the fields with a style of their own, by
-// name. All others have the style form, or deepObject for arrays and objects.
+// name. The others have the default of section 4.15.1 of OpenAPI 3.1.1: a scalar is text, an object is JSON, and a list
+// has a pair for each element.
 func Form(value any, fields map[string]Param) (string, error) {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return "", err
-	}
-	decoded, err := decode(encoded)
+	decoded, err := plain(value)
 	if err != nil {
 		return "", err
 	}
@@ -291,14 +227,37 @@ func Form(value any, fields map[string]Param) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		p, ok := fields[name]
 		if !ok {
-			pairs = deep(pairs, name, members[name])
-			continue
+			p = Param{Name: name, Style: form, Explode: true}
 		}
-		text, err := p.Query(members[name])
+		written, err := p.field(members[name], !ok)
 		if err != nil {
 			return "", err
 		}
-		pairs = append(pairs, text)
+		pairs = append(pairs, written...)
 	}
 	return strings.Join(pairs, "&"), nil
+}
+
+// field returns the pairs of a field of a form. If the style is the default, objects are JSON.
+func (p Param) field(value any, byDefault bool) (pairs []string, err error) {
+	list, isList := value.([]any)
+	if !byDefault || isList && len(list) == 0 {
+		return p.parts(value, url.QueryEscape)
+	}
+	if !isList {
+		list = []any{value}
+	}
+	for _, element := range list {
+		one := p
+		switch element.(type) {
+		case map[string]any, []any:
+			one.Style = ""
+		}
+		written, err := one.parts(element, url.QueryEscape)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, written...)
+	}
+	return pairs, nil
 }

@@ -139,7 +139,7 @@ func (c *changer) copy(body io.Reader, to *stream.Writer, contentType string) bo
 			return false
 		}
 	}
-	return errors.Is(err, io.EOF) && to.Close() == nil
+	return errors.Is(err, io.EOF)
 }
 
 // Write writes to the goroutine.

@@ -19,7 +19,7 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 		p := &parameter{pointer: f.root + "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
 		encoding, member := at.Get("encoding").Get(name), s.member(name)
-		contentType := encoding.Get("contentType")
+		types, contentType := member.types&^kindNull, encoding.Get("contentType")
 		switch {
 		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
 			c.serialization(p, stylesIn(inQuery), encoding)
@@ -28,9 +28,10 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 			p.json = true
 		case contentType != nil && contentType.Text != mediaText:
 			c.unsupported(contentType, "is not JSON or "+mediaText)
-		case member.types&kindScalar == 0:
-			p.style = styleDeepObject // the generated client writes elements and members in this style
-			p.orJSON = member.types&kindArray == 0
+		case types == kindArray:
+			p.elementsJSON = member.element(math.MaxInt).types&kindScalar&^kindNull == 0
+		case types != 0 && types&kindScalar == 0: // the default of OpenAPI 3.1.1
+			p.json, p.explode = true, false
 		}
 		if headers := encoding.Get("headers"); headers != nil {
 			c.unsupported(headers, "is for multipart")

@@ -3,7 +3,6 @@ package validate
 import (
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -45,10 +44,18 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 	if hasSemicolon(field, pairs) {
 		return nil, errEscape
 	}
-	if field.orJSON && slices.ContainsFunc(pairs, func(p pair) bool { return p.name == field.name }) {
-		bare := *field
-		bare.style, bare.explode, bare.json = styleForm, false, true
-		field = &bare
+	if field.elementsJSON {
+		list, err := field.readPairs(pairs, kindArray)
+		if err != nil {
+			return nil, err
+		}
+		for i, element := range list.elements {
+			if !w.isJSON([]byte(element.text)) {
+				return nil, errNotJSON
+			}
+			list.elements[i].kind = kindAny
+		}
+		return field.shape.appendJSON(nil, list, w), nil
 	}
 	return w.readJSON(field, func(as kinds) (textValue, error) { return field.readPairs(pairs, as) })
 }
@@ -57,7 +64,7 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 func (f *form) addOthers(object *textValue, pairs []pair) error {
 	known := func(name string) bool {
 		for _, field := range f.fields {
-			if keys, ok := strings.CutPrefix(name, field.name); ok && (keys == "" || keys[0] == '[') ||
+			if keys, ok := strings.CutPrefix(name, field.name); ok && (keys == "" || keys[0] == '[' && field.style == styleDeepObject) ||
 				field.explode && field.readsMembers() && field.shape.declares(name) {
 				return true
 			}

@@ -35,9 +35,8 @@ func newItemsBody(w *walker, c *content, body io.Reader, limit int64) (*itemsBod
 	return b, err
 }
 
-// Next returns the next item, for callers that do not read the body. The generated server looks for this method. The
-// item is valid until the next call.
-func (b *itemsBody) Next() (stream.Frame, error) {
+// next returns the next item, which is valid until the next call.
+func (b *itemsBody) next() (stream.Frame, error) {
 	if b.err != nil {
 		return stream.Frame{}, b.err
 	}
@@ -117,7 +116,7 @@ func (w *walker) sequenceJSON(c *content, body []byte) []byte {
 
 func (b *itemsBody) Read(p []byte) (int, error) {
 	for b.out.Len() == 0 {
-		item, err := b.Next()
+		item, err := b.next()
 		if err == nil {
 			err = b.writer.Write(item)
 		}

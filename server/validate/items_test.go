@@ -3,12 +3,10 @@ package validate_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/api/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
@@ -52,8 +50,6 @@ func TestItems_Check(t *testing.T) {
 	for _, c := range []struct{ media, schema, items, want string }{
 		{"application/jsonl", logEntry, `{"level": 1}|{"level": 2, "time": "1985-04-12T23:20:50.52Z"}`, "ok"},
 		{"application/x-ndjson", logEntry, `{"level": 1}|{"level": -1}|{}`, "/1/level minimum, /2/level required"},
-		{"application/json-seq", logEntry, `[]|{"level": 1, "secret": ""}`, "/0 type, /1/secret writeOnly"},
-		{"application/geo+json-seq", logEntry, `{"level": 1`, "The body is not valid JSON."},
 		{"multipart/mixed", logEntry, `{"level": 1}|{"level": "1"}`, "/1/level type"},
 		{"text/event-stream", eventsSchema, `{"event": "note", "data": "two\nlines", "retry": 5}|{"event": "count", "data": "12", "id": "1"}`, "ok"},
 		{"text/event-stream", eventsSchema, `{"event": "count", "data": "1.5"}|{"event": "note"}|{"event": "other", "data": ""}`, "/0/data pattern, /1/data required, /2 oneOf"},
@@ -137,28 +133,6 @@ func TestAllocations_items(t *testing.T) {
 	}
 }
 
-// The generated server gets the items as they were checked, so that only the limits of Config apply.
-func TestOperation_Handler_passesItems(t *testing.T) {
-	t.Parallel()
-	o := itemOperation(t, "application/jsonl", eachS, `{"type": "string"}`, validate.Config{MaxItemBytes: 2 * stream.MaxItem, MaxBodyBytes: 8 * stream.MaxItem})
-	large := strings.Repeat("x", stream.MaxItem)
-	var got []string
-	var ended error
-	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		for item, err := range stream.Receive[string](r.Body, "application/jsonl") {
-			if ended = err; err == nil {
-				got = append(got, item)
-			}
-		}
-	})
-	r := httptest.NewRequest("POST", "/p", strings.NewReader("\""+large+"\"\n\"b\"\n3\n\"c\"\n"))
-	r.Header.Set("Content-Type", "application/jsonl")
-	o.Handler(next, func(_ http.ResponseWriter, _ *http.Request, err error) { ended = err }).ServeHTTP(httptest.NewRecorder(), r)
-	if !slices.Equal(got, []string{large, "b"}) || violations(failure(t, ended)) != "/2 type" {
-		t.Errorf("got %d items, %v", len(got), ended)
-	}
-}
-
 const photo = "--b\r\nContent-Type: image/png\r\nX-Width: 7\r\n\r\n\xff\r\n"
 
 // The items of a request are checked while the next handler reads them. It gets those before the first error.
@@ -183,10 +157,7 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"le", "{\"level\": 1}\n", "The body is not valid application/jsonl."},
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"level\": 1, \"more\": \"" + strings.Repeat("x", 60) + "\"}", "{\"level\": 1}\n", "An item of the body is larger than 60 bytes."},
 		{"application/jsonl", eachS, logEntry, strings.Repeat("{\"level\": 1}\n", 30), strings.Repeat("{\"level\": 1}\n", 23), "The body is larger than 300 bytes."},
-		{"application/json-seq", eachS, logEntry, "\x1e{\n\"level\": 1}\n\x1e{\"level\": 2}", "\x1e{\n\"level\": 1}\n\x1e{\"level\": 2}\n", "ok"},
-		{"application/geo+json-seq", eachS, logEntry, "\x1e{}\n", "", "/0/level required"},
 		{"application/jsonl", listed, logEntry, "{\"level\": 1}\n{\"level\": 2}\n", "{\"level\": 1}\n{\"level\": 2}\n", "ok"},
-		{"application/json-seq", listed, logEntry, "\x1e{\"level\": 1}\n\x1e{\"level\": 2}\n\x1e{}\n", "", "/2/level required,  maxItems"},
 		{"application/x-ndjson", listed, logEntry, "{\"level\": 1},{\"level\": 1}\n", "", "The body is not valid application/x-ndjson."},
 		{"text/event-stream", listed, eventsSchema, "event: render\ndata: {}\n\nevent: count\ndata: a\n\n", "", "/0/data/frame required, /1/data pattern"},
 		{"text/event-stream", eachS, eventsSchema, ": hello\nevent: note\ndata: two\ndata: lines\nretry: 5\nunknown: x\n\nevent:count\nid: 7\ndata:12\n\n", "event: note\nretry: 5\ndata: two\ndata: lines\n\nid: 7\nevent: count\ndata: 12\n\n", "ok"},

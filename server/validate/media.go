@@ -19,10 +19,8 @@ const (
 
 // formatOf returns the format of a media type whose items are JSON or server-sent events, or 0.
 func formatOf(media string) stream.Format {
-	if f, ok := stream.FormatOf(media); ok && f != stream.Mixed {
-		return f
-	}
-	return 0
+	f, _ := stream.FormatOf(media)
+	return f
 }
 
 // content is one media type of a body, with its compiled schema. At most one of json, text, form,

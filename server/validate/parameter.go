@@ -32,7 +32,7 @@ type parameter struct {
 	reserved      bool  // whether the text may contain semicolons
 	json          bool  // whether the text is JSON
 	form          *form // set if a querystring is a form
-	orJSON        bool  // whether an object may be JSON instead of members with keys
+	elementsJSON  bool  // whether it is a field of a form with a text in JSON for each element
 	node          *node
 	plain         bool // whether it is a scalar of a single type in a query or header
 	segment       pathtemplate.Segment

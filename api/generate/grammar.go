@@ -1,0 +1,332 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+// grammar refuses the parts of a document that generate has no code for. The package documentation lists them.
+type grammar struct {
+	file   string
+	root   *yaml.Node
+	seen   map[*yaml.Node]bool
+	faults []error
+}
+
+// checkGrammar returns an error for each part of a document that is outside of the grammar. The validator must have
+// accepted the document.
+func checkGrammar(file string, text []byte) error {
+	var whole yaml.Node
+	if err := yaml.Unmarshal(text, &whole); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	g := &grammar{file: file, root: whole.Content[0], seen: map[*yaml.Node]bool{}}
+	for _, group := range []string{"paths", "webhooks"} {
+		g.each(member(g.root, group), g.pathItem)
+	}
+	components := member(g.root, "components")
+	for group, visit := range map[string]func(*yaml.Node){
+		"parameters": g.parameter, "headers": g.header, "requestBodies": g.requestBody, "responses": g.response,
+		"callbacks": g.callback, "pathItems": g.pathItem,
+	} {
+		g.each(member(components, group), visit)
+	}
+	slices.SortFunc(g.faults, func(a, b error) int {
+		x, _ := errors.AsType[*validate.DocumentError](a)
+		y, _ := errors.AsType[*validate.DocumentError](b)
+		return compareLocations(x.Line, x.Column, y.Line, y.Column)
+	})
+	return errors.Join(g.faults...)
+}
+
+// refuse reports a part of the document and the way out.
+func (g *grammar) refuse(at *yaml.Node, format string, args ...any) {
+	g.faults = append(g.faults, &validate.DocumentError{File: g.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)})
+}
+
+// each visits the members of an object, each part of the document once.
+func (g *grammar) each(object *yaml.Node, visit func(*yaml.Node)) {
+	for _, value := range members(object) {
+		if value = g.resolve(value); value != nil && !g.seen[value] {
+			g.seen[value] = true
+			visit(value)
+		}
+	}
+}
+
+// resolve follows the references of a value. It returns nil if one leads out of the document.
+func (g *grammar) resolve(value *yaml.Node) *yaml.Node {
+	for {
+		ref := member(value, "$ref")
+		if ref == nil {
+			return value
+		}
+		pointer, ok := strings.CutPrefix(ref.Value, "#/")
+		if !ok {
+			g.refuse(ref, "the reference must begin with #/")
+			return nil
+		}
+		value = g.root
+		for token := range strings.SplitSeq(pointer, "/") {
+			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+			if value = member(value, token); value == nil {
+				return nil
+			}
+		}
+	}
+}
+
+func (g *grammar) pathItem(item *yaml.Node) {
+	for _, parameter := range elements(member(item, "parameters")) {
+		g.once(parameter, g.parameter)
+	}
+	for name, value := range members(item) {
+		switch {
+		case name == "query" || name == "additionalOperations":
+			g.refuse(value, "the methods of OpenAPI 3.2 are not generated: use POST")
+		case slices.Contains(methods, name):
+			g.operation(value)
+		}
+	}
+}
+
+//nolint:gochecknoglobals // never changed
+var (
+	methods = strings.Fields("get put post delete options head patch trace")
+	scalars = strings.Fields("string integer number boolean")
+)
+
+func (g *grammar) operation(operation *yaml.Node) {
+	for _, parameter := range elements(member(operation, "parameters")) {
+		g.once(parameter, g.parameter)
+	}
+	g.once(member(operation, "requestBody"), g.requestBody)
+	g.each(member(operation, "responses"), g.response)
+	g.each(member(operation, "callbacks"), g.callback)
+}
+
+func (g *grammar) callback(callback *yaml.Node) { g.each(callback, g.pathItem) }
+
+func (g *grammar) once(value *yaml.Node, visit func(*yaml.Node)) {
+	if value = g.resolve(value); value != nil && !g.seen[value] {
+		g.seen[value] = true
+		visit(value)
+	}
+}
+
+func (g *grammar) parameter(p *yaml.Node) {
+	in := text(member(p, "in"))
+	if in == "querystring" {
+		g.refuse(p, "a parameter that is the whole query is not generated: declare each of its members in the query")
+		return
+	}
+	if content := member(p, "content"); content != nil {
+		g.jsonOnly(content)
+		return
+	}
+	usual := map[string]string{"path": "simple", "header": "simple", "query": "form", "cookie": "form"}[in]
+	switch style := member(p, "style"); {
+	case style == nil || style.Value == usual:
+		g.value(member(p, "schema"), "declare one type, a string, integer, number, boolean or a list of these, or use content: application/json")
+	case style.Value == "deepObject":
+		g.flatObject(member(p, "schema"))
+	default:
+		g.refuse(style, "the style %s is not generated: use %s", style.Value, usual)
+	}
+}
+
+func (g *grammar) header(h *yaml.Node) {
+	if content := member(h, "content"); content != nil {
+		g.refuse(content, "a header of a response with a media type is not generated: use a scalar or a list, or the body")
+		return
+	}
+	g.value(member(h, "schema"), "declare one type, a string, integer, number, boolean or a list of these")
+}
+
+// jsonOnly refuses all other media types of a parameter.
+func (g *grammar) jsonOnly(content *yaml.Node) {
+	for media := range members(content) {
+		if !isJSON(media) {
+			g.refuse(content, "a parameter in %s is not generated: use application/json", media)
+		}
+	}
+}
+
+// value refuses a schema whose values are not scalars or lists of them.
+func (g *grammar) value(schema *yaml.Node, wayOut string) {
+	if schema = g.resolve(schema); schema == nil {
+		return
+	}
+	switch kind := g.kind(schema); {
+	case slices.Contains(scalars, kind):
+	case kind == "array":
+		if inner := g.kind(member(schema, "items")); !slices.Contains(scalars, inner) {
+			g.refuse(schema, "a list of %s is not generated here: %s", cmp.Or(inner, "any values"), wayOut)
+		}
+	default:
+		g.refuse(schema, "%s is not generated here: %s", cmp.Or(kind, "any value"), wayOut)
+	}
+}
+
+// kind returns the type that a schema declares, words for what has no single type, or "".
+func (g *grammar) kind(schema *yaml.Node) string {
+	schema = g.resolve(schema)
+	if member(schema, "oneOf") != nil || member(schema, "anyOf") != nil {
+		return "a union"
+	}
+	if types := member(schema, "type"); types != nil {
+		if listed := elements(types); len(listed) > 0 {
+			types = listed[0]
+			if len(listed) > 1 {
+				return "a value of several types"
+			}
+		}
+		return types.Value
+	}
+	found := ""
+	for _, value := range append(elements(member(schema, "enum")), member(schema, "const")) {
+		if value == nil {
+			continue
+		}
+		kind := map[string]string{"!!str": "string", "!!int": "integer", "!!float": "number", "!!bool": "boolean"}[value.ShortTag()]
+		if kind == "" || found != "" && found != kind {
+			return "a value of several types"
+		}
+		found = kind
+	}
+	for _, part := range elements(member(schema, "allOf")) {
+		found = cmp.Or(found, g.kind(part))
+	}
+	return found
+}
+
+// flatObject refuses a schema for the style deepObject whose members are not scalars.
+func (g *grammar) flatObject(schema *yaml.Node) {
+	schema = g.resolve(schema)
+	if kind := g.kind(schema); kind != "object" {
+		g.refuse(schema, "deepObject is generated for objects only, and this is %s: use form", cmp.Or(kind, "any value"))
+		return
+	}
+	for _, part := range append(elements(member(schema, "allOf")), schema) {
+		part = g.resolve(part)
+		all := maps.Collect(members(member(part, "properties")))
+		if others := member(part, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode {
+			all["additionalProperties"] = others
+		}
+		for name, value := range all {
+			if kind := g.kind(value); !slices.Contains(scalars, kind) {
+				g.refuse(value, "the member %s of a deepObject must be a string, integer, number or boolean: use content: application/json", name)
+			}
+		}
+	}
+}
+
+func (g *grammar) requestBody(body *yaml.Node) {
+	for media, described := range members(member(body, "content")) {
+		described = g.resolve(described)
+		if items := itemsOf(described); items != nil {
+			g.refuse(items, "a request that is a stream is not generated: use a list in application/json, or a binary body")
+		}
+		g.media(media, described)
+	}
+}
+
+func (g *grammar) response(response *yaml.Node) {
+	g.each(member(response, "headers"), g.header)
+	for media, described := range members(member(response, "content")) {
+		described = g.resolve(described)
+		name, _, _ := mime.ParseMediaType(media)
+		if items := itemsOf(described); items != nil && strings.HasSuffix(name, "json-seq") {
+			g.refuse(items, "a JSON text sequence is not generated: use application/jsonl")
+		}
+		g.media(media, described)
+	}
+}
+
+// media refuses media types whose parts have no names.
+func (g *grammar) media(media string, described *yaml.Node) {
+	if name, _, _ := mime.ParseMediaType(media); strings.HasPrefix(name, "multipart/") && name != "multipart/form-data" {
+		g.refuse(described, "%s is not generated: use multipart/form-data", name)
+		return
+	}
+	for _, encoding := range []string{"prefixEncoding", "itemEncoding"} {
+		if at := member(described, encoding); at != nil {
+			g.refuse(at, "parts without a name are not generated: name them, and use encoding")
+		}
+	}
+}
+
+func itemsOf(media *yaml.Node) *yaml.Node {
+	return cmp.Or(member(media, "itemSchema"), member(media, "x-itemSchema"))
+}
+
+// members iterates over the members of an object, and those that it merges. It yields none if the node is nil or no object.
+func members(object *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		if object == nil || object.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(object.Content); i += 2 {
+			name, value := object.Content[i], target(object.Content[i+1])
+			if name.ShortTag() != "!!merge" {
+				if !yield(name.Value, value) {
+					return
+				}
+				continue
+			}
+			for _, merged := range append(elements(value), value) {
+				for name, value := range members(merged) {
+					if !yield(name, value) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// member returns the value of a member, or nil.
+func member(object *yaml.Node, name string) *yaml.Node {
+	for found, value := range members(object) {
+		if found == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// elements returns the elements of an array, or nil.
+func elements(array *yaml.Node) (all []*yaml.Node) {
+	if array == nil || array.Kind != yaml.SequenceNode {
+		return nil
+	}
+	for _, element := range array.Content {
+		all = append(all, target(element))
+	}
+	return all
+}
+
+// target returns what an alias refers to, or the node itself.
+func target(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+func text(scalar *yaml.Node) string {
+	if scalar == nil {
+		return ""
+	}
+	return scalar.Value
+}
