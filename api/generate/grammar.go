@@ -41,6 +41,7 @@ func checkGrammar(file string, text []byte) error {
 	} {
 		g.each(member(components, group), visit)
 	}
+	g.references(g.root, false)
 	slices.SortFunc(g.faults, func(a, b error) int {
 		x, _ := errors.AsType[*validate.DocumentError](a)
 		y, _ := errors.AsType[*validate.DocumentError](b)
@@ -54,6 +55,25 @@ func (g *grammar) refuse(at *yaml.Node, format string, args ...any) {
 	g.faults = append(g.faults, &validate.DocumentError{File: g.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)})
 }
 
+// references refuses references to anything but a component or a path item, which have names. isMap is true if the keys of
+// an object are names.
+func (g *grammar) references(node *yaml.Node, isMap bool) {
+	for _, element := range elements(node) {
+		g.references(element, false)
+	}
+	for name, value := range members(node) {
+		if isMap || !hasWord(values+" example examples", name) {
+			g.references(value, !isMap && hasWord(keyed, name))
+		}
+		if isMap || name != "$ref" && name != "$dynamicRef" || value.Kind != yaml.ScalarNode {
+			continue
+		}
+		if parts := strings.Split(value.Value, "/"); parts[0] != "#" || len(parts) != 4 && (len(parts) != 3 || parts[1] == "components") {
+			g.refuse(value, "a reference to a part of a component is not generated: name the part in components, and refer to that")
+		}
+	}
+}
+
 // each visits the members of an object, each part of the document once.
 func (g *grammar) each(object *yaml.Node, visit func(*yaml.Node)) {
 	for _, value := range members(object) {
@@ -64,7 +84,7 @@ func (g *grammar) each(object *yaml.Node, visit func(*yaml.Node)) {
 	}
 }
 
-// resolve follows the references of a value. It returns nil if one leads out of the document.
+// resolve follows the references of a value. It returns nil if one leads elsewhere.
 func (g *grammar) resolve(value *yaml.Node) *yaml.Node {
 	for {
 		ref := member(value, "$ref")
@@ -73,7 +93,6 @@ func (g *grammar) resolve(value *yaml.Node) *yaml.Node {
 		}
 		pointer, ok := strings.CutPrefix(ref.Value, "#/")
 		if !ok {
-			g.refuse(ref, "the reference must begin with #/")
 			return nil
 		}
 		value = g.root

@@ -13,6 +13,7 @@ func TestGrammar_refusesWhatHasNoCode(t *testing.T) {
 		scalarOrList = "declare one type, a string, integer, number, boolean or a list of these"
 		orJSON       = scalarOrList + ", or use content: application/json"
 	)
+	const part = "a reference to a part of a component is not generated: name the part in components, and refer to that"
 	parameter := func(text string) string {
 		return "  /a: { get: { operationId: a, responses: { '204': { description: d } }, parameters: [ { name: p, " + text + " } ] } }"
 	}
@@ -24,33 +25,35 @@ func TestGrammar_refusesWhatHasNoCode(t *testing.T) {
 	}
 	const inQuery = "in: query, "
 	for paths, want := range map[string]string{
-		parameter("in: path, required: true, style: §matrix, schema: { type: string }"):                                                  "the style matrix is not generated: use simple",
-		parameter("in: path, required: true, style: §label, schema: { type: string }"):                                                   "the style label is not generated: use simple",
-		parameter(inQuery + "style: §spaceDelimited, schema: { type: array, items: {type: string} }"):                                    "the style spaceDelimited is not generated: use form",
-		parameter(inQuery + "style: §pipeDelimited, schema: { type: array, items: {type: string} }"):                                     "the style pipeDelimited is not generated: use form",
-		parameter("in: cookie, style: §cookie, schema: { type: string }"):                                                                "the style cookie is not generated: use form",
-		parameter("in: querystring, content: { application/json: {} }"):                                                                  "a parameter that is the whole query is not generated: declare each of its members in the query",
-		parameter(inQuery + "schema: §{}"):                                                                                               "any value is not generated here: " + orJSON,
-		parameter(inQuery + "schema: §{ type: object }"):                                                                                 "object is not generated here: " + orJSON,
-		parameter(inQuery + "schema: §{ oneOf: [ { type: integer }, { enum: [all] } ] }"):                                                "a union is not generated here: " + orJSON,
-		parameter(inQuery + "schema: §{ type: [string, 'null'] }"):                                                                       "a value of several types is not generated here: " + orJSON,
-		parameter(inQuery + "schema: §{ enum: [a, 1] }"):                                                                                 "a value of several types is not generated here: " + orJSON,
-		parameter(inQuery + "schema: §{ type: array, items: { type: array, items: {} } }"):                                               "a list of array is not generated here: " + orJSON,
-		parameter(inQuery + "schema: §{ type: array }"):                                                                                  "a list of any values is not generated here: " + orJSON,
-		parameter("in: header, schema: §{ type: object }"):                                                                               "object is not generated here: " + orJSON,
-		parameter("in: cookie, schema: §{ type: object }"):                                                                               "object is not generated here: " + orJSON,
-		parameter(inQuery + "content: §{ text/plain: { schema: { type: string } } }"):                                                    "a parameter in text/plain is not generated: use application/json",
-		parameter(inQuery + "style: deepObject, schema: { type: object, properties: { a: §{ type: array, items: { type: string } } } }"): "the member a of a deepObject must be a string, integer, number or boolean: use content: application/json",
-		parameter(inQuery + "style: deepObject, schema: { type: object, additionalProperties: §{ type: object } }"):                      "the member additionalProperties of a deepObject must be a string, integer, number or boolean: use content: application/json",
-		"  /a: { query: §{ operationId: a, responses: { '204': { description: d } } } }":                                                 "the methods of OpenAPI 3.2 are not generated: use POST",
-		"  /a: { additionalOperations: §{ COPY: { operationId: a, responses: { '204': { description: d } } } } }":                        "the methods of OpenAPI 3.2 are not generated: use POST",
-		body("application/jsonl: { itemSchema: §{} }"):                                                                                   "a request that is a stream is not generated: use a list in application/json, or a binary body",
-		body("multipart/mixed: §{ schema: { type: array } }"):                                                                            "multipart/mixed is not generated: use multipart/form-data",
-		body("multipart/form-data: { schema: { type: array }, prefixEncoding: §[ {} ] }"):                                                "parts without a name are not generated: name them, and use encoding",
-		response("content: { application/json-seq: { itemSchema: §{} } }"):                                                               "a JSON text sequence is not generated: use application/jsonl",
-		response("content: { multipart/mixed: §{ itemSchema: {} } }"):                                                                    "multipart/mixed is not generated: use multipart/form-data",
-		response("headers: { X-A: { schema: §{ type: object } } }"):                                                                      "object is not generated here: " + scalarOrList,
-		response("headers: { X-A: { content: §{ application/json: {} } } }"):                                                             "a header of a response with a media type is not generated: use a scalar or a list, or the body",
+		parameter("in: path, required: true, style: §matrix, schema: { type: string }"):                                                   "the style matrix is not generated: use simple",
+		parameter("in: path, required: true, style: §label, schema: { type: string }"):                                                    "the style label is not generated: use simple",
+		parameter(inQuery + "style: §spaceDelimited, schema: { type: array, items: {type: string} }"):                                     "the style spaceDelimited is not generated: use form",
+		parameter(inQuery + "style: §pipeDelimited, schema: { type: array, items: {type: string} }"):                                      "the style pipeDelimited is not generated: use form",
+		parameter("in: cookie, style: §cookie, schema: { type: string }"):                                                                 "the style cookie is not generated: use form",
+		parameter("in: querystring, content: { application/json: {} }"):                                                                   "a parameter that is the whole query is not generated: declare each of its members in the query",
+		parameter(inQuery + "schema: §{}"):                                                                                                "any value is not generated here: " + orJSON,
+		parameter(inQuery + "schema: §{ type: object }"):                                                                                  "object is not generated here: " + orJSON,
+		parameter(inQuery + "schema: §{ oneOf: [ { type: integer }, { enum: [all] } ] }"):                                                 "a union is not generated here: " + orJSON,
+		parameter(inQuery + "schema: §{ type: [string, 'null'] }"):                                                                        "a value of several types is not generated here: " + orJSON,
+		parameter(inQuery + "schema: §{ enum: [a, 1] }"):                                                                                  "a value of several types is not generated here: " + orJSON,
+		parameter(inQuery + "schema: §{ type: array, items: { type: array, items: {} } }"):                                                "a list of array is not generated here: " + orJSON,
+		parameter(inQuery + "schema: §{ type: array }"):                                                                                   "a list of any values is not generated here: " + orJSON,
+		parameter("in: header, schema: §{ type: object }"):                                                                                "object is not generated here: " + orJSON,
+		parameter("in: cookie, schema: §{ type: object }"):                                                                                "object is not generated here: " + orJSON,
+		parameter(inQuery + "content: §{ text/plain: { schema: { type: string } } }"):                                                     "a parameter in text/plain is not generated: use application/json",
+		parameter(inQuery + "style: deepObject, schema: { type: object, properties: { a: §{ type: array, items: { type: string } } } }"):  "the member a of a deepObject must be a string, integer, number or boolean: use content: application/json",
+		parameter(inQuery + "style: deepObject, schema: { type: object, additionalProperties: §{ type: object } }"):                       "the member additionalProperties of a deepObject must be a string, integer, number or boolean: use content: application/json",
+		"  /a: { query: §{ operationId: a, responses: { '204': { description: d } } } }":                                                  "the methods of OpenAPI 3.2 are not generated: use POST",
+		"  /a: { additionalOperations: §{ COPY: { operationId: a, responses: { '204': { description: d } } } } }":                         "the methods of OpenAPI 3.2 are not generated: use POST",
+		body("application/jsonl: { itemSchema: §{} }"):                                                                                    "a request that is a stream is not generated: use a list in application/json, or a binary body",
+		body("multipart/mixed: §{ schema: { type: array } }"):                                                                             "multipart/mixed is not generated: use multipart/form-data",
+		body("multipart/form-data: { schema: { type: array }, prefixEncoding: §[ {} ] }"):                                                 "parts without a name are not generated: name them, and use encoding",
+		response("content: { application/json-seq: { itemSchema: §{} } }"):                                                                "a JSON text sequence is not generated: use application/jsonl",
+		response("content: { multipart/mixed: §{ itemSchema: {} } }"):                                                                     "multipart/mixed is not generated: use multipart/form-data",
+		response("headers: { X-A: { schema: §{ type: object } } }"):                                                                       "object is not generated here: " + scalarOrList,
+		response("content: { application/json: { schema: { properties: { $ref: { $ref: §'#/components/schemas/A/properties/a' } } } } }"): part,
+		response("content: { application/json: { schema: { items: { $ref: §'#here' } } } }"):                                              part,
+		response("headers: { X-A: { content: §{ application/json: {} } } }"):                                                              "a header of a response with a media type is not generated: use a scalar or a list, or the body",
 	} {
 		before, after, marked := strings.Cut(paths, "§")
 		if !marked { // the whole parameter

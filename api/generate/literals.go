@@ -86,6 +86,9 @@ func (l *literals) named(name string, value any) (string, error) {
 	if fields, ok := spec.Type.(*ast.StructType); ok {
 		return l.object(name, fields, value)
 	}
+	if own, ok := spec.Type.(*ast.Ident); ok && own.Name == name {
+		return "", fmt.Errorf("the type %s is declared twice", name) // with the name of another
+	}
 	inner, err := l.of(spec.Type, value)
 	if constant := l.constants[name+" "+inner]; constant != "" {
 		return "gen." + constant, err

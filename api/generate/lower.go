@@ -16,8 +16,31 @@ func lower(document *openapi3.T) error {
 	if err := lowerMediaTypes(document); err != nil {
 		return err
 	}
+	eachContent(document, addSchemas)
+	eachParameter(document, func(p *openapi3.Parameter) { addSchemas(p.Content) })
 	eachSchema(document, func(ref *openapi3.SchemaRef) { lowerDiscriminator(document, ref.Value) })
 	return nil
+}
+
+// addSchemas adds a schema to each media type that has none: of any value in JSON, of a text, and of any form.
+func addSchemas(content openapi3.Content) {
+	for media, described := range content {
+		if described.Schema != nil || described.ItemSchema != nil {
+			continue
+		}
+		schema := &openapi3.Schema{Origin: described.Origin}
+		switch {
+		case isJSON(media):
+		case media == "application/x-www-form-urlencoded":
+			schema.Type, schema.AdditionalProperties.Schema = &openapi3.Types{"object"}, openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		default:
+			schema.Type = &openapi3.Types{"string"}
+			if media != "text/plain" {
+				schema.Format = "binary"
+			}
+		}
+		described.Schema = openapi3.NewSchemaRef("", schema)
+	}
 }
 
 // lowerDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the schema

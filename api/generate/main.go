@@ -33,6 +33,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -60,7 +61,12 @@ func main() {
 // files contains the generated files by path. They are written after all are generated, so an error changes no file.
 type files map[string][]byte
 
-func generate(path string, warnings io.Writer) (files, error) {
+func generate(path string, warnings io.Writer) (_ files, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%s: the generator failed, which is a fault of its own: %v\n%s", path, reason, debug.Stack())
+		}
+	}()
 	text, err := os.ReadFile(path) //nolint:gosec // the path of the document is an argument
 	if err != nil {
 		return nil, err
