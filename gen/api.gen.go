@@ -746,7 +746,7 @@ type Problem struct {
 	// | `unauthorized` | 401 | The access token is missing, invalid or expired. | Log in, or exchange the refresh token. |
 	// | `wrong_credentials` | 401 | The email, the password or the refresh token is wrong. | Correct them, or log in again. |
 	// | `api_key_read_only` | 403 | The API key can only read. | Use a key that can write. |
-	// | `api_key_workspace` | 403 | The API key is for another workspace. | Use the id of its workspace, or none. |
+	// | `api_key_workspace` | 403 | The API key is for one workspace, and the request is about another one or the whole account. | Use the id of its workspace or none, or a key for all workspaces. |
 	// | `credits_exhausted` | 403 | The videos of the caller have reached the limit on their total length. | Ask the operator of the service for a higher limit. |
 	// | `not_a_member` | 403 | The workspace does not exist, or the caller is not a member of it. | Use the id of a workspace of the caller. |
 	// | `not_found` | 404 | The caller has no such record, or the path does not exist. | Check the id and the path. |

@@ -25,7 +25,7 @@ func workspaceCommand() *cli.Command {
 
 Example: studiod workspace list`),
 			described(leaf("member", "add a user to a workspace, or remove one", "WORKSPACE_ID EMAIL", []cli.Flag{
-				&cli.BoolFlag{Name: "remove", Usage: "remove the user; projects of the user stay in the workspace"},
+				&cli.BoolFlag{Name: "remove", Usage: "remove the user, whose API keys for the workspace are then refused; projects of the user stay in the workspace"},
 			}, changeMember),
 				`"studiod user list --workspace WORKSPACE_ID" lists the members.
 
@@ -78,7 +78,10 @@ func changeMember(ctx context.Context, command *cli.Command) error {
 	workspaceID, email := command.Args().Get(0), command.Args().Get(1)
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
 		if command.Bool("remove") {
-			return explain(service.RemoveMember(ctx, workspaceID, email), "member of this workspace")
+			if err := service.RemoveMember(ctx, workspaceID, email); err != nil {
+				return explain(err, "member of this workspace")
+			}
+			return studio.AwaitRevocation(ctx)
 		}
 		return explain(service.AddMember(ctx, workspaceID, email), "workspace or user")
 	})

@@ -16,7 +16,7 @@ func apiKeyCommand() *cli.Command {
 		Commands: []*cli.Command{
 			described(leaf("add", "add a key and print it; it is not shown again", "EMAIL NAME", []cli.Flag{
 				&cli.BoolFlag{Name: "read-only", Usage: "the key cannot change anything, and not read webhook secrets"},
-				&cli.StringFlag{Name: "workspace", Usage: "the key is for the projects of the workspace with this `ID` only", Validator: checkID},
+				&cli.StringFlag{Name: "workspace", Usage: "the key sees records and events of the workspace with this `ID` only, and may not do what concerns the whole account", Validator: checkID},
 				ranged(&cli.DurationFlag{
 					Name: "expires-in", Usage: "lifetime of the key, such as 2160h", DefaultText: "no limit",
 				}, time.Second, 87600*time.Hour),

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -69,13 +71,16 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 			}
 		}
 
-		stream := openEvents(t, p.URL, writing, "")
-		must(t, "", "key", "revoke", db, testEmail, listed[1].ID)
-		if status := listStatus(t, p.URL, writing); status != http.StatusUnauthorized {
-			t.Errorf("a revoked key is answered %d", status)
-		}
-		if text, _ := io.ReadAll(stream); !strings.Contains(string(text), `"status":401`) {
-			t.Errorf("the stream of a revoked key ends with %q", text)
+		for _, end := range [][]string{{"workspace", "member", db, "--remove", workspace, testEmail}, {"key", "revoke", db, testEmail, listed[1].ID}} {
+			must(t, "", "workspace", "member", db, workspace, testEmail)
+			stream := openEvents(t, p.URL, writing, "")
+			must(t, "", end...)
+			if status := listStatus(t, p.URL, writing); status != http.StatusUnauthorized {
+				t.Errorf("after %q, a key is answered %d", end, status)
+			}
+			if text, _ := io.ReadAll(stream); !strings.Contains(string(text), `"status":401`) {
+				t.Errorf("after %q, the stream of a key ends with %q", end, text)
+			}
 		}
 		check(t, p.Stop())
 		for _, key := range []string{reading, writing} {
@@ -89,6 +94,25 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 		fails(t, exitUsage, "not a member", "key", "add", db, "--workspace", listed[0].ID, testEmail, "batch")
 		fails(t, exitUsage, "must be between", "key", "add", db, "--expires-in=0s", testEmail, "batch")
 	})
+}
+
+// The document, the guide, the console and the command say the same about keys for a workspace.
+func TestAPIKey_textsSayTheSame(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"document": string(api.Spec), "command": must(t, "", "key", "add", "--help")}
+	for _, path := range []string{"../../internal/guide/keys.md", "../../internal/guide/threat-model.md", "../../internal/console/pages/account.html"} {
+		text, err := os.ReadFile(path)
+		check(t, err)
+		texts[path] = string(text)
+	}
+	for name, text := range texts {
+		text = strings.Join(strings.Fields(text), " ")
+		for _, phrase := range []string{"sees records and events of", "what concerns the whole account"} {
+			if !strings.Contains(text, phrase) {
+				t.Errorf("%s does not say %q", name, phrase)
+			}
+		}
+	}
 }
 
 // Each operation that needs a token accepts an API key.

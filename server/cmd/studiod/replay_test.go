@@ -52,7 +52,7 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 		if got := must(t, "", "event", "replay", db, "--all", "--dry-run"); got != "0 events would be sent again" {
 			t.Errorf("a dry run counts events of a deleted subject: %s", got)
 		}
-		_, err := s.DeleteSubject(t.Context(), userID, studio.Avatar, otherID, time.Now(), time.Now())
+		_, err := s.DeleteSubject(t.Context(), userID, "", studio.Avatar, otherID, time.Now(), time.Now())
 		check(t, err)
 		fails(t, exitFailure, "studiod: the avatar of the event was deleted", "event", "replay", db, eventID(4))
 	})

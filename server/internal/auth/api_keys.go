@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,11 @@ const (
 	secretsOperation = "getWebhookSecrets"
 )
 
+// accountOperations are the operations that concern the whole account of the user. A key for a workspace is refused.
+//
+//nolint:gochecknoglobals // a constant
+var accountOperations = []string{secretsOperation, "rotateWebhookSecret", "testWebhook", "listEndpoints", "setEndpoint"}
+
 // APIKeys checks API keys. It reads a key that is in use once a second. It is safe for concurrent use.
 type APIKeys struct {
 	// Check returns the key with a hash. The error is [studio.ErrUnauthorized] if it is not valid.
@@ -40,30 +46,29 @@ type apiKey struct {
 	due time.Time // of the next reading
 }
 
-// authenticate returns the user of a key that may do what the credential is for.
-func (a *APIKeys) authenticate(ctx context.Context, credential server.Credential) (server.Principal, error) {
+// authenticate returns the user of a key that may do what the credential is for, and the context of what the user does.
+func (a *APIKeys) authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
 	hash, ok := studio.HashAPIKey(credential.Token)
 	if !ok || a == nil {
-		return server.Principal{}, errToken
+		return ctx, server.Principal{}, errToken
 	}
 	key, err := a.check(ctx, string(hash))
 	if err != nil {
-		return server.Principal{}, err
+		return ctx, server.Principal{}, err
 	}
 	r := credential.Request
 	if key.ReadOnly && (r.Method != http.MethodGet && r.Method != http.MethodHead || credential.OperationID == secretsOperation) {
-		return server.Principal{}, &server.Error{Status: http.StatusForbidden, Code: "api_key_read_only", Detail: "This API key can only read."}
+		return ctx, server.Principal{}, &server.Error{Status: http.StatusForbidden, Code: "api_key_read_only", Detail: "This API key can only read."}
 	}
 	if key.WorkspaceID != "" {
-		switch r.Header.Get(workspaceHeader) {
-		case key.WorkspaceID:
-		case "": // the key stands for the workspace
-			r.Header.Set(workspaceHeader, key.WorkspaceID)
-		default:
-			return server.Principal{}, &server.Error{Status: http.StatusForbidden, Code: "api_key_workspace", Detail: "This API key is for another workspace."}
+		sent := r.Header.Get(workspaceHeader)
+		if sent != "" && sent != key.WorkspaceID || slices.Contains(accountOperations, credential.OperationID) {
+			return ctx, server.Principal{}, &server.Error{Status: http.StatusForbidden, Code: "api_key_workspace", Detail: "This API key is for one workspace."}
 		}
+		r.Header.Set(workspaceHeader, key.WorkspaceID) // the key stands for it
+		ctx = studio.OnlyWorkspace(ctx, key.WorkspaceID)
 	}
-	return server.Principal{UserID: key.UserID, Value: &access{userID: key.UserID, apiKey: string(hash)}}, nil
+	return ctx, server.Principal{UserID: key.UserID, Value: &access{userID: key.UserID, apiKey: string(hash)}}, nil
 }
 
 // check returns the key with a hash.

@@ -101,13 +101,10 @@ func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
 
 // Authenticate implements [server.Authenticator]. Its error does not describe why a token is invalid.
 func (t *Tokens) Authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
-	var principal server.Principal
-	var err error
 	if strings.HasPrefix(credential.Token, studio.APIKeyPrefix) {
-		principal, err = t.APIKeys.authenticate(ctx, credential)
-	} else {
-		principal, err = t.Verify(credential.Token)
+		return t.APIKeys.authenticate(ctx, credential)
 	}
+	principal, err := t.Verify(credential.Token)
 	return ctx, principal, err
 }
 

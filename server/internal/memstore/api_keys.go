@@ -46,7 +46,7 @@ func (s *Store) APIKey(_ context.Context, hash []byte) (studio.APIKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range s.apiKeys {
-		if bytes.Equal(key.Hash, hash) {
+		if bytes.Equal(key.Hash, hash) && (key.WorkspaceID == "" || s.members[pair{key.WorkspaceID, key.UserID}]) {
 			return key, nil
 		}
 	}

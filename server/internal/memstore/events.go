@@ -16,7 +16,7 @@ func (s *Store) addEvents(subject studio.Subject) {
 			event.CreatedAt = next
 		}
 		s.lastEvent[subject.UserID] = event.CreatedAt
-		added := &studio.EventRecord{Event: event, UserID: subject.UserID, URL: subject.WebhookURL, State: studio.EventPending, Kind: subject.Kind}
+		added := &studio.EventRecord{Event: event, UserID: subject.UserID, URL: subject.WebhookURL, State: studio.EventPending, Kind: subject.Kind, WorkspaceID: subject.WorkspaceID}
 		if subject.WebhookURL == "" {
 			added.State, added.EndedAt = studio.EventUnsent, event.CreatedAt
 		}
@@ -54,6 +54,7 @@ func (s *Store) selected(match func(*studio.EventRecord) bool) (all []studio.Eve
 func matches(filter studio.EventFilter, e *studio.EventRecord) bool {
 	return (filter.ID == "" || e.ID == filter.ID) && (filter.UserID == "" || e.UserID == filter.UserID) &&
 		(filter.SubjectID == "" || e.SubjectID == filter.SubjectID) && (filter.Kind == "" || e.Kind == filter.Kind) &&
+		(filter.WorkspaceID == "" || e.WorkspaceID == filter.WorkspaceID) &&
 		(filter.State == studio.NoEventState || e.State == filter.State) &&
 		!e.CreatedAt.Before(filter.From) && (filter.To.IsZero() || e.CreatedAt.Before(filter.To))
 }

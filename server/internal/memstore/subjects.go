@@ -122,7 +122,8 @@ func (s *Store) Subjects(
 	defer s.mu.Unlock()
 	subjects, more = page(s.subjectsOf(filter.UserID, func(subject studio.Subject) bool {
 		return subject.Kind == filter.Kind && (filter.Status == "" || subject.Status == filter.Status) &&
-			(filter.AvatarID == "" || subject.AvatarID == filter.AvatarID)
+			(filter.AvatarID == "" || subject.AvatarID == filter.AvatarID) &&
+			(filter.WorkspaceID == "" || subject.WorkspaceID == filter.WorkspaceID)
 	}), func(s studio.Subject) studio.Position { return studio.Position{CreatedAt: s.CreatedAt, ID: s.ID} }, newest, after, limit)
 	return subjects, more, nil
 }
@@ -160,13 +161,19 @@ func (s *Store) SetProgress(ctx context.Context, id string, percent int, stage s
 }
 
 func (s *Store) DeleteSubject(
-	_ context.Context, userID string, kind studio.Kind, id string, now, repeatAfter time.Time,
+	_ context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	deleted, err := find(s.subjects, id)
-	if err != nil || deleted.UserID != userID || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(repeatAfter) {
+	other := func(row subject) bool { return workspaceID != "" && row.WorkspaceID != workspaceID }
+	if err != nil || deleted.UserID != userID || other(deleted) || deleted.Kind != kind || !deleted.deletedAt.IsZero() && !deleted.deletedAt.After(repeatAfter) {
 		return studio.Erased{}, studio.ErrNotFound
+	}
+	for _, row := range s.subjects {
+		if row.AvatarID == id && other(row) && row.deletedAt.IsZero() {
+			return studio.Erased{}, studio.ErrOtherWorkspace
+		}
 	}
 	var uploads []string
 	for _, row := range s.subjects {
@@ -192,7 +199,7 @@ func (s *Store) erase(row subject, now time.Time) {
 	if !row.deletedAt.IsZero() {
 		return
 	}
-	kept := studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID}
+	kept := studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID, WorkspaceID: row.WorkspaceID}
 	s.subjects[row.ID] = subject{kept, now}
 	for _, event := range s.events {
 		if event.SubjectID == row.ID && event.State != studio.EventDelivered {

@@ -88,7 +88,7 @@ func (s *Store) Projects(
 		}
 	}
 	for _, row := range s.subjects {
-		if row.WorkspaceID == workspaceID {
+		if row.WorkspaceID == workspaceID && row.deletedAt.IsZero() {
 			projects = append(projects, studio.NewProject(&row.Subject, s.seconds[row.UserID]))
 		}
 	}
@@ -97,10 +97,11 @@ func (s *Store) Projects(
 	return projects, more, nil
 }
 
-func (s *Store) IsImported(_ context.Context, userID, id string) (bool, error) {
+func (s *Store) IsImported(_ context.Context, userID, workspaceID, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.members[pair{s.projects[id].WorkspaceID, userID}], nil
+	found := s.projects[id].WorkspaceID
+	return s.members[pair{found, userID}] && (workspaceID == "" || workspaceID == found), nil
 }
 
 func (s *Store) VideoSeconds(_ context.Context, userID string) (int64, error) {

@@ -41,6 +41,9 @@ var errorResponses = []struct {
 }{
 	{studio.ErrUnauthorized, server.Error{Status: http.StatusUnauthorized, Code: "wrong_credentials", Detail: "The credentials are wrong."}},
 	{studio.ErrForbidden, server.Error{Status: http.StatusForbidden, Code: "not_a_member", Detail: "You are not a member of this workspace."}},
+	{studio.ErrOtherWorkspace, server.Error{
+		Status: http.StatusForbidden, Code: "api_key_workspace", Detail: "This API key is for one workspace, and the avatar has videos in others.",
+	}},
 	{studio.ErrCreditsExhausted, server.Error{Status: http.StatusForbidden, Code: "credits_exhausted", Detail: "You have used all your seconds of video."}},
 	{studio.ErrNotFound, server.Error{Status: http.StatusNotFound, Detail: "There is no such record."}},
 	{studio.ErrFinal, server.Error{Status: http.StatusConflict, Code: "avatar_final", Detail: "The avatar is in a final state."}},

@@ -38,7 +38,8 @@ func (s *Store) APIKeys(ctx context.Context, userID string) ([]studio.APIKey, er
 
 func (s *Store) APIKey(ctx context.Context, hash []byte) (key studio.APIKey, err error) {
 	err = queryRow(ctx, s.engine, apiKeyDest(&key), `SELECT `+keyColumns+` FROM api_keys k JOIN users u ON u.id = k.user_id
-		WHERE k.hash = $1 AND u.disabled_at IS NULL`, hash)
+		WHERE k.hash = $1 AND u.disabled_at IS NULL AND (k.workspace_id = ''
+			OR EXISTS (SELECT 1 FROM members m WHERE m.workspace_id = k.workspace_id AND m.user_id = k.user_id))`, hash)
 	return key, err
 }
 

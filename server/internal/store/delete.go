@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Store) DeleteSubject(
-	ctx context.Context, userID string, kind studio.Kind, id string, now, repeatAfter time.Time,
+	ctx context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
 	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
@@ -16,7 +16,8 @@ func (s *Store) DeleteSubject(
 		erased, flows = studio.Erased{}, nil
 		var deleted time.Time
 		err := queryRow(ctx, tx, []any{instant{&deleted}},
-			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3`+tx.forUpdate(), id, userID, string(kind))
+			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3 AND (workspace_id = $4 OR $4 = '')`+tx.forUpdate(),
+			id, userID, string(kind), workspaceID)
 		switch {
 		case err != nil:
 			return err
@@ -27,11 +28,16 @@ func (s *Store) DeleteSubject(
 			var id string
 			var request []byte
 			var flow Flow
-			err := scan(&id, &flow.UserID, &flow.Origin, &request)
+			var other bool
+			err := scan(&id, &flow.UserID, &flow.Origin, &request, &other)
+			if other && err == nil {
+				err = studio.ErrOtherWorkspace
+			}
 			erased.IDs, flows = append(erased.IDs, id), append(flows, flow)
 			uploads = append(uploads, studio.UploadIDs(request)...)
 			return err
-		}, `SELECT id, user_id, origin, request FROM subjects WHERE id = $1 OR avatar_id = $1`, id)
+		}, `SELECT id, user_id, origin, request, $2 <> '' AND COALESCE(workspace_id, '') <> $2 AND deleted_at IS NULL
+			FROM subjects WHERE id = $1 OR avatar_id = $1`, id, workspaceID)
 		if err != nil || !deleted.IsZero() {
 			return err
 		}
@@ -53,7 +59,7 @@ func eraseSubjects(sql dialect, condition, value string, now time.Time, set stri
 	erased := `SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2`
 	return []statement{
 		{
-			`UPDATE subjects SET deleted_at = $2, title = NULL, workspace_id = NULL, project = '{}', request = '{}', request_id = '', trace_parent = '', failure_reason = '',
+			`UPDATE subjects SET deleted_at = $2, title = NULL, project = '{}', request = '{}', request_id = '', trace_parent = '', failure_reason = '',
 			rendering = '{}'` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
 			[]any{value, micros(now)},
 		},

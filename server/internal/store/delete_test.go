@@ -11,7 +11,7 @@ import (
 
 func deleteSubject(t *testing.T, db studio.Store, kind studio.Kind, id string, now time.Time) error {
 	t.Helper()
-	_, err := db.DeleteSubject(t.Context(), "ada", kind, id, now, now.Add(-studio.DeletionMemory))
+	_, err := db.DeleteSubject(t.Context(), "ada", "", kind, id, now, now.Add(-studio.DeletionMemory))
 	return err
 }
 
@@ -29,7 +29,7 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 		create(t, db, video("v", "a"))
 		create(t, db, subject("b", 1))
 		wantError(t, deleteSubject(t, db, studio.Lipsync, "a", noon()), studio.ErrNotFound)
-		_, err := db.DeleteSubject(t.Context(), "bob", studio.Avatar, "a", noon(), noon())
+		_, err := db.DeleteSubject(t.Context(), "bob", "", studio.Avatar, "a", noon(), noon())
 		wantError(t, err, studio.ErrNotFound)
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
 		for _, id := range []string{"a", "v"} {

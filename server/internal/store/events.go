@@ -24,6 +24,9 @@ func eventConditions(f studio.EventFilter) conditions {
 	if f.Kind != "" {
 		where.add("e.kind = ?", string(f.Kind))
 	}
+	if f.WorkspaceID != "" {
+		where.add("EXISTS (SELECT 1 FROM subjects w WHERE w.id = e.subject_id AND w.workspace_id = ?)", f.WorkspaceID)
+	}
 	switch f.State { // literals, because a partial index cannot match a parameter
 	case studio.NoEventState:
 	case studio.EventPending, studio.EventDelivered, studio.EventUnsent:
@@ -88,7 +91,7 @@ func (q confirmedQuerier) query(ctx context.Context, each func(scan func(dest ..
 // selectEvents returns the query for events. from is a FROM clause with them as e.
 func selectEvents(sql dialect, from, order string) string {
 	return `SELECT e.id, e.subject_id, e.sequence, e.body, e.created_at, e.user_id, s.webhook_url, e.state,
-			e.tries, e.ended_at, e.reason, e.kind, s.title, s.status, s.deleted_at IS NOT NULL, d.due_at, b.until,
+			e.tries, e.ended_at, e.reason, e.kind, COALESCE(s.workspace_id, ''), s.title, s.status, s.deleted_at IS NOT NULL, d.due_at, b.until,
 			` + lastAttemptColumns + ` ` + from + ` e
 			JOIN ` + sql.lookup("subjects s", `s.id = e.subject_id`) + `
 			LEFT JOIN ` + sql.lookup("breakers b", `b.origin = s.origin`) + `
@@ -103,7 +106,7 @@ func scanEvent(scan func(...any) error) (e studio.EventRecord, bytes int, err er
 		instant{&e.CreatedAt},
 		&e.UserID, &e.URL, &e.State, &e.Tries,
 		instant{&e.EndedAt},
-		&e.Reason, &e.Kind, &e.Title, &e.Status, &e.Deleted,
+		&e.Reason, &e.Kind, &e.WorkspaceID, &e.Title, &e.Status, &e.Deleted,
 		instant{&dueAt},
 		instant{&openUntil},
 	}, attemptDest(&e.Last)...)...)

@@ -126,7 +126,7 @@ func writeSubject(ctx context.Context, db studio.Store, id, userID string) {
 		})
 	}
 	if rand.IntN(4) == 0 {
-		_, _ = db.DeleteSubject(ctx, userID, s.Kind, id, noon(), noon())
+		_, _ = db.DeleteSubject(ctx, userID, "", s.Kind, id, noon(), noon())
 	}
 }
 

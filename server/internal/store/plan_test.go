@@ -258,6 +258,10 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, err)
 		_, _, err = db.Projects(ctx, "w0", "u5", studio.Position{CreatedAt: page[499].CreatedAt, ID: page[499].ID}, 500)
 		check(t, err)
+		_, err = db.IsImported(ctx, "u5", "w0", "p9")
+		check(t, err)
+		_, err = db.APIKey(ctx, []byte("key"))
+		wantError(t, err, studio.ErrNotFound)
 		_, _, err = db.Projects(ctx, "w0", "a stranger", studio.Position{}, 500)
 		wantError(t, err, studio.ErrForbidden)
 		key := studio.IdempotencyKey{Key: "k9", Fingerprint: []byte("f"), After: time.UnixMicro(1)}
@@ -294,6 +298,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		for _, filter := range []studio.SubjectFilter{
 			{UserID: "u5", Kind: studio.Lipsync},
 			{UserID: "u5", Kind: studio.Lipsync, Status: studio.Failed},
+			{UserID: "u5", Kind: studio.Lipsync, WorkspaceID: "w1"},
 			{UserID: "u5", Kind: studio.Video, AvatarID: "s1"},
 			{UserID: "u5", Kind: studio.Video, AvatarID: "s1", Status: studio.Failed},
 		} {
@@ -338,7 +343,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 			replay(t, db, selection, now)
 		}
 		for _, filter := range []studio.EventFilter{
-			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {Kind: studio.Video}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now},
+			{}, {ID: "e9"}, {SubjectID: "s9"}, {State: studio.EventExhausted}, {Kind: studio.Video}, {State: studio.EventPending, SubjectID: "s9"}, {From: now, To: now}, {WorkspaceID: "w1"},
 		} {
 			for _, filter.UserID = range []string{"", "u9"} {
 				for _, order := range []studio.EventOrder{studio.NewestFirst, studio.OldestFirst} {
@@ -355,7 +360,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		_, err = db.WebhookSecrets(ctx, "u5", now)
 		check(t, err)
 	}
-	_, err := db.DeleteSubject(ctx, "u7", studio.Lipsync, "s7", now, now)
+	_, err := db.DeleteSubject(ctx, "u7", "", studio.Lipsync, "s7", now, now)
 	check(t, err)
 	created := studio.Subject{ID: "new", UserID: "u5", Status: studio.Processing, CreatedAt: now, UpdatedAt: now, RenderAt: now}
 	event(&created)

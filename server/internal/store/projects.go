@@ -42,7 +42,7 @@ func (s *Store) Projects(
 	if after.ID != "" {
 		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (s.created_at, `+id+`) < ($4, $5)`
 	}
-	selected := ` WHERE s.workspace_id = $1` + older + isMember + ` ORDER BY s.created_at DESC, ` + id + ` DESC LIMIT $3 + 0`
+	selected := `s.workspace_id = $1` + older + isMember + ` ORDER BY s.created_at DESC, ` + id + ` DESC LIMIT $3 + 0`
 	imported, subjects := page[studio.Project]{limit: limit}, page[studio.Project]{limit: limit}
 	mixed := false
 	p := studio.Project{WorkspaceID: workspaceID}
@@ -50,7 +50,7 @@ func (s *Store) Projects(
 	err = imported.query(ctx, s.engine, func(scan func(...any) error) (studio.Project, int, error) {
 		err := scan(columns...)
 		return p, len(p.Document), err
-	}, `SELECT s.id, s.user_id, s.created_at, s.published <> 0, s.document, EXISTS (SELECT 1 FROM subjects WHERE workspace_id = $1) FROM projects s`+
+	}, `SELECT s.id, s.user_id, s.created_at, s.published <> 0, s.document, EXISTS (SELECT 1 FROM subjects WHERE workspace_id = $1 AND deleted_at IS NULL) FROM projects s WHERE `+
 		selected, args...)
 	if err != nil || len(imported.rows) > 0 && !mixed {
 		return imported.rows, imported.more, err
@@ -62,7 +62,7 @@ func (s *Store) Projects(
 			instant{&subject.UpdatedAt}, &used)
 		return studio.NewProject(&subject, used), len(subject.Request) + textLength(subject.Title), err
 	}, `SELECT s.id, s.user_id, s.created_at, s.kind, COALESCE(s.avatar_id, ''), s.title, s.request, s.status, s.progress, s.failure_reason,
-		s.rendering, s.project, s.updated_at, COALESCE((SELECT c.video_seconds FROM event_clocks c WHERE c.user_id = s.user_id), 0) FROM subjects s`+
+		s.rendering, s.project, s.updated_at, COALESCE((SELECT c.video_seconds FROM event_clocks c WHERE c.user_id = s.user_id), 0) FROM subjects s WHERE s.deleted_at IS NULL AND `+
 		selected, args...)
 	switch {
 	case err != nil:
@@ -96,10 +96,10 @@ func mergePages(a, b page[studio.Project]) (merged []studio.Project, more bool) 
 	return merged, more
 }
 
-func (s *Store) IsImported(ctx context.Context, userID, id string) (bool, error) {
+func (s *Store) IsImported(ctx context.Context, userID, workspaceID, id string) (bool, error) {
 	var found int
 	err := queryRow(ctx, s.engine, []any{&found}, `SELECT 1 FROM projects p JOIN members m ON m.workspace_id = p.workspace_id
-		WHERE p.id = $1 AND m.user_id = $2`, id, userID)
+		WHERE p.id = $1 AND m.user_id = $2 AND (p.workspace_id = $3 OR $3 = '')`, id, userID, workspaceID)
 	if errors.Is(err, studio.ErrNotFound) {
 		return false, nil
 	}

@@ -253,7 +253,7 @@ func (r *replay) write(ctx context.Context, tx transaction, subjects []string, l
 // replayEvents makes the selected events of subjects pending, and due at now.
 func (r *replay) replayEvents(ctx context.Context, tx transaction, subjects []string, now time.Time) error {
 	selection := r.selection
-	selection.Filter.UserID, selection.Filter.SubjectID = "", "" // the subjects match; their index is the best
+	selection.Filter.UserID, selection.Filter.WorkspaceID, selection.Filter.SubjectID = "", "", "" // the subjects match; their index is the best
 	where := selectionConditions(tx, selection, r.requestedAt)
 	where.add(tx.in("e.subject_id", where.elements(tx, subjects)))
 	_, err := tx.exec(ctx, `UPDATE events AS e SET state = 'pending', tries = 0, ended_at = NULL, reason = '' WHERE `+where.sql, where.args...)

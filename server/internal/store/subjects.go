@@ -55,6 +55,9 @@ func (s *Store) Subjects(
 	if filter.AvatarID != "" {
 		where.add(`s.avatar_id = ?`, filter.AvatarID)
 	}
+	if filter.WorkspaceID != "" {
+		where.add(`s.workspace_id = ?`, filter.WorkspaceID)
+	}
 	if after.ID != "" {
 		where.add(`(s.created_at, s.id) < (?, ?)`, micros(after.CreatedAt), after.ID)
 	}

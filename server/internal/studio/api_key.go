@@ -45,7 +45,8 @@ type APIKeyStore interface {
 	AddAPIKey(ctx context.Context, key APIKey, limit int) error
 	// APIKeys returns the keys of a user, the newest first.
 	APIKeys(ctx context.Context, userID string) ([]APIKey, error)
-	// APIKey returns the key with the given hash.
+	// APIKey returns the key with the given hash. The error is [ErrNotFound] also while its user is disabled, or is not a member
+	// of its workspace.
 	APIKey(ctx context.Context, hash []byte) (APIKey, error)
 	// UseAPIKey records a use of a key.
 	UseAPIKey(ctx context.Context, id string, at time.Time) error
@@ -60,7 +61,7 @@ type APIKey struct {
 	Name        string
 	Hash        []byte // SHA-256 of the key
 	ReadOnly    bool
-	WorkspaceID string // the only workspace in which the key is valid; "" for all
+	WorkspaceID string // the only workspace in which the key is valid; "" for all. See [OnlyWorkspace]
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero if the key does not expire
 	UsedAt      time.Time // of the last use, rounded down to [APIKeyUseInterval]; zero if there is none
@@ -92,8 +93,8 @@ func (s *Service) RevokeAPIKey(ctx context.Context, userID, id string) error {
 	return s.Store.DeleteAPIKey(ctx, userID, id)
 }
 
-// CheckAPIKey returns the key with a hash, and records its use. The error is [ErrUnauthorized] if there is none, or it has
-// expired.
+// CheckAPIKey returns the key with a hash, and records its use. The error is [ErrUnauthorized] if there is none, it has expired,
+// its user is disabled, or its user has left its workspace.
 func (s *Service) CheckAPIKey(ctx context.Context, hash []byte) (APIKey, error) {
 	key, err := s.Store.APIKey(ctx, hash)
 	now := s.now()

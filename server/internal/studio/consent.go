@@ -8,7 +8,7 @@ import "context"
 func (s *Service) SubmitConsent(ctx context.Context, userID, avatarID string, granted bool) (Subject, error) {
 	return s.Store.UpdateSubject(ctx, avatarID, func(avatar *Subject) error {
 		switch {
-		case avatar.UserID != userID || avatar.Kind != Avatar:
+		case !avatar.visible(ctx, userID) || avatar.Kind != Avatar:
 			return ErrNotFound
 		case avatar.Final():
 			return ErrFinal

@@ -84,7 +84,7 @@ func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) 
 // kind.
 func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string) (Subject, error) {
 	subject, err := s.Store.Subject(ctx, id)
-	if err == nil && (subject.UserID != userID || subject.Kind != kind) {
+	if err == nil && (!subject.visible(ctx, userID) || subject.Kind != kind) {
 		err = ErrNotFound
 	}
 	if err != nil {

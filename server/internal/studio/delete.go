@@ -20,9 +20,10 @@ type Erased struct {
 // Delete erases a subject of the user and, if it is an avatar, its videos. It erases their requests, their
 // uploads that no other subject uses, their results, their renderings in progress and their undelivered
 // events. Repeating a deletion within [DeletionMemory] has no effect. The error is [ErrNotFound] after that,
-// and if the user has no such subject of this kind.
+// and if the user has no such subject of this kind. It is [ErrOtherWorkspace] if the caller is in one workspace, and a video
+// of the avatar in another one.
 func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id string) error {
-	erased, err := s.Store.DeleteSubject(ctx, userID, kind, id, s.now(), s.now().Add(-DeletionMemory))
+	erased, err := s.Store.DeleteSubject(ctx, userID, onlyWorkspace(ctx), kind, id, s.now(), s.now().Add(-DeletionMemory))
 	return errors.Join(err, s.eraseFiles(ctx, erased))
 }
 

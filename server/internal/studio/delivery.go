@@ -13,11 +13,12 @@ type EventRecord struct {
 	EndedAt time.Time // zero while the event is pending
 	Reason  Reason    // why the event is exhausted
 
-	Kind    Kind // of the subject, like Title and Status
-	Title   *string
-	Status  Status
-	Deleted bool    // whether the subject is deleted
-	Last    Attempt // the latest attempt, without its excerpt; zero if there is none
+	Kind        Kind // of the subject, like WorkspaceID, Title and Status
+	WorkspaceID string
+	Title       *string
+	Status      Status
+	Deleted     bool    // whether the subject is deleted
+	Last        Attempt // the latest attempt, without its excerpt; zero if there is none
 	// NextAt is when the next attempt of a pending event is due, which may be past. It is zero for other events, and
 	// while an earlier event of the subject is pending.
 	NextAt time.Time
@@ -32,6 +33,8 @@ type EventFilter struct {
 	State     EventState `json:"state,omitzero"`
 	From      time.Time  `json:"from,omitzero"` // the first creation time
 	To        time.Time  `json:"to,omitzero"`   // after the last creation time
+	// WorkspaceID is that of the subject. The use cases set it; see [OnlyWorkspace].
+	WorkspaceID string `json:"workspace_id,omitzero"`
 }
 
 // EventState is the state of an event.

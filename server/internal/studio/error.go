@@ -15,6 +15,8 @@ var (
 	ErrUnauthorized = errors.New("studio: wrong credentials")
 	// ErrForbidden is returned if the user is not a member of the workspace, or the workspace does not exist.
 	ErrForbidden = errors.New("studio: not a member of the workspace")
+	// ErrOtherWorkspace is returned if what a caller of [OnlyWorkspace] asks for would change another workspace.
+	ErrOtherWorkspace = errors.New("studio: another workspace would change")
 	// ErrFinal is returned for a decision about an avatar in a final state.
 	ErrFinal = errors.New("studio: the avatar is in a final state")
 	// ErrNotPublished is returned for a video of an avatar that is not published.

@@ -24,7 +24,7 @@ func (s *Service) Events(
 	if err := filter.checkRange(); err != nil {
 		return EventPage{}, err
 	}
-	order = cmp.Or(order, NewestFirst)
+	order, filter.WorkspaceID = cmp.Or(order, NewestFirst), onlyWorkspace(ctx)
 	var page EventPage
 	var err error
 	page.Events, page.Next, err = readPage(s, filter.list(order), cursor, func(after Position) ([]EventRecord, bool, error) {
@@ -43,8 +43,8 @@ func (s *Service) Events(
 
 // list identifies the list of a filter in its cursors.
 func (f EventFilter) list(order EventOrder) string {
-	return fmt.Sprintf("events\x00%s\x00%s\x00%q\x00%q\x00%s\x00%s\x00%d\x00%d",
-		f.UserID, order, f.ID, f.SubjectID, f.Kind, f.State, f.From.UnixMicro(), f.To.UnixMicro())
+	return fmt.Sprintf("events\x00%s\x00%s\x00%q\x00%q\x00%s\x00%s\x00%d\x00%d\x00%s",
+		f.UserID, order, f.ID, f.SubjectID, f.Kind, f.State, f.From.UnixMicro(), f.To.UnixMicro(), f.WorkspaceID)
 }
 
 // checkRange returns [ErrRange] if the range of creation times ends before it begins.

@@ -64,6 +64,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		return nil, err
 	}
 	stream.position, stream.told, stream.read = from.CreatedAt, from.CreatedAt, readTime(from)
+	stream.knows = func(e *EventRecord) bool { return inWorkspace(ctx, e.WorkspaceID) }
 	end := func(reason error) {
 		s.removeStream(stream)
 		if s.OnStreamEnd != nil {
@@ -137,11 +138,12 @@ func streamList(userID string) string { return "event stream\x00" + userID }
 // the user, which passes new events to it.
 type eventStream struct {
 	feed     *feed
-	wake     chan struct{} // receives a value when the queue or following changes
-	position time.Time     // up to which the stream has read
-	told     time.Time     // the position that the client knows
-	read     time.Time     // when all events up to told were read
-	readAll  bool          // whether there were no more past events
+	wake     chan struct{}           // receives a value when the queue or following changes
+	knows    func(*EventRecord) bool // whether the client may know an event; see [OnlyWorkspace]
+	position time.Time               // up to which the stream has read
+	told     time.Time               // the position that the client knows
+	read     time.Time               // when all events up to told were read
+	readAll  bool                    // whether there were no more past events
 
 	following bool // guarded by feeds.mu, like queue
 	queue     []*StreamedEvent
@@ -208,12 +210,16 @@ func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*St
 	return items, nil
 }
 
-// accept returns the events that are after the position of the stream, and moves it.
+// accept returns the events that are after the position of the stream and known to its client, and moves it.
 func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 	events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return !item.Event.CreatedAt.After(e.position) })
 	if len(events) > 0 {
 		e.position = events[len(events)-1].Event.CreatedAt
-		e.told, e.read = e.position, e.position
+	}
+	events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return !e.knows(item.Event) })
+	if len(events) > 0 {
+		told := events[len(events)-1].Event.CreatedAt
+		e.told, e.read = told, told
 	}
 	return events
 }

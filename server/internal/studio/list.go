@@ -12,12 +12,13 @@ import (
 
 const cursorMACSize = 16
 
-// SubjectFilter selects subjects of a user. An empty Status or AvatarID selects all.
+// SubjectFilter selects subjects of a user. An empty Status, AvatarID or WorkspaceID selects all.
 type SubjectFilter struct {
-	UserID   string
-	Kind     Kind
-	Status   Status
-	AvatarID string // for videos
+	UserID      string
+	Kind        Kind
+	Status      Status
+	AvatarID    string // for videos
+	WorkspaceID string // set by [Service.List]; see [OnlyWorkspace]
 }
 
 // Position is a position in a list that is ordered by creation time, newest first.
@@ -35,6 +36,7 @@ type SubjectPage struct {
 // List returns up to limit subjects, newest first, that follow the page with the given cursor. If cursor is
 // "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string, limit int) (SubjectPage, error) {
+	filter.WorkspaceID = onlyWorkspace(ctx)
 	subjects, next, err := readPage(s, filter.list(), cursor, func(after Position) ([]Subject, bool, error) {
 		return s.Store.Subjects(ctx, filter, after, limit)
 	}, func(s Subject) Position { return Position{s.CreatedAt, s.ID} })
@@ -61,7 +63,7 @@ func readPage[T any](
 
 // list identifies the list of a filter in its cursors.
 func (f SubjectFilter) list() string {
-	return strings.Join([]string{f.UserID, string(f.Kind), string(f.Status), f.AvatarID}, "\x00")
+	return strings.Join([]string{f.UserID, string(f.Kind), string(f.Status), f.AvatarID, f.WorkspaceID}, "\x00")
 }
 
 // cursor encodes a position. The cursor is authenticated together with the list, so that modified cursors and

@@ -27,8 +27,9 @@ type ProjectStore interface {
 	// is before the newest. more reports whether others follow. If projects are large, a page has fewer than
 	// limit, but at least one. The error is [ErrForbidden] if the user is not a member of the workspace.
 	Projects(ctx context.Context, workspaceID, userID string, after Position, limit int) (page []Project, more bool, err error)
-	// IsImported reports whether a project is an imported one in a workspace of the user.
-	IsImported(ctx context.Context, userID, id string) (bool, error)
+	// IsImported reports whether a project is an imported one in a workspace of the user: in the one with the ID, or in any
+	// if it is "".
+	IsImported(ctx context.Context, userID, workspaceID, id string) (bool, error)
 	// VideoSeconds returns the sum of [Subject.VideoSeconds] of all subjects of a user, including deleted ones.
 	VideoSeconds(ctx context.Context, userID string) (int64, error)
 }

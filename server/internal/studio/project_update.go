@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -45,12 +46,9 @@ func (s *Service) UpdateProject(ctx context.Context, userID, projectID string, c
 	if err := checkTitle(change.Title); err != nil {
 		return Project{}, err
 	}
-	subject, err := s.ownProject(ctx, userID, projectID)
+	subject, err := s.ownProject(ctx, userID, change.WorkspaceID, projectID)
 	if err != nil {
 		return Project{}, err
-	}
-	if change.WorkspaceID != "" && subject.WorkspaceID != change.WorkspaceID {
-		return Project{}, ErrNotFound
 	}
 	if subject.Kind == Avatar && change.Shared != nil && *change.Shared {
 		return Project{}, ErrNoVideo
@@ -77,14 +75,15 @@ func (s *Service) UpdateProject(ctx context.Context, userID, projectID string, c
 	return NewProject(&changed, used), errors.Join(err, readErr)
 }
 
-// ownProject returns the subject that is a project of the user.
-func (s *Service) ownProject(ctx context.Context, userID, projectID string) (Subject, error) {
+// ownProject returns the subject that is a project of the user, in a workspace unless its ID is "".
+func (s *Service) ownProject(ctx context.Context, userID, workspaceID, projectID string) (Subject, error) {
+	workspaceID = cmp.Or(onlyWorkspace(ctx), workspaceID)
 	subject, err := s.Store.Subject(ctx, projectID)
-	if err == nil && (subject.UserID != userID || subject.WorkspaceID == "") {
+	if err == nil && (subject.UserID != userID || subject.WorkspaceID == "" || workspaceID != "" && subject.WorkspaceID != workspaceID) {
 		err = ErrNotFound
 	}
 	if errors.Is(err, ErrNotFound) {
-		imported, importedErr := s.Store.IsImported(ctx, userID, projectID)
+		imported, importedErr := s.Store.IsImported(ctx, userID, workspaceID, projectID)
 		if importedErr != nil {
 			return subject, importedErr
 		}

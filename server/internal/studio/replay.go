@@ -58,7 +58,7 @@ type ReplayStore interface {
 // [ErrKeyInUse].
 func (s *Service) ReplayEvents(ctx context.Context, r Replay) (events int64, err error) {
 	selection := ReplaySelection{r.Filter, normalIDs(r.EventIDs), r.States}
-	selection.Filter.State = NoEventState
+	selection.Filter.State, selection.Filter.WorkspaceID = NoEventState, onlyWorkspace(ctx)
 	if len(selection.States) == 0 {
 		selection.States = []EventState{EventExhausted}
 	}

@@ -113,11 +113,17 @@ type SubjectStore interface {
 	// DeleteSubject erases a subject, its videos, their undelivered events, and their uploads that no other
 	// subject of the user uses. It returns what it has erased. If the subject was deleted after the time
 	// repeatAfter, it returns the same result without erasing anything. The error is [ErrNotFound] if the user has
-	// no such subject of this kind.
-	DeleteSubject(ctx context.Context, userID string, kind Kind, id string, now, repeatAfter time.Time) (Erased, error)
+	// no such subject of this kind. If workspaceID is not "", the subject and its videos must be in this workspace: the
+	// error is [ErrNotFound] if the subject is not, and [ErrOtherWorkspace] if a video is not.
+	DeleteSubject(ctx context.Context, userID, workspaceID string, kind Kind, id string, now, repeatAfter time.Time) (Erased, error)
 	// CreationsInProgress returns the number of subjects of a user that are waiting to be rendered or being
 	// rendered.
 	CreationsInProgress(ctx context.Context, userID string) (int, error)
+}
+
+// visible reports whether the caller, who is a user, can use the subject. See [OnlyWorkspace].
+func (s *Subject) visible(ctx context.Context, userID string) bool {
+	return s.UserID == userID && inWorkspace(ctx, s.WorkspaceID)
 }
 
 // Final reports whether the subject is in a final state.

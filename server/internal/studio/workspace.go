@@ -22,6 +22,26 @@ type Workspace struct {
 	CreatedAt time.Time
 }
 
+type workspaceKey struct{}
+
+// OnlyWorkspace returns a context for a caller with an API key for a workspace. The use cases of subjects and events then
+// know those of this workspace only: all others are [ErrNotFound], or missing in lists and streams.
+func OnlyWorkspace(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, workspaceKey{}, id)
+}
+
+// onlyWorkspace returns the workspace of [OnlyWorkspace], or "" for a caller in all workspaces.
+func onlyWorkspace(ctx context.Context) string {
+	id, _ := ctx.Value(workspaceKey{}).(string)
+	return id
+}
+
+// inWorkspace reports whether a caller knows what is in a workspace. "" is in none.
+func inWorkspace(ctx context.Context, id string) bool {
+	only := onlyWorkspace(ctx)
+	return only == "" || only == id
+}
+
 // AddWorkspace creates a workspace. If id is empty, the workspace gets a new id.
 func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace, error) {
 	workspace := s.newWorkspace(id, name)
@@ -44,8 +64,8 @@ func (s *Service) AddMember(ctx context.Context, workspaceID, email string) erro
 	return s.Store.AddMember(ctx, workspaceID, user.ID)
 }
 
-// RemoveMember removes a user from a workspace. The user loses the access with the next request. Projects stay in the
-// workspace. The error is [ErrNotFound] if the user is not a member.
+// RemoveMember removes a user from a workspace. The user loses the access with the next request, and API keys for the workspace
+// are refused as [Service.RevokeAPIKey] describes. Projects stay in the workspace. The error is [ErrNotFound] if the user is not a member.
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {

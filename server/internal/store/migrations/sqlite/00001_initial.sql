@@ -167,7 +167,7 @@ CREATE TABLE subjects (
 ) STRICT;
 CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
 CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
-CREATE INDEX subjects_projects ON subjects (workspace_id, created_at DESC, id DESC) WHERE workspace_id IS NOT NULL;
+CREATE INDEX subjects_projects ON subjects (workspace_id, created_at DESC, id DESC) WHERE workspace_id IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
 CREATE UNIQUE INDEX subjects_key ON subjects (key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
