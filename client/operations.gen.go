@@ -506,8 +506,8 @@ func (c *Client) ReplayEvents(ctx context.Context, body gen.ReplayRequest, optio
 // The service sends a comment every 15 seconds. It ends a stream without an error when it shuts down,
 // and with an item of the type `error`, whose data is a problem, if it fails, if the token expires or
 // is revoked, or if the client reads nothing for 30 seconds. A client resumes after any end, with a
-// new token if need be. A caller can have 32 streams per server. The response to a further request is
-// 429.
+// new token if need be. A caller can have 32 streams on each server of the service. The response to a
+// further request is 429.
 //
 // The operation is idempotent, so the client retries it.
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -216,7 +218,7 @@ func TestStreamEvents_refusesPositionsOfOthers(t *testing.T) {
 	})
 }
 
-// A stream counts until it ends, even if nobody reads it.
+// A stream counts until it ends, even if nobody reads it. Each daemon has the limit, as the document and the guide say.
 func TestStreamEvents_limitsTheStreamsOfAUser(t *testing.T) {
 	t.Parallel()
 	var ended atomic.Int32
@@ -235,6 +237,16 @@ func TestStreamEvents_limitsTheStreamsOfAUser(t *testing.T) {
 	}
 	_, err = service.StreamEvents(ctx, "bob", "")
 	check(t, err)
+	another := studio.New(studiotest.Config(cfg.Store, cfg.Now))
+	_, err = another.StreamEvents(ctx, "ada", "")
+	check(t, err)
+	guide, err := os.ReadFile("../guide/network.md")
+	check(t, err)
+	for text, of := range map[string]string{string(api.Spec): "%d streams on each server", string(guide): "%d streams of events on each daemon"} {
+		if limit := fmt.Sprintf(of, studio.MaxStreams); !strings.Contains(text, limit) {
+			t.Errorf("a text does not say %q", limit)
+		}
+	}
 	cancel()
 	awaitOpen(t, service, 0)
 	if n := ended.Load(); n != studio.MaxStreams+1 {
