@@ -27,11 +27,15 @@ const maxImportBytes = 256 << 20
 
 func projectCommand() *cli.Command {
 	return &cli.Command{
-		Name: "project", Usage: "import projects",
+		Name: "project", Usage: "import projects, and stop the sharing of videos",
 		Commands: []*cli.Command{
 			leaf("import", "import a JSON file in the format of GET /projects/v2; imports nothing if a project is invalid; - is the standard input", "FILE",
 				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace for the projects", Required: true}},
 				importProjects),
+			described(leaf("unshare", "stop the sharing of a video of any user, whose link ends at once on all daemons", "LINK_OR_ID", nil, unshareProject),
+				`The user can share the video again, with another link, unless you also disable the user.
+
+Example: studiod project unshare https://studio.example.com/share/01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10.q9x2`),
 		},
 	}
 }
@@ -56,6 +60,13 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 			return err
 		}
 		return printLines(command, fmt.Sprintf("%d projects imported", len(projects)))
+	})
+}
+
+func unshareProject(ctx context.Context, command *cli.Command) error {
+	return withStudio(ctx, command, false, func(service *studio.Service) error {
+		_, err := service.Unshare(ctx, studio.User{Email: byCommand}, command.Args().First())
+		return explain(err, "shared video")
 	})
 }
 

@@ -36,7 +36,7 @@ rendered, up to 1,000), created_at, disabled_at.
 Example: studiod user list`),
 			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
-			leaf("disable", "end all sessions of a user, who cannot log in, and whose API keys are refused, until enabled", "EMAIL", nil, setEnabled(false)),
+			leaf("disable", "end all sessions of a user, who cannot log in, whose API keys are refused, and whose shared videos are hidden, until enabled", "EMAIL", nil, setEnabled(false)),
 			leaf("enable", "enable a user who is disabled", "EMAIL", nil, setEnabled(true)),
 			leaf("delete", "end all sessions of a user, and delete avatars, videos, lip-syncs, uploads, files and webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
 				yesFlag(), mediaFlag("a directory next to the database"),

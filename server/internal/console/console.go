@@ -204,6 +204,7 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		"GET " + usersPath:                    c.requireOperator(c.users),
 		"POST " + usersPath + "/invite":       c.requireOperator(c.invite),
 		"POST " + usersPath + "/change":       c.requireOperator(c.changeUser),
+		"POST " + usersPath + "/unshare":      c.requireOperator(c.unshare),
 		"GET " + usersPath + "/delete":        c.requireOperator(c.confirmUserDelete),
 		"GET " + actsPath:                     c.requireOperator(c.acts),
 		"GET " + workspacesPath:               c.requireOperator(c.workspaces),

@@ -25,6 +25,7 @@ type usersView struct {
 	LinkMailed  bool   // whether a mail with it is on its way
 	Problem     string // with the last invitation
 	Invited     string // the email in the form, after a problem
+	Unshared    string // the link in the form, if there is no such video
 }
 
 func (c *Console) users(w http.ResponseWriter, r *http.Request, _ session) error {
@@ -109,6 +110,17 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 		query.Del("email")
 	}
 	return redirect(w, r, usersPath+"?"+query.Encode())
+}
+
+// unshare ends the sharing of a video of any user.
+func (c *Console) unshare(w http.ResponseWriter, r *http.Request, s session) error {
+	link := r.PostFormValue("link")
+	if _, err := c.cfg.Studio.Unshare(r.Context(), s.User, link); errors.Is(err, studio.ErrNotFound) {
+		return c.showUsers(w, r, http.StatusUnprocessableEntity, usersView{Unshared: link})
+	} else if err != nil {
+		return err
+	}
+	return redirect(w, r, usersPath+"?done=unshared")
 }
 
 func (c *Console) confirmUserDelete(w http.ResponseWriter, r *http.Request, _ session) error {

@@ -105,6 +105,16 @@ func (s *Store) Subject(_ context.Context, id string) (studio.Subject, error) {
 	return s.live(id)
 }
 
+func (s *Store) ActiveSubject(_ context.Context, id string) (studio.Subject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.live(id)
+	if err == nil && !s.users[found.UserID].DisabledAt.IsZero() {
+		err = studio.ErrNotFound
+	}
+	return found, err
+}
+
 // subjectsOf returns the subjects of a user that match. s.mu must be held.
 func (s *Store) subjectsOf(userID string, match func(studio.Subject) bool) (all []studio.Subject) {
 	for _, row := range s.subjects {

@@ -68,10 +68,11 @@ func newGroupQueue[T groupChange](s *Store, write groupWrite[T]) *commitQueue[T]
 	}
 }
 
-// writeGrouped makes a change by group commit, and alone if it must be. On SQLite, Store.write groups all changes.
+// writeGrouped makes a change by group commit, and alone if it must be, or if its context has an act, which belongs to its
+// transaction. On SQLite, Store.write groups all changes.
 func writeGrouped[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], write groupWrite[T], change T) error {
 	m := change.member()
-	if s.Shared() {
+	if s.Shared() && ctx.Value(actKey{}) == nil {
 		if err := waitForGroup(ctx, s, queue, change); !m.alone {
 			return err
 		}

@@ -272,6 +272,8 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 			return nil
 		})
 		check(t, err)
+		_, err = db.ActiveSubject(ctx, "s9")
+		check(t, err)
 		_, err = db.NextRendering(ctx, now)
 		check(t, err)
 		rendering, err := db.ClaimRendering(ctx, "p", now)

@@ -10,6 +10,12 @@ func (s *Store) Subject(ctx context.Context, id string) (studio.Subject, error) 
 	return subjectByID(ctx, s.engine, id)
 }
 
+func (s *Store) ActiveSubject(ctx context.Context, id string) (found studio.Subject, err error) {
+	err = queryRow(ctx, s.engine, subjectDest(&found), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1 AND `+notDeleted+`
+		AND (SELECT u.disabled_at FROM users u WHERE u.id = s.user_id) IS NULL`, id)
+	return found, err
+}
+
 func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, err error) {
 	err = queryRow(ctx, s.engine, []any{&n}, `SELECT COUNT(*) FROM renderings WHERE user_id = $1`, userID)
 	return n, err

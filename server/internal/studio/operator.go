@@ -107,8 +107,8 @@ func (s *Service) EndSessions(ctx context.Context, by User, email string) error 
 	return s.Store.RevokeTokens(ctx, user.ID, s.now())
 }
 
-// SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, and the API keys are not
-// accepted. What is being rendered or sent goes on.
+// SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, the API keys are not
+// accepted, and nobody sees what the user shares. What is being rendered or sent goes on.
 func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, enabled bool) error {
 	action, at := "enabled", time.Time{}
 	if !enabled {

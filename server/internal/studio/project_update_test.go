@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -293,6 +294,58 @@ func TestSharedProject_followsTheSwitch(t *testing.T) {
 		check(t, err)
 		_, err = service.UpdateProject(t.Context(), ada.ID, avatar.ID, studio.ProjectChange{Shared: new(true)})
 		wantError(t, err, studio.ErrNoVideo)
+	})
+}
+
+// A link ends at once while its user is disabled, and when an operator stops the sharing, which is in the audit log.
+func TestSharedProject_isHiddenByOperators(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		clock := studiotest.NewClock()
+		service := studio.New(studiotest.Config(db, clock.Now))
+		service.Operators = db
+		ada, _ := team(t, service, "ada@example.com")
+		operator := studiotest.AddUser(t, service, "olga@example.com")
+		check(t, service.SetRole(t.Context(), operator.Email, studio.Operator))
+		made := lipsync(t, service, ada.ID, 1)
+		share := func() string {
+			clock.Add(time.Second)
+			project, err := service.UpdateProject(t.Context(), ada.ID, made.ID, studio.ProjectChange{Shared: new(true)})
+			check(t, err)
+			return service.ShareURL(project.Subject)
+		}
+		wantShared := func(url string, want error) {
+			t.Helper()
+			_, err := service.SharedProject(t.Context(), strings.TrimPrefix(url, service.PublicURL+studio.SharePath))
+			wantError(t, err, want)
+		}
+		earlier := share()
+		check(t, service.SetUserEnabled(t.Context(), operator, ada.Email, false))
+		wantShared(earlier, studio.ErrNotFound)
+		check(t, service.SetUserEnabled(t.Context(), operator, ada.Email, true))
+		wantShared(earlier, nil)
+		acts := 0
+		for _, shared := range []string{made.ID, earlier, " " + earlier + "/video.mp4\n", strings.TrimPrefix(earlier, service.PublicURL)} {
+			url := share()
+			wantShared(url, nil)
+			id, err := service.Unshare(t.Context(), operator, shared)
+			check(t, err)
+			wantShared(url, studio.ErrNotFound)
+			all, err := service.Acts(t.Context(), "", 100)
+			check(t, err)
+			if acts++; id != made.ID || all[0].By != operator.Email || all[0].Action != "stopped the sharing of a video" || all[0].Target != made.ID {
+				t.Errorf("%q: the act is %+v", shared, all[0])
+			}
+		}
+		for _, shared := range []string{made.ID, "", "no link", ada.ID, "\x00", "\xff"} {
+			_, err := service.Unshare(t.Context(), operator, shared)
+			wantError(t, err, studio.ErrNotFound)
+		}
+		all, err := service.Acts(t.Context(), "", 100)
+		check(t, err)
+		if all := slices.DeleteFunc(all, func(a studio.Act) bool { return a.Target != made.ID }); len(all) != acts {
+			t.Errorf("%d acts, want %d: %+v", len(all), acts, all)
+		}
 	})
 }
 

@@ -25,11 +25,11 @@ func (s *Service) ShareURL(project *Subject) string {
 }
 
 // SharedProject returns the project of a link: what follows [SharePath] in its URL. The error is [ErrNotFound] if there is
-// no such project, it is not shared any more, or it has no video yet. SharedProject reads the project each time, so a link
-// ends at once everywhere.
+// no such project, it is not shared any more, its user is disabled, or it has no video yet. SharedProject reads the project
+// each time, so a link ends at once everywhere.
 func (s *Service) SharedProject(ctx context.Context, link string) (Subject, error) {
 	id, mac, _ := strings.Cut(link, ".")
-	project, err := s.Store.Subject(ctx, id)
+	project, err := s.Store.ActiveSubject(ctx, id)
 	if err != nil {
 		return Subject{}, err
 	}
@@ -37,6 +37,28 @@ func (s *Service) SharedProject(ctx context.Context, link string) (Subject, erro
 		return Subject{}, ErrNotFound
 	}
 	return project, nil
+}
+
+// Unshare ends the sharing of a project of any user, for an operator. shared is its ID, its link, or a URL that begins with its
+// link, which may also be an earlier one. The user can share the project again, which makes another link. Unshare returns the
+// ID. The error is [ErrNotFound] if there is no such project, or it is not shared.
+func (s *Service) Unshare(ctx context.Context, by User, shared string) (projectID string, err error) {
+	if _, link, found := strings.Cut(shared, SharePath); found {
+		shared = link
+	}
+	projectID, _, _ = strings.Cut(strings.TrimSpace(shared), ".")
+	if _, err := s.Store.Subject(ctx, projectID); err != nil {
+		return "", err // without an act, which the database may not be able to store
+	}
+	ctx = s.WithAct(ctx, by.Email, "stopped the sharing of a video", projectID)
+	_, err = s.Store.UpdateSubject(ctx, projectID, func(project *Subject) error {
+		if project.Project.SharedAt.IsZero() {
+			return ErrNotFound
+		}
+		s.applyChange(project, ProjectChange{Shared: new(false)}, "")
+		return nil
+	})
+	return projectID, err
 }
 
 // shareMAC authenticates the link to a project for as long as it is shared.

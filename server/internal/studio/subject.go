@@ -100,6 +100,8 @@ type SubjectStore interface {
 	// user is not a member of the workspace.
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
+	// ActiveSubject is Subject for a subject whose user is not disabled.
+	ActiveSubject(ctx context.Context, id string) (Subject, error)
 	// Subjects returns up to limit subjects, newest first, that follow a position. The zero Position is
 	// before the newest. more and the sizes of pages are as with Projects.
 	Subjects(ctx context.Context, filter SubjectFilter, after Position, limit int) (page []Subject, more bool, err error)
