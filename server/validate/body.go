@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary st
 	if r.ContentLength > b.limits.body {
 		return nil, 0, tooLarge(b.limits.body)
 	}
-	if b.required && (r.ContentLength == 0 || r.Body == nil) {
+	if b.required && isEmpty(r) {
 		w.add("required", "is required")
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
@@ -111,6 +112,23 @@ func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary st
 		return body, -1, err
 	}
 	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil
+}
+
+// isEmpty reports whether a request has no body. If its length is unknown, isEmpty waits for the first byte, and makes r have no
+// body if there is none.
+func isEmpty(r *http.Request) bool {
+	if r.ContentLength < 0 && r.Body != nil {
+		ahead := bufio.NewReaderSize(r.Body, 1) // which has the least size
+		if _, err := ahead.Peek(1); errors.Is(err, io.EOF) {
+			r.Body, r.ContentLength = http.NoBody, 0
+		} else { // after another error, so does the next read
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{ahead, r.Body}
+		}
+	}
+	return r.ContentLength == 0 || r.Body == nil
 }
 
 // checkBuffered checks a body that is in memory. For text, forms and sequences, it returns the JSON value

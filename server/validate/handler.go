@@ -8,7 +8,7 @@ import "net/http"
 // In next, r.Body is the whole body and r.ContentLength its length. Handler restores r.Body when next
 // returns; the body that next has seen cannot be read after that. If the operation has no request body,
 // Handler does not touch r.Body. Otherwise it reads at most one byte over the limit, and nothing if the
-// declared length exceeds the limit.
+// declared length exceeds the limit. A body without a declared length that turns out to be empty is no body.
 //
 // Handler stores the JSON of parameters as path values: r.PathValue("query:NAME"), or "path:NAME",
 // "querystring:NAME", "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a
@@ -25,7 +25,8 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		w := newWalker(o.pool)
 		w.direction = o.direction
 		w.checkRequest(o.parameters, r)
-		if o.body == nil || !o.body.required && (r.ContentLength == 0 || r.Body == nil) {
+		original, originalLength := r.Body, r.ContentLength
+		if o.body == nil || !o.body.required && isEmpty(r) {
 			err := w.failure(http.StatusBadRequest, mismatch)
 			w.setPathValues(r)
 			w.release()
@@ -34,6 +35,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 				return
 			}
 			next.ServeHTTP(rw, r)
+			r.Body, r.ContentLength = original, originalLength
 			return
 		}
 		body, length, err := o.body.check(w, r)
@@ -43,7 +45,6 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 			return
 		}
 		w.setPathValues(r)
-		original, originalLength := r.Body, r.ContentLength
 		r.Body, r.ContentLength = body, length
 		next.ServeHTTP(rw, r)
 		_ = body.Close() // never fails

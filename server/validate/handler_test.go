@@ -2,6 +2,7 @@ package validate_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,57 @@ const (
 	takesNone = `{"responses": {"200": {"description": "d"}}}`
 	anyObject = `{"type": "object"}`
 )
+
+// A request without a body is the same with a length of 0, and chunked.
+func TestOperation_Handler_knowsThatAChunkedBodyIsEmpty(t *testing.T) {
+	t.Parallel()
+	const octets = `{"requestBody": {"required": %t, "content": {"application/octet-stream": {}}}, "responses": {"200": {"description": "d"}}}`
+	for _, c := range []struct {
+		operation, contentType, body string
+		status                       int
+	}{
+		{mayTakeBody, "", "", 200},
+		{mayTakeBody, "application/json", "", 200},
+		{mayTakeBody, "text/plain", "", 200},
+		{mayTakeBody, "", "{}", 415},
+		{mayTakeBody, "application/json", "{}", 200},
+		{mayTakeBody, "application/json", "[]", 400},
+		{takesBody, "", "", 415},
+		{takesBody, "application/json", "", 400},
+		{fmt.Sprintf(octets, false), "", "", 200},
+		{fmt.Sprintf(octets, false), "application/octet-stream", "x", 200},
+		{fmt.Sprintf(octets, true), "application/octet-stream", "", 400},
+		{fmt.Sprintf(octets, true), "application/octet-stream", "x", 200},
+	} {
+		o := operationOf(t, "POST", c.operation, anyObject, validate.Config{})
+		served := httptest.NewServer(o.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if read, err := io.ReadAll(r.Body); err != nil || string(read) != c.body {
+				t.Errorf("%+v: the body is %q, %v", c, read, err)
+			}
+			w.WriteHeader(http.StatusOK)
+		}), func(w http.ResponseWriter, _ *http.Request, err error) {
+			invalid, _ := errors.AsType[*validate.Error](err)
+			w.WriteHeader(invalid.Status)
+		}))
+		for _, body := range []io.Reader{strings.NewReader(c.body), iotest.OneByteReader(strings.NewReader(c.body))} { // the second is chunked
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, served.URL, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.contentType != "" {
+				request.Header.Set("Content-Type", c.contentType)
+			}
+			response, err := served.Client().Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = response.Body.Close(); response.StatusCode != c.status {
+				t.Errorf("%+v, %T: %s", c, body, response.Status)
+			}
+		}
+		served.Close()
+	}
+}
 
 func TestOperation_Handler_checksTheContentType(t *testing.T) {
 	t.Parallel()
