@@ -25,7 +25,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	problem, x := toError(err), exchangeFrom(r.Context())
+	problem, x := toError(err), exchangeOf(w, r)
 	if problem.Status >= http.StatusInternalServerError && problem.Err != nil {
 		if r.Context().Err() == nil {
 			level := slog.LevelError
@@ -65,7 +65,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}
 	w.WriteHeader(problem.Status)
-	_, _ = w.Write(body) // the caller may have disconnected
+	_, _ = w.Write(body) //nolint:gosec // it is JSON; the caller may have disconnected
 }
 
 // encode returns the problem document. If the extensions cannot be encoded, it returns the document without
