@@ -31,7 +31,8 @@ type Authenticator interface {
 	//
 	// Authenticate must check that the principal has the scopes of the credential. If the error is an
 	// [*Error], it is the response, such as 403 for a missing scope or 503 if the authenticator is
-	// unavailable. Any other error results in 401.
+	// unavailable. Any other error results in 401. The error is logged at level Debug, without the token or the
+	// password if its text contains them.
 	Authenticate(ctx context.Context, credential Credential) (context.Context, Principal, error)
 }
 
@@ -129,10 +130,14 @@ func (a *authentication) checkCredentials(ctx context.Context, x *exchange, cred
 	for _, credential := range credentials {
 		next, principal, err := a.authenticator.Authenticate(ctx, credential)
 		if err != nil {
-			if _, ok := errors.AsType[*Error](err); ok {
-				return nil, err
+			x.log().DebugContext(ctx, "credential refused", "request_id", x.requestID(), "operation", credential.OperationID,
+				"scheme", credential.Scheme, "err", credential.redacted(err))
+			refused := &Error{Status: http.StatusUnauthorized, Detail: credential.rejectionDetail()}
+			if known, ok := errors.AsType[*Error](err); ok {
+				*refused = *known
+				refused.Err = credential.redacted(known.Err)
 			}
-			return nil, &Error{Status: http.StatusUnauthorized, Detail: credential.rejectionDetail(), Err: err}
+			return nil, refused
 		}
 		if next != nil {
 			ctx = x.withExchange(next) //nolint:fatcontext // each call may add values

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -19,7 +21,7 @@ import (
 
 // serveSecured serves GET and POST /p of a document with the given security requirements. GET responds with
 // the principal of the caller.
-func serveSecured(t *testing.T, security string, authenticator Authenticator) (http.Handler, error) {
+func serveSecured(t *testing.T, security string, authenticator Authenticator, logger ...*slog.Logger) (http.Handler, error) {
 	t.Helper()
 	validator, err := validate.Load([]byte(`{
 		"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/p": {
@@ -33,7 +35,7 @@ func serveSecured(t *testing.T, security string, authenticator Authenticator) (h
 			"oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://id.example.com"},
 			"digest": {"type": "http", "scheme": "digest"}}}}`), validate.Config{Lenient: func(*validate.DocumentError) {}})
 	harness.Check(t, err)
-	return newHandler(Config{Authenticator: authenticator, Logger: slog.New(slog.DiscardHandler)}, validator, func(router *router) {
+	return newHandler(Config{Authenticator: authenticator, Logger: append(logger, slog.New(slog.DiscardHandler))[0]}, validator, func(router *router) {
 		for _, pattern := range []string{"GET /p", "POST /p"} {
 			router.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 				principal, ok := PrincipalFrom(r.Context())
@@ -154,6 +156,59 @@ func TestAuthentication_acceptsVerifiedClientCertificates(t *testing.T) {
 			t.Errorf("status is %d, want %d", recorder.Code, test.status)
 		}
 	}
+}
+
+// Whatever error an authenticator returns, the log says why a request was refused at level Debug, even if another credential was
+// accepted, and never with a secret.
+func TestAuthentication_logsWhyItRefusesWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	const secret, escaped = "hunter+2", "hunter%2B2"
+	headers := map[string]string{
+		"bearer": "Authorization: Bearer " + secret, "basic": "Authorization: Basic YWRhOmh1bnRlcisy", "header": "X-Key: " + secret, "cookie": "Cookie: session=" + secret,
+	}
+	for scheme, header := range headers {
+		for name, test := range map[string]struct {
+			err    error
+			status int
+		}{
+			"refused":     {fs.ErrPermission, 401},
+			"unavailable": {errors.New("Get https://id.example.com/?token=" + escaped + ": refused " + secret), 401},
+			"forbidden":   {&Error{Status: 403, Err: errors.New("not " + secret)}, 403},
+			"busy":        {Busy(time.Second, errors.New("no answer about "+secret)), 503},
+		} {
+			var log strings.Builder
+			handler, err := serveSecured(t, `[{"`+scheme+`": []}, {"query": []}]`, authenticatorFunc(func(c Credential) error {
+				if c.Scheme == "query" {
+					return nil
+				}
+				return test.err
+			}), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+			harness.Check(t, err)
+			for target, status := range map[string]int{"/p": test.status, "/p?key=a": 200} {
+				log.Reset()
+				request := httptest.NewRequest(http.MethodGet, target, http.NoBody)
+				key, value, _ := strings.Cut(header, ": ")
+				request.Header.Set(key, value)
+				request.Header.Set("X-Request-Id", "r-1")
+				recorder := httptest.NewRecorder()
+				handler.ServeHTTP(recorder, request)
+				said := strings.NewReplacer(secret, "[secret]", escaped, "[secret]").Replace(test.err.Error())
+				if recorder.Code != status || !strings.Contains(log.String(), `"level":"DEBUG","msg":"credential refused","request_id":"r-1","operation":"get","scheme":"`+scheme+`","err":"`+said+`"`) {
+					t.Errorf("%s, %s: %d, %s", scheme, name, recorder.Code, log.String())
+				}
+				if all := log.String() + recorder.Body.String(); strings.Contains(all, secret) || strings.Contains(all, escaped) {
+					t.Errorf("%s, %s: the secret is in %s", scheme, name, all)
+				}
+			}
+		}
+	}
+}
+
+// authenticatorFunc is an Authenticator that returns only an error.
+type authenticatorFunc func(Credential) error
+
+func (f authenticatorFunc) Authenticate(ctx context.Context, c Credential) (context.Context, Principal, error) {
+	return ctx, Principal{}, f(c)
 }
 
 type unreadable struct{ t *testing.T }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -89,6 +90,24 @@ func (c Credential) rejectionDetail() string {
 		return "The access token is not valid or has expired."
 	}
 	return "The credentials are not valid."
+}
+
+// redacted returns err, or if its text contains the token or the password, an error without them.
+func (c Credential) redacted(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	safe := text
+	for _, secret := range []string{c.Token, c.Password} {
+		if secret != "" {
+			safe = strings.NewReplacer(secret, "[secret]", url.QueryEscape(secret), "[secret]").Replace(safe)
+		}
+	}
+	if safe == text {
+		return err
+	}
+	return errors.New(safe)
 }
 
 // challenges returns the WWW-Authenticate value that names the schemes of alternatives (RFC 9110, section

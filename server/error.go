@@ -35,7 +35,7 @@ type Error struct {
 	RetryAfter time.Duration
 	// Header is added to the headers of the response. It cannot change the Content-Type.
 	Header http.Header
-	// Err is the cause. It is logged and never sent.
+	// Err is the cause. It is logged, as [WriteProblem] describes, and never sent.
 	Err error
 }
 
@@ -78,7 +78,7 @@ func toError(err error) *Error {
 		for i, v := range invalid.Violations {
 			violations[i] = gen.Violation{Pointer: v.Pointer, Keyword: v.Keyword, Detail: v.Detail}
 		}
-		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations}
+		return &Error{Status: invalid.Status, Detail: invalid.Detail, Violations: violations, Err: invalid.Err}
 	}
 	if errors.Is(err, stream.ErrShutdown) {
 		return &Error{Status: http.StatusServiceUnavailable, Detail: "The service is shutting down."}

@@ -17,8 +17,8 @@ import (
 )
 
 // WriteProblem responds with err as a problem document (RFC 9457) that contains the request id. Middleware
-// may call it instead of the next handler. It logs err.Err if the status is 5xx, at level Warn if it is 503. If
-// the response has already begun, WriteProblem aborts the connection by panicking with
+// may call it instead of the next handler. It logs err.Err: if the status is 5xx at level Error, or Warn if it
+// is 503, and otherwise at level Debug. If the response has already begun, WriteProblem aborts the connection by panicking with
 // [http.ErrAbortHandler], so that the caller does not mistake a partial response for a complete one. If it is a stream,
 // WriteProblem calls [stream.Fail] instead.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writeProblem(w, r, err) }
@@ -26,7 +26,11 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	problem, x := toError(err), exchangeOf(w, r)
-	if problem.Status >= http.StatusInternalServerError && problem.Err != nil {
+	switch {
+	case problem.Err == nil:
+	case problem.Status < http.StatusInternalServerError:
+		x.log().DebugContext(r.Context(), "request refused", "request_id", x.requestID(), "err", problem.Err)
+	default:
 		if r.Context().Err() == nil {
 			level := slog.LevelError
 			if problem.Status == http.StatusServiceUnavailable { // the caller may try again

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,5 +68,25 @@ func TestWriteProblem_writesADocumentWithTheRequestID(t *testing.T) {
 				t.Errorf("status %d, header %v", answer.Code, answer.Header())
 			}
 		})
+	}
+}
+
+// The log has the cause of each problem, at a level by the status.
+func TestWriteProblem_logsTheCause(t *testing.T) {
+	t.Parallel()
+	for status, level := range map[int]string{400: "DEBUG", 409: "DEBUG", 500: "ERROR", 502: "ERROR", 503: "WARN"} {
+		var log strings.Builder
+		handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+			cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			cfg.Wrap = func(http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					server.WriteProblem(w, r, &server.Error{Status: status, Err: errBroken})
+				})
+			}
+		})
+		if p := problem(t, do(handler, "GET", "/", ""), status); !strings.Contains(log.String(), "level="+level) ||
+			!strings.Contains(log.String(), "request_id="+*p.RequestID+" err=broken") {
+			t.Errorf("%d: the log is %s", status, log.String())
+		}
 	}
 }
