@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -256,10 +259,42 @@ func TestReport_requiresNewLine(t *testing.T) {
 	}
 }
 
+// A login that now needs a token is found before anything is generated.
+func TestRun_readsTheDocumentItself(t *testing.T) {
+	t.Parallel()
+	const text = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\ncomponents: {securitySchemes: {bearer: {type: http, scheme: bearer}}}\n" +
+		"paths:\n  /users/login: {post: {security: [], responses: {'204': {description: d}}}}"
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(words ...string) {
+		words = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, words...)
+		if said, err := exec.Command("git", words...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %s", words, said)
+		}
+	}
+	write("CHANGES.md", "")
+	write("openapi.yaml", text)
+	git("init", "--quiet")
+	git("add", ".")
+	git("commit", "--quiet", "--message=first")
+	var out strings.Builder
+	if err := run(dir, "HEAD", &out); err != nil {
+		t.Errorf("without a change: %v", err)
+	}
+	write("openapi.yaml", strings.Replace(text, "security: []", "security: [{bearer: []}]", 1))
+	if err := run(dir, "HEAD", &out); !errors.Is(err, errUnlisted) || !strings.Contains(out.String(), "NOT LISTED  `POST /users/login`") {
+		t.Errorf("%v, %s", err, out.String())
+	}
+}
+
 func TestAtCommit_rejectsFlags(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "--output=x"} {
-		if _, err := atCommit(base, "api/openapi.yaml"); err == nil {
+		if _, err := atCommit("..", base, "openapi.yaml"); err == nil {
 			t.Errorf("%q is accepted as a commit", base)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -29,18 +30,19 @@ var errUnlisted = errors.New("api/CHANGES.md has no new line for the changes mar
 func main() {
 	base := flag.String("base", "", "commit to compare with")
 	flag.Parse()
-	if err := run(*base, os.Stdout); err != nil {
+	if err := run("..", *base, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "breaking:", err)
 		os.Exit(1)
 	}
 }
 
-func run(base string, out io.Writer) error {
-	before, err := atCommit(base, "api/openapi.yaml")
+// run compares the document in a directory with that of a commit.
+func run(dir, base string, out io.Writer) error {
+	before, err := atCommit(dir, base, "openapi.yaml")
 	if err != nil {
 		return err
 	}
-	after, err := os.ReadFile("../openapi.yaml")
+	after, err := os.ReadFile(filepath.Join(dir, "openapi.yaml"))
 	if err != nil {
 		return err
 	}
@@ -48,11 +50,11 @@ func run(base string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	earlier, err := atCommit(base, "api/CHANGES.md")
+	earlier, err := atCommit(dir, base, "CHANGES.md")
 	if err != nil {
-		earlier = nil // the commit may be older than api/CHANGES.md
+		earlier = nil // the commit may be older than CHANGES.md
 	}
-	changes, err := os.ReadFile("../CHANGES.md")
+	changes, err := os.ReadFile(filepath.Join(dir, "CHANGES.md"))
 	if err != nil {
 		return err
 	}
@@ -97,13 +99,14 @@ func newLines(before, after string) []string {
 	return added
 }
 
-func atCommit(commit, path string) ([]byte, error) {
+// atCommit returns the content of a file of a directory at a commit.
+func atCommit(dir, commit, name string) ([]byte, error) {
 	if commit == "" || strings.HasPrefix(commit, "-") {
 		return nil, errors.New("-base must name a commit")
 	}
-	content, err := exec.Command("git", "show", commit+":"+path).Output() //nolint:gosec // no flag and no shell
+	content, err := exec.Command("git", "-C", dir, "show", commit+":./"+name).Output() //nolint:gosec // no flag and no shell
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return nil, fmt.Errorf("git show %s:%s: %s", commit, path, exit.Stderr)
+		return nil, fmt.Errorf("git show %s:./%s: %s", commit, name, exit.Stderr)
 	}
 	return content, err
 }
