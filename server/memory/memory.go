@@ -67,6 +67,8 @@ func New(cfg Config) (*Service, error) {
 	if s.tokens, err = auth.NewTokens(newKeys(), time.Now); err != nil {
 		return nil, err
 	}
+	s.tokens.Revocations = new(auth.Revocations)
+	s.store.OnRevoke = s.tokens.Revocations.Revoke
 	rules := wire.Config(finishingStore{s.store, s}, clearPasswords{})
 	rules.IssueAccessToken = s.tokens.Issue
 	rules.CheckWebhook, rules.SendWebhook = wire.CheckWebhook(guard), wire.SendWebhook(cfg.Send)

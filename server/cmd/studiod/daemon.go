@@ -133,7 +133,8 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 		return d, err
 	}
 	d.userRates = ratelimit.New(ratelimit.Config{Rate: cfg.UserRate})
-	if err := d.openParts(ctx, store.Config{Daemon: true}); err != nil {
+	d.revocations = &auth.Revocations{Logger: cfg.Logger}
+	if err := d.openParts(ctx, store.Config{Daemon: true, OnRevoke: d.revocations.Revoke}); err != nil {
 		return d, err
 	}
 	if d.acme != nil {
@@ -144,7 +145,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.openTokens(ctx); err != nil {
 		return d, err
 	}
-	d.revocations = &auth.Revocations{Read: d.store.Revocations, Logger: cfg.Logger}
+	d.revocations.Read = d.store.Revocations
 	if err := d.revocations.Load(ctx, time.Now()); err != nil {
 		return d, err
 	}

@@ -70,7 +70,7 @@ func TestDaemon_streamsEvents(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- other.run(ctx) }()
-	token, err := d.tokens.Issue(d.user.ID, time.Now())
+	token, err := d.tokens.Issue(d.user.ID, "session", time.Now())
 	check(t, err)
 
 	here, there := openEvents(t, d.url(), token, ""), openEvents(t, other.url(), token, "")

@@ -26,7 +26,7 @@ func TestTokens_acceptIssuedTokens(t *testing.T) {
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
 	check(t, err)
-	token, err := tokens.Issue("ada", now)
+	token, err := tokens.Issue("ada", "session", now)
 	check(t, err)
 	if principal, err := tokens.Verify(token); err != nil || principal.UserID != "ada" {
 		t.Errorf("got %v, %v", principal, err)
@@ -44,17 +44,17 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	check(t, err)
 	others, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 	check(t, err)
-	foreign, _ := others.Issue("ada", time.Now())
-	token, _ := tokens.Issue("ada", time.Now())
-	claims := jwt.MapClaims{"iss": "avatarstudio", "sub": "ada", "exp": time.Now().Add(time.Hour).Unix()}
+	foreign, _ := others.Issue("ada", "session", time.Now())
+	token, _ := tokens.Issue("ada", "session", time.Now())
+	claims := jwt.MapClaims{"iss": "avatarstudio", "sub": "ada", "sid": "session", "exp": time.Now().Add(time.Hour).Unix()}
 	unsigned, _ := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	symmetric, _ := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte("key"))
-	nobody, _ := tokens.Issue("", time.Now())
+	nobody, _ := tokens.Issue("", "session", time.Now())
 	issued, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
 	check(t, err)
 	signed := func(header, more map[string]any) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
-			"iss": "avatarstudio", "sub": "ada", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
+			"iss": "avatarstudio", "sub": "ada", "sid": "session", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
 		})
 		token.Header["kid"] = issued.Header["kid"]
 		maps.Copy(token.Header, header)
@@ -69,7 +69,7 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	parts := strings.Split(token, ".")
 	for name, bad := range map[string]string{
 		"nothing": "", "garbage": "garbage", "another key": foreign, "no algorithm": unsigned, "another algorithm": symmetric,
-		"no user": nobody, "no signature": parts[0] + "." + parts[1] + ".", "a long one": strings.Repeat("a", 5000),
+		"no user": nobody, "no session": signed(nil, map[string]any{"sid": ""}), "no signature": parts[0] + "." + parts[1] + ".", "a long one": strings.Repeat("a", 5000),
 		"no key id":                  signed(map[string]any{"kid": nil}, nil),
 		"an unknown critical header": signed(map[string]any{"crit": []string{"b64"}, "b64": true}, nil),
 		"an exp that is a string":    signed(nil, map[string]any{"exp": fmt.Sprint(time.Now().Add(time.Hour).Unix())}),
@@ -91,9 +91,9 @@ func TestTokens_rejectRevokedTokens(t *testing.T) {
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
 	check(t, err)
-	before, _ := tokens.Issue("ada", now)
-	other, _ := tokens.Issue("bob", now)
-	after, _ := tokens.Issue("ada", now.Add(2*time.Second))
+	before, _ := tokens.Issue("ada", "session", now)
+	other, _ := tokens.Issue("bob", "session", now)
+	after, _ := tokens.Issue("ada", "session", now.Add(2*time.Second))
 	tokens.Revocations = &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
 		return map[string]time.Time{"ada": now.Add(time.Second)}, nil
 	}}
@@ -110,7 +110,7 @@ func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 		check(t, err)
-		token, _ := tokens.Issue("ada", time.Now())
+		token, _ := tokens.Issue("ada", "session", time.Now())
 		answers := []error{nil, errors.New("down"), errors.New("down")}
 		read := 0
 		tokens.Revocations = &auth.Revocations{
@@ -134,6 +134,43 @@ func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
 	})
 }
 
+// Load reads what is new since the last one, and all that counts at first and after the clock was set back. A session that has
+// ended is forgotten when its last token has expired, so that the memory is bounded.
+func TestRevocations_areReadOnceAndForgotten(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
+	var after time.Time
+	var found map[string]time.Time
+	revocations := &auth.Revocations{Read: func(_ context.Context, since time.Time) (map[string]time.Time, error) {
+		after = since
+		return found, nil
+	}}
+	revocations.Revoke("here", noon)
+	found = map[string]time.Time{"elsewhere": noon}
+	const overlap, kept = 5 * time.Minute, auth.TokenLifetime + 5*time.Minute
+	for _, load := range []struct{ at, after time.Duration }{
+		{0, -kept}, {time.Second, -overlap}, {30 * time.Minute, time.Second - overlap},
+		{10 * time.Minute, 10*time.Minute - kept}, // the clock was set back
+		{kept, 10*time.Minute - overlap},
+	} {
+		check(t, revocations.Load(t.Context(), noon.Add(load.at)))
+		if found = nil; after.Sub(noon) != load.after {
+			t.Errorf("at %v, Load reads what is later than %v, want %v", load.at, after.Sub(noon), load.after)
+		}
+		for _, session := range []string{"here", "elsewhere"} {
+			if !revocations.Revokes("ada", session, noon.Add(time.Hour)) {
+				t.Errorf("at %v, the session that has ended %s goes on", load.at, session)
+			}
+		}
+	}
+	check(t, revocations.Load(t.Context(), noon.Add(kept+1)))
+	for _, session := range []string{"here", "elsewhere", "another"} {
+		if revocations.Revokes("ada", session, noon) {
+			t.Errorf("the session %s is still remembered", session)
+		}
+	}
+}
+
 // A token that is issued right after a revocation is valid.
 func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
 	t.Parallel()
@@ -151,7 +188,7 @@ func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
 		revoked.Add(time.Microsecond):  true,
 		revoked.Add(time.Millisecond):  true,
 	} {
-		token, err := tokens.Issue("ada", at)
+		token, err := tokens.Issue("ada", "session", at)
 		check(t, err)
 		if _, err := tokens.Verify(token); (err == nil) != valid {
 			t.Errorf("issued %v after the revocation: %v", at.Sub(revoked), err)

@@ -10,31 +10,61 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Revocations contains the revoked access tokens: for each user, those that were issued up to a time. It polls
-// these times, which costs less than a query for each request. It is safe for concurrent use. Call
-// [Revocations.Load] before the first request is served, and then [Revocations.Run].
+// revocationOverlap is how long before the last reading the next one begins, for revocations that were committed late, or
+// by a daemon whose clock is behind.
+const revocationOverlap = 5 * time.Minute
+
+// Revocations contains the revoked access tokens that have not expired: all tokens of some sessions, and those of some users
+// that were issued up to a time. It polls the new ones, which costs less than a query for each request. It is safe for
+// concurrent use. Call [Revocations.Load] before the first request is served, and then [Revocations.Run].
 type Revocations struct {
-	// Read returns the revocations after the given time: when the tokens were revoked, by user.
+	// Read returns the revocations after the given time: when the tokens were revoked, by the id of the session or user.
 	Read   func(ctx context.Context, after time.Time) (map[string]time.Time, error)
 	Logger *slog.Logger
 
 	mu      sync.RWMutex
 	revoked map[string]time.Time
+	loaded  time.Time // by the last Load
 }
 
-// Load reads the revocations that affect tokens that are valid at now. If that fails, it keeps the current
-// revocations.
+// Load reads the revocations since the last Load, or all that affect tokens which are valid at now. If that fails, it keeps
+// the current revocations.
 func (r *Revocations) Load(ctx context.Context, now time.Time) error {
-	revoked, err := r.Read(ctx, now.Add(-TokenLifetime))
+	oldest := now.Add(-TokenLifetime - revocationOverlap)
+	r.mu.RLock()
+	after := r.loaded.Add(-revocationOverlap)
+	r.mu.RUnlock()
+	if after.Before(oldest) || after.After(now) { // the first time, or the clock was set back
+		after = oldest
+	}
+	revoked, err := r.Read(ctx, after)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !maps.Equal(r.revoked, revoked) {
-		r.revoked = revoked
+	r.loaded = now
+	maps.DeleteFunc(r.revoked, func(_ string, at time.Time) bool { return at.Before(oldest) })
+	for id, at := range revoked {
+		r.revoke(id, at)
 	}
 	return nil
+}
+
+// Revoke adds a revocation by this process, which Load need not read.
+func (r *Revocations) Revoke(id string, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.revoke(id, at)
+}
+
+func (r *Revocations) revoke(id string, at time.Time) {
+	if r.revoked == nil {
+		r.revoked = make(map[string]time.Time)
+	}
+	if at.After(r.revoked[id]) {
+		r.revoked[id] = at
+	}
 }
 
 // Run calls Load every [studio.RevocationInterval] until ctx ends. Of consecutive errors it logs the first.
@@ -64,13 +94,14 @@ func reload(ctx context.Context, interval time.Duration, load func(now time.Time
 	}
 }
 
-// Revokes reports whether a token that was issued at the given time has been revoked.
-func (r *Revocations) Revokes(userID string, issued time.Time) bool {
+// Revokes reports whether a token of a session, which was issued at the given time, has been revoked.
+func (r *Revocations) Revokes(userID, sessionID string, issued time.Time) bool {
 	if r == nil {
 		return false
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	at, ok := r.revoked[userID]
-	return ok && !issued.After(at)
+	_, ended := r.revoked[sessionID]
+	return ended || ok && !issued.After(at)
 }

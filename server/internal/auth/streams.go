@@ -90,7 +90,7 @@ func (t *Tokens) validity() func(*access) bool {
 	}
 	return func(token *access) bool {
 		if token.apiKey == "" {
-			return signing[token.keyID] && token.until.After(now) && !t.Revocations.Revokes(token.userID, token.issued)
+			return signing[token.keyID] && token.until.After(now) && !t.Revocations.Revokes(token.userID, token.sessionID, token.issued)
 		}
 		valid, checked := apiKeys[token.apiKey]
 		if !checked {

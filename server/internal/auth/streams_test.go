@@ -53,7 +53,7 @@ func TestTokens_EndStreams(t *testing.T) {
 			service := httptest.NewServer(handler)
 			t.Cleanup(service.Close)
 			open := func(issued time.Time) *http.Response {
-				token, err := tokens.Issue("ada", issued)
+				token, err := tokens.Issue("ada", "session", issued)
 				check(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
 				t.Cleanup(cancel)

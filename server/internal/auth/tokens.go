@@ -33,8 +33,8 @@ const (
 
 var errToken = errors.New("auth: not a valid access token")
 
-// Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the user id and the
-// expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the tokens.
+// Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the ids of the user and the session, and
+// the expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the tokens.
 // Verification uses only the token and the known revocations. The signatures of up to 10,000 verified tokens
 // are not verified again. Tokens is safe for concurrent use.
 type Tokens struct {
@@ -55,8 +55,8 @@ type Tokens struct {
 
 // access is the content of a valid token.
 type access struct {
-	userID, keyID string
-	issued, until time.Time
+	userID, sessionID, keyID string
+	issued, until            time.Time
 
 	apiKey string // hash of the API key that was sent instead of a token
 }
@@ -85,13 +85,14 @@ func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	return t, t.SetKeys(keys)
 }
 
-// Issue returns a token for a user that is valid for [TokenLifetime] after at. Its iat has a fraction (RFC
+// Issue returns a token for a session of a user that is valid for [TokenLifetime] after at. Its iat has a fraction (RFC
 // 7519, section 2), so that a login after a revocation in the same second is valid.
-func (t *Tokens) Issue(userID string, at time.Time) (string, error) {
+func (t *Tokens) Issue(userID, sessionID string, at time.Time) (string, error) {
 	key := t.signer(at)
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 		"iss": issuer,
 		"sub": userID,
+		"sid": sessionID,
 		"iat": float64(at.UnixMicro()) / 1e6,
 		"exp": at.Add(TokenLifetime).Unix(),
 	})
@@ -124,7 +125,7 @@ func (t *Tokens) Verify(token string) (server.Principal, error) {
 		}
 		t.remember(hash, known)
 	}
-	if t.Revocations.Revokes(known.userID, known.issued) {
+	if t.Revocations.Revokes(known.userID, known.sessionID, known.issued) {
 		return server.Principal{}, errToken
 	}
 	return server.Principal{UserID: known.userID, Value: known}, nil
@@ -156,34 +157,37 @@ func (t *Tokens) verify(token string) (*access, error) {
 		}
 		return key.private.Public(), nil
 	})
-	if err != nil || claims.Subject == "" || claims.IssuedAt == nil {
+	if err != nil || claims.Subject == "" || claims.session == "" || claims.IssuedAt == nil {
 		return nil, errToken
 	}
 	until := claims.ExpiresAt.Time
 	if !key.until.IsZero() && key.until.Before(until) {
 		until = key.until
 	}
-	return &access{userID: claims.Subject, keyID: key.id, issued: claims.issued, until: until}, nil
+	return &access{userID: claims.Subject, sessionID: claims.session, keyID: key.id, issued: claims.issued, until: until}, nil
 }
 
 // claims are the claims of an access token. The times must be numbers, although the library also accepts
 // strings.
 type claims struct {
 	jwt.RegisteredClaims
-	issued time.Time // IssuedAt with its fraction, which the library truncates
+
+	session string
+	issued  time.Time // IssuedAt with its fraction, which the library truncates
 }
 
 func (c *claims) UnmarshalJSON(text []byte) error {
-	var times struct {
+	var own struct {
+		Session   string   `json:"sid"`
 		ExpiresAt *float64 `json:"exp"`
 		NotBefore *float64 `json:"nbf"`
 		IssuedAt  *float64 `json:"iat"`
 	}
-	if err := json.Unmarshal(text, &times); err != nil {
+	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	if times.IssuedAt != nil {
-		c.issued = time.UnixMicro(int64(math.Round(*times.IssuedAt * 1e6)))
+	if c.session = own.Session; own.IssuedAt != nil {
+		c.issued = time.UnixMicro(int64(math.Round(*own.IssuedAt * 1e6)))
 	}
 	return json.Unmarshal(text, &c.RegisteredClaims)
 }

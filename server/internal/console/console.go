@@ -27,7 +27,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -88,9 +87,9 @@ type Config struct {
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
 	// cookie is then Secure.
 	Secure bool
-	// Revoked reports whether the sessions of a user were revoked since a time. Pages that are open then show it at once.
-	// Default: they show it with the next change.
-	Revoked func(userID string, since time.Time) bool
+	// Revoked reports whether a session has ended, or all sessions of a user since a time. Pages that are open then show it at
+	// once. Default: they show it with the next change.
+	Revoked func(userID, sessionID string, since time.Time) bool
 	// PollInterval is how often an open page is rendered, at most: with many events, and while it shows the progress of a
 	// rendering, of which there are none. Default one second.
 	PollInterval time.Duration
@@ -100,10 +99,9 @@ type Config struct {
 
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
-	cfg     Config
-	pages   map[string]*template.Template
-	forms   *userLimiter
-	logouts atomic.Int64 // how many users have logged out here
+	cfg   Config
+	pages map[string]*template.Template
+	forms *userLimiter
 }
 
 // New returns a Console.
@@ -116,7 +114,7 @@ func New(cfg Config) *Console {
 		cfg.Admit = func(string, bool) error { return nil }
 	}
 	if cfg.Revoked == nil {
-		cfg.Revoked = func(string, time.Time) bool { return false }
+		cfg.Revoked = func(string, string, time.Time) bool { return false }
 	}
 	if cfg.MailLink == nil {
 		cfg.MailLink = func(string, string, studio.LinkPurpose) bool { return false }

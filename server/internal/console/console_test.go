@@ -61,9 +61,9 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	revocations := auth.Revocations{Read: db.Revocations}
 	settings := console.Config{
 		Studio: s.studio, Store: db, ServeFile: s.media.ServeFile, MapError: rest.MapError, PollInterval: 20 * time.Millisecond,
-		Revoked: func(userID string, since time.Time) bool {
+		Revoked: func(userID, sessionID string, since time.Time) bool {
 			_ = revocations.Load(t.Context(), since)
-			return revocations.Revokes(userID, since)
+			return revocations.Revokes(userID, sessionID, since)
 		},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}

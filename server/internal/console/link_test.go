@@ -159,7 +159,7 @@ func TestLinks_endTheSessionOfAnotherUser(t *testing.T) {
 	v.get(path).want(t, http.StatusOK, "In this browser, "+email+" is signed in")
 	before := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))[0]
 	v.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusOK, "Welcome.", `title="bob@example.com"`)
-	if _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
+	if _, _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
 		t.Errorf("the session of the other user: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ const loginPath = Path + "/login"
 type session struct {
 	studio.User
 
+	id    string // of the session
 	token string // the value of the cookie
 }
 
@@ -39,8 +40,9 @@ func (c *Console) session(r *http.Request) (session, error) {
 	if err != nil {
 		return session{}, studio.ErrUnauthorized
 	}
-	user, err := c.cfg.Studio.Session(r.Context(), cookie.Value)
-	return session{user, cookie.Value}, err
+	s := session{token: cookie.Value}
+	s.User, s.id, err = c.cfg.Studio.Session(r.Context(), s.token)
+	return s, err
 }
 
 // requireSession serves a page to logged-in users and asks others to log in. POST requests also count towards
@@ -163,7 +165,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := session{token: pair.Refresh}
-	if s.User, err = c.cfg.Studio.Session(r.Context(), s.token); err == nil {
+	if s.User, s.id, err = c.cfg.Studio.Session(r.Context(), s.token); err == nil {
 		err = c.renderForm(w, withSession(r, s), s, http.StatusOK, createView{Kind: kind, Values: form.Draft})
 	}
 	if err != nil {
@@ -184,7 +186,6 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 			c.fail(w, r, err)
 			return
 		}
-		c.logouts.Add(1)
 	}
 	c.forgetSession(w, r)
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)

@@ -11,8 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion, the
-// creation of a video, and a session that ends on another daemon.
+// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion and the
+// creation of a video.
 const silentPolls = 15
 
 // revocationMargin is how much later a revocation takes effect than its time, which may be that of another daemon.
@@ -39,7 +39,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 	send(opened, func(yield func(name, data string) bool) {
 		var last [sha256.Size]byte // a hash, because a stream may be open for long
 		for {
-			began, logouts := time.Now(), c.logouts.Load()
+			began := time.Now()
 			fragment, next, err := c.renderInSession(ctx, s, render)
 			final := errors.Is(err, errFinal)
 			if hash := sha256.Sum256(fragment); (err == nil || final) && hash != last { // the database may be unavailable for a while
@@ -56,7 +56,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, rend
 				wait = min(wait, next.Sub(began))
 			}
 			if !c.await(ctx, changed, func() bool {
-				return time.Since(began) >= wait || c.logouts.Load() != logouts || c.cfg.Revoked(s.ID, began.Add(-revocationMargin))
+				return time.Since(began) >= wait || c.cfg.Revoked(s.ID, s.id, began.Add(-revocationMargin))
 			}) {
 				return
 			}
@@ -120,7 +120,7 @@ func send(w http.ResponseWriter, events func(yield func(name, data string) bool)
 
 // renderInSession calls render if the session is still valid. If not, it returns a notice and errFinal.
 func (c *Console) renderInSession(ctx context.Context, s session, render liveFragment) (fragment []byte, next time.Time, err error) {
-	_, err = c.cfg.Studio.Session(ctx, s.token)
+	_, _, err = c.cfg.Studio.Session(ctx, s.token)
 	if errors.Is(err, studio.ErrUnauthorized) {
 		fragment, err = c.renderFragment("signed-out", nil)
 		return fragment, next, errors.Join(err, errFinal)

@@ -16,7 +16,7 @@ type token struct {
 	used bool
 }
 
-func (s *Store) AddRefreshToken(_ context.Context, added studio.RefreshToken, passwordHash string) error {
+func (s *Store) AddRefreshToken(_ context.Context, added studio.RefreshToken, passwordHash string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if user, err := find(s.users, added.UserID); err != nil || user.PasswordHash != passwordHash {
@@ -25,47 +25,47 @@ func (s *Store) AddRefreshToken(_ context.Context, added studio.RefreshToken, pa
 	s.tokens[string(added.Hash)] = &token{RefreshToken: added}
 	sessions := s.unused(added.UserID)
 	for _, ended := range sessions[min(len(sessions), studio.MaxSessions):] {
-		s.deleteFamily(ended.Family)
+		s.deleteFamily(ended.Family, now)
 	}
 	return nil
 }
 
 func (s *Store) RotateRefreshToken(
 	_ context.Context, hash []byte, now time.Time, next studio.RefreshToken,
-) (userID string, err error) {
+) (studio.RefreshToken, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	current := s.tokens[string(hash)]
 	switch {
 	case current == nil || !current.ExpiresAt.After(now):
-		return "", studio.ErrUnauthorized
+		return next, studio.ErrUnauthorized
 	case current.used:
-		s.deleteFamily(current.Family)
-		return "", studio.ErrUnauthorized
+		s.deleteFamily(current.Family, now)
+		return next, studio.ErrUnauthorized
 	}
 	current.used = true
 	next.Family, next.UserID = current.Family, current.UserID
 	s.tokens[string(next.Hash)] = &token{RefreshToken: next}
-	return next.UserID, nil
+	return next, nil
 }
 
-func (s *Store) UserByRefreshToken(_ context.Context, hash []byte, now time.Time) (studio.User, error) {
+func (s *Store) UserByRefreshToken(_ context.Context, hash []byte, now time.Time) (user studio.User, family string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.tokens[string(hash)]
 	if found == nil || found.used || !found.ExpiresAt.After(now) {
-		return studio.User{}, studio.ErrNotFound
+		return studio.User{}, "", studio.ErrNotFound
 	}
-	user := *s.users[found.UserID]
+	user = *s.users[found.UserID]
 	user.PasswordHash = ""
-	return user, nil
+	return user, found.Family, nil
 }
 
-func (s *Store) DeleteFamily(_ context.Context, hash []byte) error {
+func (s *Store) DeleteFamily(_ context.Context, hash []byte, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if token := s.tokens[string(hash)]; token != nil {
-		s.deleteFamily(token.Family)
+		s.deleteFamily(token.Family, now)
 	}
 	return nil
 }
@@ -87,30 +87,33 @@ func (s *Store) unused(userID string) (all []studio.RefreshToken) {
 	return all
 }
 
-func (s *Store) DeleteFamilyOf(_ context.Context, userID, family string) error {
+func (s *Store) DeleteFamilyOf(_ context.Context, userID, family string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.tokens)
-	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.Family == family && token.UserID == userID })
-	if len(s.tokens) == before {
-		return studio.ErrNotFound
+	for _, token := range s.tokens {
+		if token.Family == family && token.UserID == userID {
+			s.deleteFamily(family, now)
+			return nil
+		}
 	}
-	return nil
+	return studio.ErrNotFound
 }
 
-func (s *Store) deleteFamily(family string) {
+func (s *Store) deleteFamily(family string, now time.Time) {
+	s.OnRevoke(family, now)
 	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.Family == family })
 }
 
-func (s *Store) RevokeTokens(_ context.Context, userID string, _ time.Time) error {
+func (s *Store) RevokeTokens(_ context.Context, userID string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.revokeTokens(userID)
+	s.revokeTokens(userID, now)
 	_, err := find(s.users, userID)
 	return err
 }
 
-func (s *Store) revokeTokens(userID string) {
+func (s *Store) revokeTokens(userID string, now time.Time) {
+	s.OnRevoke(userID, now)
 	maps.DeleteFunc(s.tokens, func(_ string, token *token) bool { return token.UserID == userID })
 	maps.DeleteFunc(s.addresses, func(known pair, _ time.Time) bool { return known.a == userID })
 }

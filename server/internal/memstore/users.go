@@ -30,7 +30,7 @@ func (s *Store) UserByEmail(_ context.Context, email string) (studio.User, error
 	return studio.User{}, studio.ErrNotFound
 }
 
-func (s *Store) SetPassword(_ context.Context, userID, hash string, _ time.Time) error {
+func (s *Store) SetPassword(_ context.Context, userID, hash string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user, err := find(s.users, userID)
@@ -38,7 +38,7 @@ func (s *Store) SetPassword(_ context.Context, userID, hash string, _ time.Time)
 		return err
 	}
 	user.PasswordHash = hash
-	s.revokeTokens(userID)
+	s.revokeTokens(userID, now)
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (s *Store) DeleteUser(_ context.Context, userID string, now time.Time) (sub
 			delete(s.uploads, id)
 		}
 	}
-	s.revokeTokens(userID)
+	s.revokeTokens(userID, now)
 	maps.DeleteFunc(s.keys, func(key pair, _ creation) bool { return key.a == userID })
 	maps.DeleteFunc(s.members, func(member pair, _ bool) bool { return member.b == userID })
 	maps.DeleteFunc(s.apiKeys, func(_ string, key studio.APIKey) bool { return key.UserID == userID })

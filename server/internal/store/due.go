@@ -5,16 +5,18 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// dueWork is the work that a transaction makes due.
+// dueWork is the work that a transaction makes due, and the revocations of which it tells.
 type dueWork struct {
 	flows     []Flow
 	users     []string // with new events
 	rendering bool
 	replay    bool
+	revoked   map[string]time.Time
 }
 
 func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
@@ -24,6 +26,13 @@ func (w *dueWork) markNewEvents(userID string) { w.users = append(w.users, userI
 func (w *dueWork) markRenderDue() { w.rendering = true }
 
 func (w *dueWork) markReplayDue() { w.replay = true }
+
+func (w *dueWork) markRevoked(id string, at time.Time) {
+	if w.revoked == nil {
+		w.revoked = make(map[string]time.Time)
+	}
+	w.revoked[id] = at
+}
 
 // Due returns a channel that receives a value after this process made events due or deleted subjects. One value
 // may stand for many changes.
@@ -53,8 +62,11 @@ func take[T comparable](mu *sync.Mutex, set map[T]struct{}) []T {
 	return all
 }
 
-// signalDue signals that work has become due.
+// signalDue signals that work has become due, and tells about revocations.
 func (s *Store) signalDue(work dueWork) {
+	for id, at := range work.revoked {
+		s.onRevoke(id, at)
+	}
 	if len(work.flows) > 0 {
 		s.notifyDaemons(s.NotifyDue, work.flows)
 		s.signalFlows(s.dueFlows, work.flows)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -32,6 +33,8 @@ type transaction interface {
 	markNewEvents(userID string)
 	markRenderDue()
 	markReplayDue()
+	// markRevoked marks a session or user for [Config.OnRevoke] after the commit.
+	markRevoked(id string, at time.Time)
 }
 
 // statement is an SQL statement with its parameters.

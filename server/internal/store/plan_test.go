@@ -23,7 +23,7 @@ var fillTables = []string{
 	numbers + `INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || n, 'u' || n, '', n FROM numbers`,
 	numbers + `INSERT INTO event_clocks (user_id, last_at) SELECT 'u' || n, n FROM numbers`,
 	numbers + `INSERT INTO known_addresses (user_id, address, seen_at) SELECT 'u' || n, 'a' || n, n FROM numbers`,
-	numbers + `INSERT INTO revocations (user_id, revoked_at) SELECT 'u' || n, n FROM numbers`,
+	numbers + `INSERT INTO revocations (id, revoked_at) SELECT 'u' || n, n FROM numbers`,
 	numbers + `INSERT INTO members (workspace_id, user_id) SELECT 'w' || (n % 4), 'u' || n FROM numbers`,
 	numbers + `INSERT INTO login_tries (account, tries, began_at) SELECT 'u' || n, 1, 2588400000000 + n - 500 FROM numbers`,
 	numbers + `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) SELECT CAST('t' || n AS BYTEA), 'f' || (n / 10), 'u' || n, 2592000000000 + n - 500 FROM numbers`,
@@ -240,15 +240,15 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		_, err = db.Revocations(ctx, now.Add(-time.Second))
 		check(t, err)
 		token := studio.RefreshToken{Hash: []byte("new"), Family: "f", UserID: "u5", ExpiresAt: now.Add(time.Hour)}
-		check(t, db.AddRefreshToken(ctx, token, "new"))
+		check(t, db.AddRefreshToken(ctx, token, "new", now))
 		next := studio.RefreshToken{Hash: []byte("next"), ExpiresAt: now.Add(time.Hour)}
-		_, err = db.UserByRefreshToken(ctx, token.Hash, now)
+		_, _, err = db.UserByRefreshToken(ctx, token.Hash, now)
 		check(t, err)
 		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
 		check(t, err)
 		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
 		wantError(t, err, studio.ErrUnauthorized)
-		check(t, db.DeleteFamily(ctx, next.Hash))
+		check(t, db.DeleteFamily(ctx, next.Hash, now))
 		check(t, db.AddMember(ctx, "w0", "u5"))
 		check(t, db.RemoveMember(ctx, "w0", "u5"))
 		check(t, db.AddMember(ctx, "w0", "u5"))

@@ -11,13 +11,16 @@ import (
 // is treated like a new one.
 const breakerRetention = 24 * time.Hour
 
+// revocationRetention is how long revocations are kept: much longer than access tokens are valid, because clocks may change.
+const revocationRetention = 24 * time.Hour
+
 // pruneBatch bounds the rows that one transaction deletes, so that its locks are short.
 const pruneBatch = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
-// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations, alerts after two days, daemons that were killed after one, and breakers a day after their pause. After an error, some
+// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a day, alerts after two, daemons that were killed after one, and breakers a day after their pause. After an error, some
 // rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
@@ -39,8 +42,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			(SELECT account FROM login_tries WHERE began_at < $1 LIMIT $2)`, now.Add(-studio.LoginMemory)},
 		{`DELETE FROM known_addresses WHERE seen_at < $1 AND (user_id, address) IN
 			(SELECT user_id, address FROM known_addresses WHERE seen_at < $1 LIMIT $2)`, now.Add(-studio.AddressMemory)},
-		{`DELETE FROM revocations WHERE revoked_at < $1 AND user_id IN
-			(SELECT user_id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-studio.RefreshTokenLifetime)},
+		{`DELETE FROM revocations WHERE revoked_at < $1 AND id IN (SELECT id FROM revocations WHERE revoked_at < $1 LIMIT $2)`, now.Add(-revocationRetention)},
 		{`DELETE FROM links WHERE expires_at < $1 AND hash IN (SELECT hash FROM links WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM acts WHERE at < $1 AND id IN (SELECT id FROM acts WHERE at < $1 LIMIT $2)`, now.Add(-studio.ActRetention)},
 		{`DELETE FROM alerts WHERE sent_at < $1 AND (user_id, url) IN

@@ -114,6 +114,8 @@ type Config struct {
 	MustExist bool
 	// Keys encrypts and decrypts signing keys and webhook secrets. Default: they are stored in clear.
 	Keys *keyring.Keyring
+	// OnRevoke is called after this process has revoked the access tokens of a session or user. Default: none.
+	OnRevoke func(id string, at time.Time)
 	// Logger gets a line before and after a migration of an existing database. Default: none.
 	Logger *slog.Logger
 	// Traces records a span for each statement in a trace. Default: none.
@@ -132,6 +134,7 @@ type Store struct {
 	name      string
 	daemon    bool
 	keys      *keyring.Keyring
+	onRevoke  func(id string, at time.Time)
 	tracer    trace.Tracer // nil for none
 	due       chan struct{}
 	renderDue chan struct{}
@@ -172,6 +175,9 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		keys: cfg.Keys, daemon: cfg.Daemon, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
 		replayDue: make(chan struct{}, 1), counting: make(chan struct{}, replayCounts), events: newEventWatch(),
 		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+	}
+	if s.onRevoke = cfg.OnRevoke; s.onRevoke == nil {
+		s.onRevoke = func(string, time.Time) {}
 	}
 	s.records, s.creations, s.updates = newGroupQueue(s, writeRecords), newGroupQueue(s, s.createSubjects), newGroupQueue(s, changeSubjects)
 	s.records.sameGroup = func(first, other *record) bool { return first.holder == other.holder }

@@ -352,7 +352,7 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		check(t, err)
 		next := nextDelivery(t, db, "a")
 		check(t, recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered}))
-		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, ""))
+		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("h"), Family: "f", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "old", noon(), noon(), 10))
 		check(t, db.AddWebhookSecret(t.Context(), "ada", "new", noon(), noon().Add(time.Hour), 10))
 

@@ -8,7 +8,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string) error {
+func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		err := lockUser(ctx, tx, `id = $1 AND password_hash = $2 AND disabled_at IS NULL`, token.UserID, passwordHash)
 		if errors.Is(err, studio.ErrNotFound) {
@@ -20,9 +20,12 @@ func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, 
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family IN (SELECT family FROM refresh_tokens
-			WHERE user_id = $1 AND used = 0 ORDER BY expires_at DESC, hash LIMIT 1000000000 OFFSET $2)`, // SQLite has no OFFSET without LIMIT
+		excess, err := queryRows(ctx, tx, oneColumn[string], `SELECT family FROM refresh_tokens
+			WHERE user_id = $1 AND used = 0 ORDER BY expires_at DESC, hash LIMIT 1000000000 OFFSET $2`, // SQLite has no OFFSET without LIMIT
 			token.UserID, studio.MaxSessions)
+		for _, family := range excess {
+			err = errors.Join(err, endSession(ctx, tx, family, now))
+		}
 		return err
 	})
 }
@@ -35,9 +38,9 @@ func addRefreshToken(ctx context.Context, tx transaction, token studio.RefreshTo
 
 func (s *Store) RotateRefreshToken(
 	ctx context.Context, hash []byte, now time.Time, next studio.RefreshToken,
-) (userID string, err error) {
+) (studio.RefreshToken, error) {
 	stolen := false
-	err = s.write(ctx, func(tx transaction) error {
+	err := s.write(ctx, func(tx transaction) error {
 		stolen = false
 		err := lockUser(ctx, tx, `id = (SELECT user_id FROM refresh_tokens WHERE hash = $1)`, hash)
 		if err != nil && !errors.Is(err, studio.ErrNotFound) {
@@ -54,8 +57,7 @@ func (s *Store) RotateRefreshToken(
 			return err
 		case used != 0:
 			stolen = true // an error here would roll the deletion back
-			_, err := tx.exec(ctx, `DELETE FROM refresh_tokens WHERE family = $1`, next.Family)
-			return err
+			return endSession(ctx, tx, next.Family, now)
 		}
 		if _, err := tx.exec(ctx, `UPDATE refresh_tokens SET used = 1 WHERE hash = $1`, hash); err != nil {
 			return err
@@ -65,18 +67,27 @@ func (s *Store) RotateRefreshToken(
 	if err == nil && stolen {
 		err = studio.ErrUnauthorized
 	}
-	return next.UserID, err
+	return next, err
 }
 
-func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user studio.User, err error) {
-	err = queryRow(ctx, s.engine, []any{&user.ID, &user.Email, &user.Role, instant{&user.CreatedAt}}, `SELECT u.id, u.email, u.role, u.created_at
+func (s *Store) UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user studio.User, family string, err error) {
+	err = queryRow(ctx, s.engine, []any{&user.ID, &user.Email, &user.Role, instant{&user.CreatedAt}, &family}, `SELECT u.id, u.email, u.role, u.created_at, t.family
 		FROM refresh_tokens t JOIN users u ON u.id = t.user_id
 		WHERE t.hash = $1 AND t.used = 0 AND t.expires_at > $2 AND u.deleted_at IS NULL AND u.disabled_at IS NULL`, hash, micros(now))
-	return user, err
+	return user, family, err
 }
 
-func (s *Store) DeleteFamily(ctx context.Context, hash []byte) error {
-	return s.exec(ctx, `DELETE FROM refresh_tokens WHERE family = (SELECT family FROM refresh_tokens WHERE hash = $1)`, hash)
+// DeleteFamily first looks for the token without a transaction, because anyone may send tokens.
+func (s *Store) DeleteFamily(ctx context.Context, hash []byte, now time.Time) error {
+	var userID, family string
+	err := queryRow(ctx, s.engine, []any{&userID, &family}, `SELECT user_id, family FROM refresh_tokens WHERE hash = $1`, hash)
+	if err == nil {
+		err = s.DeleteFamilyOf(ctx, userID, family, now)
+	}
+	if errors.Is(err, studio.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (s *Store) UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]studio.RefreshToken, error) {
@@ -86,8 +97,20 @@ func (s *Store) UnusedRefreshTokens(ctx context.Context, userID string, now time
 		ORDER BY expires_at DESC, hash`, userID, micros(now))
 }
 
-func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string) error {
-	return s.execFound(ctx, `DELETE FROM refresh_tokens WHERE family = $1 AND user_id = $2`, family, userID)
+func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		// The lock waits for a rotation, whose token would otherwise survive.
+		err := lockUser(ctx, tx, `id = (SELECT user_id FROM refresh_tokens WHERE family = $1 AND user_id = $2 LIMIT 1)`, family, userID)
+		if err != nil {
+			return err
+		}
+		return endSession(ctx, tx, family, now)
+	})
+}
+
+// endSession deletes the tokens of a session and revokes its access tokens. The caller has locked the user.
+func endSession(ctx context.Context, tx transaction, family string, now time.Time) error {
+	return revoke(ctx, tx, family, now, statement{`DELETE FROM refresh_tokens WHERE family = $1`, []any{family}})
 }
 
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
@@ -100,23 +123,27 @@ func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) 
 }
 
 func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time) error {
-	return tx.execAll(ctx, []statement{
-		{`DELETE FROM refresh_tokens WHERE user_id = $1`, []any{userID}},
-		{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}},
-		{`INSERT INTO revocations (user_id, revoked_at) VALUES ($1, $2)
-			ON CONFLICT (user_id) DO UPDATE SET revoked_at = $2`, []any{userID, micros(now)}},
-	})
+	return revoke(ctx, tx, userID, now,
+		statement{`DELETE FROM refresh_tokens WHERE user_id = $1`, []any{userID}},
+		statement{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}})
 }
 
-// Revocations returns, by user, the times at which access tokens were revoked, if they are later than after.
+// revoke revokes the access tokens of a session or user, with other changes.
+func revoke(ctx context.Context, tx transaction, id string, now time.Time, changes ...statement) error {
+	tx.markRevoked(id, now)
+	return tx.execAll(ctx, append(changes, statement{`INSERT INTO revocations (id, revoked_at) VALUES ($1, $2)
+		ON CONFLICT (id) DO UPDATE SET revoked_at = $2`, []any{id, micros(now)}}))
+}
+
+// Revocations returns when the access tokens of sessions and users were revoked, by their ids, if that was later than after.
 func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
 	revoked := make(map[string]time.Time)
 	err := s.engine.query(ctx, func(scan func(...any) error) error {
-		var user string
+		var id string
 		var at time.Time
-		err := scan(&user, instant{&at})
-		revoked[user] = at
+		err := scan(&id, instant{&at})
+		revoked[id] = at
 		return err
-	}, `SELECT user_id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
+	}, `SELECT id, revoked_at FROM revocations WHERE revoked_at > $1`, micros(after))
 	return revoked, err
 }

@@ -55,10 +55,10 @@ func TestStore_SetRole_appliesToTheNextRead(t *testing.T) {
 	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "u", Email: "u", PasswordHash: "hash", CreatedAt: noon()}))
 		token := studio.RefreshToken{Hash: []byte("t"), Family: "f", UserID: "u", ExpiresAt: noon().Add(time.Hour)}
-		check(t, db.AddRefreshToken(t.Context(), token, "hash"))
+		check(t, db.AddRefreshToken(t.Context(), token, "hash", noon()))
 		for _, role := range []studio.Role{studio.Operator, studio.NoRole} {
 			check(t, db.SetRole(t.Context(), "u", role))
-			user, err := db.UserByRefreshToken(t.Context(), token.Hash, noon())
+			user, _, err := db.UserByRefreshToken(t.Context(), token.Hash, noon())
 			if check(t, err); user.Role != role {
 				t.Errorf("the role is %q, want %q", user.Role, role)
 			}

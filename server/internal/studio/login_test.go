@@ -261,12 +261,12 @@ func TestLogin_endsTheOldestOfTooManySessions(t *testing.T) {
 		for i := range studio.MaxSessions - 2 {
 			sessions[i] = login()
 		}
-		_, err = service.Session(t.Context(), oldest)
+		_, _, err = service.Session(t.Context(), oldest)
 		check(t, err)
 		sessions[studio.MaxSessions-2] = login()
-		_, err = service.Session(t.Context(), oldest)
+		_, _, err = service.Session(t.Context(), oldest)
 		wantError(t, err, studio.ErrUnauthorized)
-		_, err = service.Session(t.Context(), pair.Refresh)
+		_, _, err = service.Session(t.Context(), pair.Refresh)
 		check(t, err)
 		var logins sync.WaitGroup
 		for i := range sessions[studio.MaxSessions-1:] {
@@ -275,7 +275,7 @@ func TestLogin_endsTheOldestOfTooManySessions(t *testing.T) {
 		logins.Wait()
 		valid := 0
 		for _, token := range sessions {
-			if _, err := service.Session(t.Context(), token); err == nil {
+			if _, _, err := service.Session(t.Context(), token); err == nil {
 				valid++
 			}
 		}

@@ -15,20 +15,22 @@ type OpenSession struct {
 	Current     bool // whether it has the token of the caller
 }
 
-// Session returns the user of a refresh token without exchanging the token. The console, which keeps a
-// refresh token in a cookie, calls it for each request. A session lasts as long as its token is valid. The
+// Session returns the user and the ID of the session of a refresh token without exchanging the token. The console, which
+// keeps a refresh token in a cookie, calls it for each request. A session lasts as long as its token is valid. The
 // error is [ErrUnauthorized] if the token is not valid.
-func (s *Service) Session(ctx context.Context, token string) (User, error) {
-	user, err := s.Store.UserByRefreshToken(ctx, hashToken(token), s.now())
+func (s *Service) Session(ctx context.Context, token string) (user User, id string, err error) {
+	user, id, err = s.Store.UserByRefreshToken(ctx, hashToken(token), s.now())
 	if errors.Is(err, ErrNotFound) {
 		err = ErrUnauthorized
 	}
-	return user, err
+	return user, id, err
 }
 
-// EndSession invalidates a refresh token, and all tokens that descend from the same login.
+// EndSession ends the session of a refresh token, which may have been used, with all tokens that descend from the same
+// login. This daemon refuses its access tokens at once, and the others when they poll the revocations, which they do every
+// [RevocationInterval]. It does nothing if there is no such token.
 func (s *Service) EndSession(ctx context.Context, token string) error {
-	return s.Store.DeleteFamily(ctx, hashToken(token))
+	return s.Store.DeleteFamily(ctx, hashToken(token), s.now())
 }
 
 // OpenSessions returns the sessions of a user, the newest first. token is the refresh token of the caller.
@@ -41,10 +43,7 @@ func (s *Service) OpenSessions(ctx context.Context, userID, token string) ([]Ope
 	return sessions, err
 }
 
-// EndSessionOf ends a session of a user. Access tokens that it has issued expire within the hour.
+// EndSessionOf ends a session of a user, as [Service.EndSession] does.
 func (s *Service) EndSessionOf(ctx context.Context, userID, sessionID string) error {
-	return s.Store.DeleteFamilyOf(ctx, userID, sessionID)
+	return s.Store.DeleteFamilyOf(ctx, userID, sessionID, s.now())
 }
-
-// AccessToken issues an access token for a user who has a session.
-func (s *Service) AccessToken(user User) (string, error) { return s.IssueAccessToken(user.ID, s.now()) }

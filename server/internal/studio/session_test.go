@@ -31,14 +31,14 @@ func TestSession_endsWithItsToken(t *testing.T) {
 			pair, err := service.Login(t.Context(), netip.Addr{}, ada.Email, password)
 			check(t, err)
 			for range 2 {
-				user, err := service.Session(t.Context(), pair.Refresh)
+				user, _, err := service.Session(t.Context(), pair.Refresh)
 				check(t, err)
 				if user.ID != ada.ID || user.Email != ada.Email || user.PasswordHash != "" {
 					t.Errorf("the session is of %+v", user)
 				}
 			}
 			check(t, end(pair.Refresh))
-			_, err = service.Session(t.Context(), pair.Refresh)
+			_, _, err = service.Session(t.Context(), pair.Refresh)
 			if wantError(t, err, studio.ErrUnauthorized); t.Failed() {
 				t.Fatal(name)
 			}

@@ -20,8 +20,8 @@ type Config struct {
 	Operators OperatorStore
 	// Passwords hashes and compares passwords.
 	Passwords Passwords
-	// IssueAccessToken returns an access token for a user that is valid for one hour after at.
-	IssueAccessToken func(userID string, at time.Time) (string, error)
+	// IssueAccessToken returns an access token for a user that is valid for one hour after at, unless the session ends.
+	IssueAccessToken func(userID, sessionID string, at time.Time) (string, error)
 	// CheckWebhook returns the canonical form of a webhook URL, which is the same for all notations of a
 	// receiver. If the URL is invalid, it returns the reason, which can be sent to the user.
 	CheckWebhook func(url string) (canonical string, refusal *InvalidError)

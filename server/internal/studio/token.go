@@ -22,30 +22,31 @@ type TokenPair struct {
 	Refresh string
 }
 
-// TokenStore stores refresh tokens and the revocations of access tokens; see [Store].
+// TokenStore stores refresh tokens and the revocations of access tokens; see [Store]. To delete a family is to revoke the
+// access tokens of the session, too.
 type TokenStore interface {
 	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those
 	// whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
-	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string) error
-	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user.
-	// The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In the last
+	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string, now time.Time) error
+	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user, with which it
+	// returns next. The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In the last
 	// case, it also deletes the whole family.
-	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (userID string, err error)
-	// UserByRefreshToken returns the user of a token that is valid at now.
-	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (User, error)
-	// DeleteFamily deletes the family of a token. It does nothing if the token does not exist.
-	DeleteFamily(ctx context.Context, hash []byte) error
+	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (RefreshToken, error)
+	// UserByRefreshToken returns the user of a token that is valid at now, and the family of the token.
+	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user User, family string, err error)
+	// DeleteFamily deletes the family of a token, which may have been used. It does nothing if the token does not exist.
+	DeleteFamily(ctx context.Context, hash []byte, now time.Time) error
 	// UnusedRefreshTokens returns the tokens of a user that are valid at now and not used, one of each family, the newest
 	// first.
 	UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]RefreshToken, error)
 	// DeleteFamilyOf deletes a family of a user.
-	DeleteFamilyOf(ctx context.Context, userID, family string) error
+	DeleteFamilyOf(ctx context.Context, userID, family string, now time.Time) error
 	// RevokeTokens deletes all refresh tokens and known addresses of a user, and revokes all access tokens
 	// issued until now.
 	RevokeTokens(ctx context.Context, userID string, now time.Time) error
 }
 
-// RefreshToken is a stored refresh token. All tokens that descend from one login are a family.
+// RefreshToken is a stored refresh token. All tokens that descend from one login are a family, which is a session.
 type RefreshToken struct {
 	Hash      []byte // SHA-256 of the token
 	Family    string
@@ -59,25 +60,25 @@ type RefreshToken struct {
 func (s *Service) Refresh(ctx context.Context, client netip.Addr, token string) (TokenPair, error) {
 	now := s.now()
 	plain, next := newRefreshToken(now)
-	userID, err := s.Store.RotateRefreshToken(ctx, hashToken(token), now, next)
+	next, err := s.Store.RotateRefreshToken(ctx, hashToken(token), now, next)
 	if err != nil {
 		return TokenPair{}, err
 	}
-	_ = s.Store.SeeAddress(ctx, userID, addressOf(client), now) // ignored, because the token has been used; the next refresh tries again
-	return s.pair(userID, plain, now)
+	_ = s.Store.SeeAddress(ctx, next.UserID, addressOf(client), now) // ignored, because the token has been used; the next refresh tries again
+	return s.pair(next, plain, now)
 }
 
 func (s *Service) startFamily(ctx context.Context, user User, now time.Time) (TokenPair, error) {
 	plain, token := newRefreshToken(now)
 	token.Family, token.UserID = s.NewID(), user.ID
-	if err := s.Store.AddRefreshToken(ctx, token, user.PasswordHash); err != nil {
+	if err := s.Store.AddRefreshToken(ctx, token, user.PasswordHash, now); err != nil {
 		return TokenPair{}, err
 	}
-	return s.pair(user.ID, plain, now)
+	return s.pair(token, plain, now)
 }
 
-func (s *Service) pair(userID, refresh string, now time.Time) (TokenPair, error) {
-	access, err := s.IssueAccessToken(userID, now)
+func (s *Service) pair(token RefreshToken, refresh string, now time.Time) (TokenPair, error) {
+	access, err := s.IssueAccessToken(token.UserID, token.Family, now)
 	return TokenPair{Access: access, Refresh: refresh}, err
 }
 

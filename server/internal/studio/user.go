@@ -157,9 +157,7 @@ func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
 	return s.Store.UserByEmail(ctx, s.NormalizeEmail(email))
 }
 
-// RevokeTokens ends all sessions of a user. Refresh tokens are revoked immediately. Access tokens are revoked
-// when the daemons poll the revocations, which they do every [RevocationInterval]. All known addresses of the
-// user are forgotten.
+// RevokeTokens ends all sessions of a user, as [Service.EndSession] ends one. All known addresses of the user are forgotten.
 func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {

@@ -167,7 +167,7 @@ func (c *Clock) Add(d time.Duration) {
 // https://refused.example/, consent stays pending until it is decided, and passwords are not really hashed.
 func Config(db studio.Store, now func() time.Time) studio.Config {
 	cfg := wire.Config(db, plainPasswords{})
-	cfg.IssueAccessToken = func(userID string, _ time.Time) (string, error) { return "access:" + userID, nil }
+	cfg.IssueAccessToken = func(userID, _ string, _ time.Time) (string, error) { return "access:" + userID, nil }
 	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
 		if strings.HasPrefix(url, "https://refused.example/") {
 			return "", &studio.InvalidError{Code: "webhook_url_not_public", Detail: "must not be refused"}

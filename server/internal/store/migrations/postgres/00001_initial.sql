@@ -78,9 +78,9 @@ CREATE TABLE acts (
 );
 CREATE INDEX acts_at ON acts (at);
 
--- revocations are the times before which access tokens of a user were issued that are not valid any more.
+-- revocations end access tokens: all tokens of a session, and those of a user that were issued until revoked_at.
 CREATE TABLE revocations (
-    user_id    TEXT PRIMARY KEY, -- without a reference, because the user may be deleted
+    id         TEXT PRIMARY KEY, -- of the session or user, which may be deleted
     revoked_at BIGINT NOT NULL
 );
 CREATE INDEX revocations_at ON revocations (revoked_at);
