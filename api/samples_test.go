@@ -32,6 +32,7 @@ type sampleService struct {
 	streamed    string // a lip-sync whose event is streamed
 	endpoint    string
 	refresh     string // refresh token
+	leaving     string // refresh token of a session that ends
 }
 
 func newSampleService(t *testing.T) sampleService {
@@ -44,6 +45,8 @@ func newSampleService(t *testing.T) sampleService {
 	studio, err := client.New(client.Config{BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password)})
 	check(err)
 	tokens, err := studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
+	check(err)
+	leaving, err := studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
 	check(err)
 	waiting, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
 	check(err)
@@ -66,7 +69,7 @@ func newSampleService(t *testing.T) sampleService {
 	environment := append(os.Environ(), "PYTHONUNBUFFERED=1", "STUDIO_BASE_URL="+s.URL, "STUDIO_TOKEN="+tokens.AccessToken,
 		"STUDIO_WORKSPACE="+s.Workspace, "STUDIO_EMAIL=", "STUDIO_PASSWORD=")
 	return sampleService{
-		s, directory, environment, waiting.AvatarID, avatar.AvatarID, video.InferenceID, lipsync.InferenceID, streamed.InferenceID, endpoints.Data[0].EndpointID, tokens.RefreshToken,
+		s, directory, environment, waiting.AvatarID, avatar.AvatarID, video.InferenceID, lipsync.InferenceID, streamed.InferenceID, endpoints.Data[0].EndpointID, tokens.RefreshToken, leaving.RefreshToken,
 	}
 }
 
@@ -75,16 +78,19 @@ func (s sampleService) read(t *testing.T, operation, extension string) string {
 	t.Helper()
 	text, err := api.Samples.ReadFile("_samples/" + operation + extension)
 	harness.Check(t, err)
-	avatar := s.avatar
-	if operation == "submitConsent" {
+	avatar, refresh := s.avatar, s.refresh
+	switch operation {
+	case "submitConsent":
 		avatar = s.waiting
+	case "logout":
+		refresh = s.leaving
 	}
 	return strings.NewReplacer(
 		"01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30", avatar,
 		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41", s.video,
 		"01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", s.lipsync,
 		"ZW5kcG9pbnQtMg", s.endpoint,
-		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", s.refresh,
+		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", refresh,
 	).Replace(string(text))
 }
 

@@ -3,8 +3,8 @@
 // A [Client] logs in when a call first needs an access token. It renews the token before it expires, or
 // when the service rejects it, with the refresh token, or otherwise with another login. Concurrent calls
 // share one login. If the login fails with a transient error, each call waits for the next login if its own [Retry] and
-// context allow that, and otherwise returns the error. The methods [Client.Login] and
-// [Client.RefreshTokens] only return tokens; they do not change those that the client uses. The client does
+// context allow that, and otherwise returns the error. The methods [Client.Login],
+// [Client.RefreshTokens] and [Client.Logout] are about other tokens than those that the client uses. The client does
 // not follow redirects, and it logs nothing unless [Config].Logger is set.
 //
 // In a request, gen.Value(v) sends a member with a value, gen.Null[T]() sends null, and a member that is

@@ -16,6 +16,7 @@ import (
 var operations = struct {
 	ListProjects        operation
 	Login               operation
+	Logout              operation
 	RefreshTokens       operation
 	GetAvatar           operation
 	CreateAvatar        operation
@@ -51,6 +52,11 @@ var operations = struct {
 		id: "Login", method: "POST", path: "/users/login",
 		idempotent: true, keyed: false, body: bodyJSON, empty: false,
 		notModified: false, accept: []string{"application/json, application/problem+json"},
+	},
+	Logout: operation{
+		id: "Logout", method: "POST", path: "/users/logout",
+		idempotent: true, keyed: false, body: bodyNone, empty: true,
+		notModified: false, accept: []string{"application/problem+json"},
 	},
 	RefreshTokens: operation{
 		id: "RefreshTokens", method: "POST", path: "/users/refresh",
@@ -201,11 +207,11 @@ func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.
 //
 // Exchanges an email and a password for an access token, which is valid for 1 hour, and a refresh
 // token, which is valid for 30 days. A user has up to 100 sessions: a further login ends the session
-// that was refreshed longest ago. This operation uses no Authorization header. After 10 failed logins
-// for one email from one address, each further login must wait for one second after the last failure.
-// The delay doubles with each further failure, up to 15 minutes. Before its end, the response is 429.
-// Failures from other addresses never delay an address from which the user logged in within the last
-// 30 days.
+// that was refreshed longest ago, as `POST /users/logout` does. This operation uses no Authorization
+// header. After 10 failed logins for one email from one address, each further login must wait for one
+// second after the last failure. The delay doubles with each further failure, up to 15 minutes. Before
+// its end, the response is 429. Failures from other addresses never delay an address from which the
+// user logged in within the last 30 days.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrRateLimited], [ErrServer].
@@ -215,10 +221,26 @@ func (c *Client) Login(ctx context.Context, body gen.LoginRequest, options ...Ca
 	return decode[gen.TokenPair](call.send(ctx))
 }
 
+// Logout sends POST /users/logout: log out.
+//
+// Ends the session of a refresh token. Every token that descends from the same login stops working
+// within two seconds, access tokens included, and the streams of events that such a token has opened
+// end. The response is the same if the token was used before, which ends its session too, or is
+// unknown. This operation uses no Authorization header.
+//
+// The operation is idempotent, so the client retries it.
+// Errors of the service are [ErrInvalid], [ErrServer].
+func (c *Client) Logout(ctx context.Context, body gen.LogoutRequest, options ...CallOption) error {
+	call := c.call(&operations.Logout, options)
+	call.JSON("application/json", body)
+	return decodeNone(call.send(ctx))
+}
+
 // RefreshTokens sends POST /users/refresh: exchange a refresh token.
 //
 // Returns a new pair of tokens. The submitted refresh token stops working. If it is used again, the
-// service assumes that it was stolen, and revokes every token that descends from the same login.
+// service assumes that it was stolen, and revokes every token that descends from the same login, as
+// `POST /users/logout` does.
 //
 // The client retries the operation only if the service cannot have processed the request.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrServer].

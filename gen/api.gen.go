@@ -713,6 +713,12 @@ type LoginRequest struct {
 	Password string `json:"password"`
 }
 
+// LogoutRequest is a request to end a session.
+type LogoutRequest struct {
+	// A refresh token of the session.
+	RefreshToken string `json:"refresh_token"`
+}
+
 // Media is an uploaded file.
 type Media struct {
 	// Media type with which the file was uploaded.
@@ -1576,6 +1582,9 @@ type ListEndpointsParams struct {
 // LoginJSONRequestBody defines body for Login for application/json ContentType.
 type LoginJSONRequestBody = LoginRequest
 
+// LogoutJSONRequestBody defines body for Logout for application/json ContentType.
+type LogoutJSONRequestBody = LogoutRequest
+
 // RefreshTokensJSONRequestBody defines body for RefreshTokens for application/json ContentType.
 type RefreshTokensJSONRequestBody = RefreshRequest
 
@@ -2069,6 +2078,9 @@ type ServerInterface interface {
 	// Login: log in
 	// (POST /users/login)
 	Login(w http.ResponseWriter, r *http.Request)
+	// Logout: log out
+	// (POST /users/logout)
+	Logout(w http.ResponseWriter, r *http.Request)
 	// RefreshTokens: exchange a refresh token
 	// (POST /users/refresh)
 	RefreshTokens(w http.ResponseWriter, r *http.Request)
@@ -2211,6 +2223,22 @@ func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request)
 	}
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Login(w, r)
+	}))
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	handler.ServeHTTP(w, r)
+}
+
+// Logout decodes the parameters of the operation.
+func (siw *ServerInterfaceWrapper) Logout(w http.ResponseWriter, r *http.Request) {
+
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.Handler.Logout(w, r)
+		return
+	}
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Logout(w, r)
 	}))
 	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
 		handler = siw.HandlerMiddlewares[i](handler)
@@ -3015,6 +3043,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/login", wrapper.Login)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/refresh", wrapper.RefreshTokens)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/users/logout", wrapper.Logout)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/projects/v2", wrapper.ListProjects)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/projects/update", wrapper.UpdateProject)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/avatars/create_avatar", wrapper.CreateAvatar)
@@ -3399,6 +3428,93 @@ type Login503ApplicationProblemPlusJSONResponse struct {
 
 // VisitLoginResponse writes the response.
 func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
+}
+
+// LogoutRequestObject is a decoded request.
+type LogoutRequestObject struct {
+	Body *LogoutJSONRequestBody
+}
+
+// LogoutResponseObject is a response that can write itself.
+type LogoutResponseObject interface {
+	VisitLogoutResponse(w http.ResponseWriter) error
+}
+
+// Logout204Response is a response with status 204 and no body.
+
+type Logout204Response struct {
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout204Response) VisitLogoutResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+// Logout400ApplicationProblemPlusJSONResponse is a response with status 400.
+
+type Logout400ApplicationProblemPlusJSONResponse struct {
+	BadRequestApplicationProblemPlusJSONResponse
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout400ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
+}
+
+// Logout413ApplicationProblemPlusJSONResponse is a response with status 413.
+
+type Logout413ApplicationProblemPlusJSONResponse struct {
+	ContentTooLargeApplicationProblemPlusJSONResponse
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout413ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
+}
+
+// Logout415ApplicationProblemPlusJSONResponse is a response with status 415.
+
+type Logout415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout415ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
+}
+
+// Logout500ApplicationProblemPlusJSONResponse is a response with status 500.
+
+type Logout500ApplicationProblemPlusJSONResponse struct {
+	InternalServerErrorApplicationProblemPlusJSONResponse
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout500ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
+}
+
+// Logout501ApplicationProblemPlusJSONResponse is a response with status 501.
+
+type Logout501ApplicationProblemPlusJSONResponse struct {
+	NotImplementedApplicationProblemPlusJSONResponse
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout501ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
+}
+
+// Logout503ApplicationProblemPlusJSONResponse is a response with status 503.
+
+type Logout503ApplicationProblemPlusJSONResponse struct {
+	ServiceUnavailableApplicationProblemPlusJSONResponse
+}
+
+// VisitLogoutResponse writes the response.
+func (response Logout503ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -6347,6 +6463,10 @@ type StrictServerInterface interface {
 	// (POST /users/login)
 	Login(ctx context.Context, request LoginRequestObject) (LoginResponseObject, error)
 
+	// Logout: log out
+	// (POST /users/logout)
+	Logout(ctx context.Context, request LogoutRequestObject) (LogoutResponseObject, error)
+
 	// RefreshTokens: exchange a refresh token
 	// (POST /users/refresh)
 	RefreshTokens(ctx context.Context, request RefreshTokensRequestObject) (RefreshTokensResponseObject, error)
@@ -6570,6 +6690,22 @@ func (h *strictHandler) Login(w http.ResponseWriter, r *http.Request) {
 	}
 
 	serveStrict(h, w, r, "Login", request, StrictServerInterface.Login, LoginResponseObject.VisitLoginResponse)
+}
+
+// Logout decodes the request, performs the operation and writes its response.
+func (h *strictHandler) Logout(w http.ResponseWriter, r *http.Request) {
+	var request LogoutRequestObject
+
+	var body LogoutJSONRequestBody
+	switch err := decodeJSON(r.Body, &body); {
+	case err == nil:
+		request.Body = &body
+	default:
+		h.refuse(w, r, "JSON", err)
+		return
+	}
+
+	serveStrict(h, w, r, "Logout", request, StrictServerInterface.Logout, LogoutResponseObject.VisitLogoutResponse)
 }
 
 // RefreshTokens decodes the request, performs the operation and writes its response.

@@ -18,6 +18,11 @@ func (Unimplemented) Login(context.Context, gen.LoginRequestObject) (gen.LoginRe
 	return nil, errUnimplemented
 }
 
+// Logout responds with 501 Not Implemented.
+func (Unimplemented) Logout(context.Context, gen.LogoutRequestObject) (gen.LogoutResponseObject, error) {
+	return nil, errUnimplemented
+}
+
 // RefreshTokens responds with 501 Not Implemented.
 func (Unimplemented) RefreshTokens(context.Context, gen.RefreshTokensRequestObject) (gen.RefreshTokensResponseObject, error) {
 	return nil, errUnimplemented

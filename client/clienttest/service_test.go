@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -88,6 +89,72 @@ func TestService_refusesExpiredTokens(t *testing.T) {
 	want := []string{"login 200", "listProjects 200", "listProjects 401", "refreshTokens 200", "listProjects 200"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A session ends as in the real service: with all tokens, those that were exchanged included.
+func TestService_endsSessions(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c := newClient(t, s)
+	login := func() *gen.TokenPair {
+		pair, err := c.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
+		check(t, err)
+		return pair
+	}
+	for name, end := range map[string]func(first, last *gen.TokenPair){
+		"logout": func(_, last *gen.TokenPair) {
+			check(t, c.Logout(t.Context(), gen.LogoutRequest{RefreshToken: last.RefreshToken}))
+		},
+		"logout with a used token": func(first, _ *gen.TokenPair) {
+			check(t, c.Logout(t.Context(), gen.LogoutRequest{RefreshToken: first.RefreshToken}))
+		},
+		"reuse": func(first, _ *gen.TokenPair) {
+			_, err := c.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: first.RefreshToken})
+			harness.WantError(t, err, client.ErrUnauthorized)
+		},
+		"a login beyond the hundredth": func(_, _ *gen.TokenPair) {
+			for range 99 { // there is another session
+				login()
+			}
+		},
+	} {
+		first := login()
+		last, err := c.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: first.RefreshToken})
+		check(t, err)
+		other := login()
+		with := func(pair *gen.TokenPair) *client.Client {
+			return newClient(t, s, func(cfg *client.Config) {
+				cfg.Email, cfg.Password, cfg.Token = "", "", client.Credential(pair.AccessToken)
+			})
+		}
+		streams, streamed := len(s.Requests("streamEvents")), make(chan error, 1)
+		go func() {
+			var end error
+			for _, err := range with(first).StreamEvents(t.Context()) {
+				end = err
+			}
+			streamed <- end
+		}()
+		harness.Eventually(t, "a stream", func() bool {
+			all := s.Requests("streamEvents")
+			return len(all) > streams && all[streams].Status == http.StatusOK
+		})
+		end(first, last)
+		for _, pair := range []*gen.TokenPair{first, last} {
+			if _, err := with(pair).ListVoices(t.Context()); !errors.Is(err, client.ErrUnauthorized) {
+				t.Fatalf("%s: an access token: %v", name, err)
+			}
+		}
+		if _, err := with(other).ListVoices(t.Context()); err != nil {
+			t.Errorf("%s: the token of another session: %v", name, err)
+		}
+		_, err = c.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: last.RefreshToken})
+		harness.WantError(t, err, client.ErrUnauthorized)
+		if err := <-streamed; !errors.Is(err, client.ErrUnauthorized) {
+			t.Errorf("%s: a stream ends with %v", name, err)
+		}
+		check(t, c.Logout(t.Context(), gen.LogoutRequest{RefreshToken: last.RefreshToken})) // which is unknown by now
 	}
 }
 
@@ -183,9 +250,9 @@ func TestService_recordsTheOperationOfEachRequest(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)
 	s.AllowInvalid()
-	want := []string{"listAvatars", "listAvatars", "createAvatar", "login", "refreshTokens", "", ""}
+	want := []string{"listAvatars", "listAvatars", "createAvatar", "login", "logout", "refreshTokens", "", ""}
 	for _, line := range []string{
-		"GET /v1/avatars/list", "HEAD /v1/avatars/list", "POST /v1/avatars/create_avatar", "POST /users/login", "POST /users/refresh",
+		"GET /v1/avatars/list", "HEAD /v1/avatars/list", "POST /v1/avatars/create_avatar", "POST /users/login", "POST /users/logout", "POST /users/refresh",
 		"GET /users/login", "GET /v1/nothing",
 	} {
 		method, path, _ := strings.Cut(line, " ")

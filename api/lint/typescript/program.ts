@@ -35,6 +35,7 @@ export const uses: { [Id in Called]: () => Promise<unknown> } = {
     return pair;
   },
   refreshTokens: async () => (await call("refreshTokens", { body: { refresh_token: "token" }, parameters: none })).access_token,
+  logout: async () => await call("logout", { body: { refresh_token: "token" }, parameters: none }),
   listProjects: async () => {
     const list = await call("listProjects", { body: undefined, parameters: { header: { "x-workspace-id": "films" } } });
     const counts: number = list.size + list.unpublished_projects;

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/urfave/cli/v3"
 
@@ -26,7 +28,7 @@ func (p *program) loginCommand() *cli.Command {
 }
 
 func (p *program) logoutCommand() *cli.Command {
-	return leaf("logout", "delete the stored tokens; the service cannot revoke them before they expire", "", "  studio logout", nil,
+	return leaf("logout", "end the session, and delete the stored tokens or API key; an API key stays valid", "", "  studio logout", nil,
 		func(ctx context.Context, _ *cli.Command) error {
 			file := credentials{p.Directory}
 			unlock, err := file.lock(ctx)
@@ -34,8 +36,28 @@ func (p *program) logoutCommand() *cli.Command {
 				return err
 			}
 			defer unlock()
-			return file.remove()
+			ended := p.endSession(ctx, file)
+			return errors.Join(ended, file.remove())
 		})
+}
+
+// endSession ends the session whose tokens are stored, if there are any.
+func (p *program) endSession(ctx context.Context, file credentials) error {
+	stored, err := file.load()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && stored.RefreshToken == "" {
+		return nil
+	}
+	var c *client.Client
+	if err == nil {
+		c, err = p.newClient(client.Config{BaseURL: stored.BaseURL})
+	}
+	if err == nil {
+		err = c.Logout(ctx, gen.LogoutRequest{RefreshToken: stored.RefreshToken}, client.WithRetry(client.Retry{Attempts: 2}))
+	}
+	if err != nil {
+		err = fmt.Errorf("the tokens are deleted here, but the session goes on until it is ended in the console or expires: %w", err)
+	}
+	return err
 }
 
 func (p *program) login(ctx context.Context, command *cli.Command) error {

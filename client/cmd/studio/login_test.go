@@ -57,6 +57,34 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 	p.mustFail(t, exitUnauthorized, "not logged in", "project", "list", "--base-url", s.url)
 }
 
+// A logout ends the session, for a copy of its tokens, too. If the service cannot do that, the tokens are deleted
+// nevertheless, and the command says so.
+func TestLogout_endsTheSession(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p, other := s.loggedIn(t), s.loggedIn(t)
+	stored, err := credentials{p.Directory}.load()
+	check(t, err)
+	p.must(t, "", "logout")
+	check(t, credentials{p.Directory}.save(stored))
+	p.mustFail(t, exitUnauthorized, "the login has expired", "project", "list")
+	other.must(t, "", "project", "list")
+
+	for name, spoil := range map[string]func(path string) error{
+		"session goes on": func(path string) error { return os.Truncate(path, 1) },
+		"other users":     func(path string) error { return os.Chmod(path, 0o644) },
+		"501": func(string) error {
+			stored.BaseURL = startFake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
+			return credentials{p.Directory}.save(stored)
+		},
+	} {
+		check(t, credentials{p.Directory}.save(stored))
+		check(t, spoil(credentials{p.Directory}.path()))
+		p.mustFail(t, exitFailure, name, "logout")
+		p.must(t, "", "logout") // there are no tokens
+	}
+}
+
 func TestLogin_promptsOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

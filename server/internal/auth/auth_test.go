@@ -149,7 +149,9 @@ func TestRevocations_areReadOnceAndForgotten(t *testing.T) {
 	found = map[string]time.Time{"elsewhere": noon}
 	const overlap, kept = 5 * time.Minute, auth.TokenLifetime + 5*time.Minute
 	for _, load := range []struct{ at, after time.Duration }{
-		{0, -kept}, {time.Second, -overlap}, {30 * time.Minute, time.Second - overlap},
+		{0, -kept},
+		{time.Second, -overlap},
+		{30 * time.Minute, time.Second - overlap},
 		{10 * time.Minute, 10*time.Minute - kept}, // the clock was set back
 		{kept, 10*time.Minute - overlap},
 	} {

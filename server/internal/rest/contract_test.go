@@ -45,6 +45,8 @@ func (s *setup) operations() map[string]operation {
 	lipsync, doomedLipsync := create(createLipsync, `{}`), create(createLipsync, `{}`)
 	pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
 	s.check(err)
+	ended, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
+	s.check(err)
 
 	const registration = `"webhook_data":{"webhook_url":"https://hooks.example.com/"},"webhook":{"enabled":true}`
 	create(createLipsync, `{`+registration+`}`)
@@ -63,6 +65,10 @@ func (s *setup) operations() map[string]operation {
 			body:  fmt.Sprintf(`{"refresh_token":%q}`, pair.Refresh),
 			shows: `"refresh_token":"`,
 			bad:   []string{`{}`, `{"refresh_token":7}`, `{"refresh_token":""}`},
+		},
+		"POST /users/logout": {
+			body: fmt.Sprintf(`{"refresh_token":%q}`, ended.Refresh), status: http.StatusNoContent,
+			bad: []string{`{}`, `{"refresh_token":7}`, `{"refresh_token":""}`},
 		},
 		"GET /projects/v2": {
 			header: map[string]string{"x-workspace-id": s.workspace.ID},

@@ -17,6 +17,11 @@ func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.Lo
 	return gen.Login200JSONResponse(tokenPair(pair)), nil
 }
 
+// Logout serves POST /users/logout.
+func (a *API) Logout(ctx context.Context, request gen.LogoutRequestObject) (gen.LogoutResponseObject, error) {
+	return gen.Logout204Response{}, a.studio.EndSession(ctx, request.Body.RefreshToken)
+}
+
 func tokenPair(pair studio.TokenPair) gen.TokenPair {
 	return gen.NewTokenPair(pair.Access, pair.Refresh)
 }

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/wire"
+)
+
+// place is where a session ends: a daemon, or a command.
+type place struct {
+	*studio.Service
+	daemon *daemon        // nil for a command
+	api    *client.Client // of the daemon
+}
+
+// placesOf returns the places of a database: two daemons on PostgreSQL, and a daemon and a command on SQLite.
+func placesOf(t *testing.T, dsn string) []place {
+	t.Helper()
+	placeOf := func(d *daemon) place { return place{d.studio, d, newClient(t, client.Config{BaseURL: d.url()})} }
+	first := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
+	if isSQLite(dsn) {
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		t.Cleanup(func() { check(t, db.Close()) })
+		cfg := wire.Config(db, studiotest.WeakPasswords{})
+		cfg.Operators, cfg.Media = db, first.media
+		cfg.IssueAccessToken = first.tokens.Issue
+		return []place{placeOf(first.daemon), {Service: studio.New(cfg)}}
+	}
+	second, err := openDaemon(t.Context(), first.cfg)
+	check(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- second.run(ctx) }()
+	t.Cleanup(func() { stop(); check(t, <-stopped) })
+	return []place{placeOf(first.daemon), placeOf(second)}
+}
+
+// tokensOf are those of a session whose first refresh token was exchanged.
+type tokensOf struct {
+	user        studio.User
+	first, last studio.TokenPair
+}
+
+// sessionEnds are the ways in which a session ends. Those of other users and other sessions of the user go on, except if all
+// sessions of the user end.
+var sessionEnds = map[string]struct {
+	all bool
+	end func(ctx context.Context, at place, s tokensOf) error
+}{
+	"logout":                   {false, func(ctx context.Context, at place, s tokensOf) error { return logout(ctx, at, s.last.Refresh) }},
+	"logout with a used token": {false, func(ctx context.Context, at place, s tokensOf) error { return logout(ctx, at, s.first.Refresh) }},
+	"a token that is used again": {false, func(ctx context.Context, at place, s tokensOf) error {
+		if _, err := at.Refresh(ctx, netip.Addr{}, s.first.Refresh); !errors.Is(err, studio.ErrUnauthorized) {
+			return fmt.Errorf("a token is used again: %w", err)
+		}
+		return nil
+	}},
+	"in the console": {false, func(ctx context.Context, at place, s tokensOf) error {
+		_, id, err := at.Session(ctx, s.last.Refresh)
+		if err != nil {
+			return err
+		}
+		return at.EndSessionOf(ctx, s.user.ID, id)
+	}},
+	"a login beyond the hundredth": {false, func(ctx context.Context, at place, s tokensOf) error {
+		for range studio.MaxSessions - 1 { // there is another session
+			if _, err := at.Login(ctx, netip.Addr{}, s.user.Email, testPassword); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	"another password": {true, func(ctx context.Context, at place, s tokensOf) error {
+		_, err := at.ChangePassword(ctx, netip.Addr{}, s.user.Email, testPassword, "another password")
+		return err
+	}},
+	"a password by an operator": {true, func(ctx context.Context, at place, s tokensOf) error {
+		return at.SetPassword(ctx, s.user.Email, "another password")
+	}},
+	"a link for a password": {true, func(ctx context.Context, at place, s tokensOf) error {
+		link, err := at.NewResetLink(ctx, studio.User{}, s.user.Email)
+		if err == nil {
+			_, err = at.UseLink(ctx, netip.Addr{}, link, "", "another password")
+		}
+		return err
+	}},
+	"revoked": {true, func(ctx context.Context, at place, s tokensOf) error { return at.RevokeTokens(ctx, s.user.Email) }},
+	"by an operator": {true, func(ctx context.Context, at place, s tokensOf) error {
+		return at.EndSessions(ctx, studio.User{}, s.user.Email)
+	}},
+	"the user disabled": {true, func(ctx context.Context, at place, s tokensOf) error {
+		return at.SetUserEnabled(ctx, studio.User{}, s.user.Email, false)
+	}},
+	"the user deleted": {true, func(ctx context.Context, at place, s tokensOf) error {
+		return at.RemoveUser(ctx, studio.User{}, s.user.Email)
+	}},
+	"the user left": {true, func(ctx context.Context, at place, s tokensOf) error {
+		return at.Leave(ctx, netip.Addr{}, s.user, testPassword)
+	}},
+}
+
+func logout(ctx context.Context, at place, token string) error {
+	if at.api == nil {
+		return at.EndSession(ctx, token)
+	}
+	return at.api.Logout(ctx, gen.LogoutRequest{RefreshToken: token})
+}
+
+// A session ends with all tokens: at once on the daemon that ends it, and within two seconds on others.
+func TestSession_endsWithAllItsTokens(t *testing.T) {
+	t.Parallel()
+	if studio.RevocationInterval > time.Second {
+		t.Errorf("daemons read revocations every %v, which is too seldom for two seconds", studio.RevocationInterval)
+	}
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		places := placesOf(t, dsn)
+		for name, way := range sessionEnds {
+			for i, at := range places {
+				t.Run(fmt.Sprint(name, " ", i), func(t *testing.T) {
+					t.Parallel()
+					user, err := at.AddUser(t.Context(), "", strings.ReplaceAll(name, " ", "-")+fmt.Sprint(i, "@example.com"), testPassword)
+					check(t, err)
+					ended := openSession(t, at, user)
+					other := openSession(t, at, user)
+					var streams []eventStream
+					for _, p := range places {
+						if p.daemon != nil {
+							streams = append(streams, openEvents(t, p.daemon.url(), ended.first.Access, ""), openEvents(t, p.daemon.url(), ended.last.Access, ""))
+						}
+					}
+					for _, stream := range streams {
+						stream.next(t)
+					}
+					check(t, way.end(t.Context(), at, ended))
+
+					for j, p := range places {
+						if p.daemon == nil {
+							continue
+						}
+						for _, access := range []string{ended.first.Access, ended.last.Access} {
+							refused := func() bool { return accessStatus(t, p, access) == http.StatusUnauthorized }
+							if j != i {
+								harness.Eventually(t, "an access token is refused elsewhere", refused)
+							} else if !refused() {
+								t.Fatal("an access token is accepted where the session has ended")
+							}
+						}
+						if status := accessStatus(t, p, other.last.Access); status == http.StatusUnauthorized != way.all {
+							t.Errorf("a token of another session of the user: status %d", status)
+						}
+					}
+					for _, stream := range streams {
+						if _, data := stream.next(t); !strings.Contains(data, `"status":401`) {
+							t.Errorf("a stream ends with %s", data)
+						}
+					}
+					for _, p := range places {
+						_, err := p.Refresh(t.Context(), netip.Addr{}, ended.last.Refresh)
+						harness.WantError(t, err, studio.ErrUnauthorized)
+						_, _, err = p.Session(t.Context(), ended.last.Refresh)
+						harness.WantError(t, err, studio.ErrUnauthorized)
+					}
+					check(t, logout(t.Context(), at, ended.last.Refresh)) // there is no such token any more
+				})
+			}
+		}
+	})
+}
+
+func openSession(t *testing.T, at place, user studio.User) tokensOf {
+	t.Helper()
+	first, err := at.Login(t.Context(), netip.Addr{}, user.Email, testPassword)
+	check(t, err)
+	last, err := at.Refresh(t.Context(), netip.Addr{}, first.Refresh)
+	check(t, err)
+	return tokensOf{user, first, last}
+}
+
+// accessStatus returns the status of a call of a daemon with an access token.
+func accessStatus(t *testing.T, p place, token string) int {
+	t.Helper()
+	var response client.Response
+	_, _ = newClient(t, client.Config{BaseURL: p.daemon.url(), Token: client.Credential(token)}).ListVoices(t.Context(), client.WithResponse(&response)) // the status says what happened
+	return response.StatusCode
+}
