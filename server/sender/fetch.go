@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
+
+	"github.com/avatarstudio/avatarstudio/api/weburl"
 )
 
 // maxRedirects is the most redirects that Fetch follows.
@@ -24,10 +25,11 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 		if err != nil {
 			return nil, err
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "", nil)
 		if err != nil {
 			return nil, err
 		}
+		request.URL, request.Host = target, target.Host
 		request.Header.Set("User-Agent", s.config.UserAgent)
 		request.Header.Set("Accept-Encoding", "identity")
 		response, err := s.fetches.RoundTrip(request)
@@ -41,11 +43,12 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 			return response, nil
 		}
 		_ = response.Body.Close()
-		next, err := url.Parse(response.Header.Get("Location"))
-		if err != nil || next.String() == "" {
+		location := response.Header.Get("Location")
+		next, err := weburl.Resolve(target, location)
+		if err != nil || location == "" {
 			return nil, errRedirects
 		}
-		rawURL = target.ResolveReference(next).String()
+		rawURL = next.String()
 	}
 	return nil, errRedirects
 }

@@ -1,12 +1,16 @@
 package sender_test
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
@@ -64,4 +68,82 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 			t.Errorf("%s: %s %q", test.url, response.Status, body)
 		}
 	}
+}
+
+// Attempts, fetches and redirects send a URL in the form of the WHATWG URL standard, in which it is registered. A server of
+// Node.js, which refuses any other, accepts it.
+func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
+	t.Parallel()
+	var target, location atomic.Value
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to, ok := location.Swap("").(string); ok && to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		target.Store(r.RequestURI)
+	}))
+	t.Cleanup(web.Close)
+	s := newSender(t, sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	node := startNode(t)
+	fetch := func(url string) error {
+		response, err := s.Fetch(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	}
+	send := func(url string) error {
+		if attempt := s.Send(t.Context(), message(url)); !attempt.Delivered() {
+			return fmt.Errorf("failure %q, status %d", attempt.Failure, attempt.Status)
+		}
+		return nil
+	}
+	for raw, want := range harness.URLs() {
+		canonical, err := s.CanonicalURL(web.URL + raw)
+		if err != nil || canonical != web.URL+want {
+			t.Errorf("%q is registered as %q, %v", raw, canonical, err)
+		}
+		for name, do := range map[string]func() error{
+			"attempt": func() error { return send(web.URL + raw) },
+			"fetch":   func() error { return fetch(web.URL + raw) },
+			"redirect": func() error {
+				location.Store(web.URL + raw)
+				return fetch(web.URL)
+			},
+			"redirect on the host": func() error {
+				location.Store("/" + strings.TrimPrefix(raw, "/"))
+				return fetch(web.URL)
+			},
+		} {
+			target.Store("")
+			if err := do(); err != nil || target.Load() != want {
+				t.Errorf("%s of %q is sent as %q, %v, want %q", name, raw, target.Load(), err, want)
+			}
+		}
+		if node != "" {
+			if err := send(node + raw); err != nil {
+				t.Errorf("Node.js: %q: %v", raw, err)
+			}
+		}
+	}
+}
+
+// startNode starts a server of Node.js that answers 200, and returns its URL, or "" if Node.js is not installed.
+func startNode(t *testing.T) string {
+	t.Helper()
+	node := exec.CommandContext(t.Context(), "node", "-e", `require("http").createServer((q, s) => s.end()).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`)
+	out, err := node.StdoutPipe()
+	harness.Check(t, err)
+	if err := node.Start(); err != nil {
+		t.Logf("no server of Node.js: %v", err)
+		return ""
+	}
+	t.Cleanup(func() {
+		_ = node.Process.Kill()
+		_ = node.Wait()
+	})
+	port, err := bufio.NewReader(out).ReadString('\n')
+	harness.Check(t, err)
+	return "http://127.0.0.1:" + strings.TrimSpace(port)
 }

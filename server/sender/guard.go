@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/avatarstudio/avatarstudio/api/weburl"
 )
 
 const maxURLLength = 2048
@@ -37,6 +37,8 @@ type RefusedError struct {
 func (e *RefusedError) Error() string { return "webhook URL refused: " + e.Reason }
 
 func refused(reason string) error { return &RefusedError{Reason: reason} }
+
+var errTooLong = refused("must not be longer than 2048 bytes, encoded")
 
 func notPublic() error {
 	return &RefusedError{Reason: "must have a host that is a public address", NotPublic: true}
@@ -82,20 +84,17 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	return nil
 }
 
-// parse checks a URL and returns it in canonical form; see [Sender.CanonicalURL]. It removes the fragment,
-// which is never sent.
+// parse checks a URL and returns it in canonical form; see [Sender.CanonicalURL].
 func (g *guard) parse(raw string) (*url.URL, error) {
 	if len(raw) > maxURLLength {
-		return nil, refused("must not be longer than 2048 bytes")
+		return nil, errTooLong
 	}
-	u, err := url.Parse(raw)
+	u, err := weburl.Parse(raw)
 	switch {
-	case err != nil, strings.Contains(raw, " "): // a space would end the request target
-		return nil, refused("must be a valid URL")
+	case err != nil:
+		return nil, refused(err.Error())
 	case u.Scheme == "http" && !g.allowHTTP:
 		return nil, refused("must be https")
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, refused("must be an absolute http or https URL")
 	case u.User != nil:
 		return nil, refused("must not hold a user name or password")
 	}
@@ -103,24 +102,14 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.Port() != "" {
-		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		if err != nil || port == 0 {
-			return nil, refused("must have a port between 1 and 65535")
-		}
-		if port != defaultPort(u.Scheme) {
-			host += ":" + strconv.FormatUint(port, 10)
-		}
+	if port := u.Port(); port != "" {
+		host += ":" + port
 	}
-	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	u.Host = host
+	if len(u.String()) > maxURLLength {
+		return nil, errTooLong
+	}
 	return u, nil
-}
-
-func defaultPort(scheme string) uint64 {
-	if scheme == "http" {
-		return 80
-	}
-	return 443
 }
 
 // host checks the host of a URL and returns it as an ASCII name without a trailing dot, or as a canonical
@@ -128,7 +117,7 @@ func defaultPort(scheme string) uint64 {
 func (g *guard) host(host string) (string, error) {
 	if !strings.Contains(host, ":") {
 		name, err := g.names.ToASCII(host)
-		if err != nil || !utf8.ValidString(host) {
+		if err != nil {
 			return "", refused("must have a valid host name")
 		}
 		host = strings.TrimSuffix(name, ".")

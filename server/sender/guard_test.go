@@ -228,8 +228,6 @@ func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 		{"https://example.com:99999999999999999999/", ""},
 		{"https://example.com:http/", ""},
 		{"https://exa mple.com/", ""},
-		{"https://example.com/?a b", ""},
-		{" https://example.com/", ""},
 		{"https://a\xff.example/", ""},
 		{"https://a%ff.example/", ""},
 		{"https://example.com/\r\nX: y", ""},
@@ -399,11 +397,11 @@ func FuzzCanonicalURL(f *testing.F) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			t.Errorf("%q became %q", raw, canonical)
 		}
-		asGiven, err := http.NewRequest(http.MethodPost, raw, nil)
-		if err != nil {
-			t.Fatalf("net/http takes no %q: %v", raw, err)
+		hosts := []string{u.Hostname()}
+		if asGiven, err := http.NewRequest(http.MethodPost, raw, nil); err == nil { // net/http does not trim
+			hosts = append(hosts, asGiven.URL.Hostname())
 		}
-		for _, host := range []string{u.Hostname(), asGiven.URL.Hostname()} {
+		for _, host := range hosts {
 			if ascii, err := idna.Lookup.ToASCII(host); err == nil { // as net/http does
 				host = ascii
 			}
@@ -420,7 +418,7 @@ func FuzzCanonicalURL(f *testing.F) {
 				t.Errorf("%q is accepted and not dialed: %v", raw, err)
 			}
 		}
-		if again, err := s.CanonicalURL(canonical); len(canonical) <= 2048 && (err != nil || again != canonical) {
+		if again, err := s.CanonicalURL(canonical); err != nil || again != canonical {
 			t.Errorf("%q became %q, then %q, %v", raw, canonical, again, err)
 		}
 	})

@@ -90,9 +90,9 @@ func (s *Sender) Close() {
 	s.fetches.CloseIdleConnections()
 }
 
-// CanonicalURL checks a URL as each attempt does. It returns the URL that attempts use: the host is
-// lower-case ASCII (IDNA) or a canonical address, and a default port and the fragment are removed. URLs of
-// the same receiver therefore have the same scheme, host and port.
+// CanonicalURL checks a URL as each attempt does. It returns the URL that attempts use, in the form of
+// [weburl.Parse], with a canonical address or a host name without a final dot. URLs of the same receiver
+// therefore have the same scheme, host and port.
 //
 // CanonicalURL does not resolve names. The address of an accepted host name may still be blocked when it is
 // dialed. The error is a [*RefusedError].
@@ -149,10 +149,11 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	if err != nil {
 		return nil, FailureBlocked
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(m.Body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(m.Body))
 	if err != nil {
 		return nil, FailureInvalid
 	}
+	request.URL, request.Host = target, target.Host
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", s.config.UserAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/weburl"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -119,9 +120,9 @@ func (p *program) listenToNotifications(ctx context.Context, command *cli.Comman
 
 // receiverURL parses the URL of a receiver in a flag.
 func receiverURL(flag, text string) (*url.URL, error) {
-	target, err := url.Parse(text)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, usagef("%s must be an absolute http or https URL", flag)
+	target, err := weburl.Parse(text)
+	if err != nil {
+		return nil, usagef("%s %w", flag, err)
 	}
 	return target, nil
 }

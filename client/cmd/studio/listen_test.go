@@ -151,3 +151,43 @@ func TestTrigger_sendsWhatListenAccepts(t *testing.T) {
 		t.Errorf("no receiver: exit code %d, %q", code, stderr)
 	}
 }
+
+// Each command that takes the URL of a receiver sends it in the form of the WHATWG URL standard, itself or by the service.
+func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	p := s.loggedIn(t)
+	targets := make(chan string, 8)
+	app := startFake(t, func(_ http.ResponseWriter, r *http.Request) { targets <- r.RequestURI })
+	for raw, want := range harness.URLs() {
+		p.must(t, "", "trigger", "--unsigned", "--to", app+raw, "avatar_event")
+		if got := <-targets; got != want {
+			t.Errorf("trigger sends %q as %q, want %q", raw, got, want)
+		}
+	}
+	const raw, want = `/é%2F|/x/..?name=é&x={"a":"b"}`, "/%C3%A9%2F%7C/?name=%C3%A9&x={%22a%22:%22b%22}"
+	in := p.startListening(t, "--unverified", "--forward", app+raw)
+	for name, send := range map[string]func(){
+		"listen --forward": func() { p.must(t, "", "trigger", "--unsigned", "--to", in.url, "avatar_event") },
+		"webhook test":     func() { p.must(t, "", "webhook", "test", app+raw) },
+		"avatar create":    func() { p.must(t, "", "avatar", "create", "--webhook-url", app+raw) },
+		"lipsync create":   func() { p.must(t, "", "lipsync", "create", "--webhook-url", app+raw) },
+	} {
+		send()
+		if got := <-targets; got != want {
+			t.Errorf("%s sends %q as %q, want %q", name, raw, got, want)
+		}
+		if name == "avatar create" { // its other two events
+			<-targets
+			<-targets
+		}
+	}
+	created := p.must(t, "", "lipsync", "create", "--json", "--video-url", "https://a.example"+raw, "--audio-url", "https://b.example"+raw)
+	created = strings.ReplaceAll(created, `\u0026`, "&")
+	if !strings.Contains(created, `"https://a.example`+want) || !strings.Contains(created, `"https://b.example`+want) {
+		t.Errorf("the service keeps %s", created)
+	}
+	if code, _, stderr := p.run(t, "", "trigger", "--to", "127.0.0.1:9000", "avatar_event"); code != exitUsage || !strings.Contains(stderr, "--to must be an absolute http or https URL") {
+		t.Errorf("a receiver that is no URL: exit code %d, %s", code, stderr)
+	}
+}

@@ -66,10 +66,11 @@ func (p *program) trigger(ctx context.Context, command *cli.Command) error {
 func (p *program) post(ctx context.Context, target *url.URL, n *notification, secrets []webhook.Secret) error {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(n.Event))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(n.Event))
 	if err != nil {
 		return err
 	}
+	request.URL, request.Host = target, target.Host
 	at := time.Now()
 	n.Status, n.Timestamp = 0, strconv.FormatInt(at.Unix(), 10)
 	if len(secrets) == 0 {

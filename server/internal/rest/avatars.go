@@ -14,7 +14,7 @@ func (a *API) CreateAvatar(
 ) (gen.CreateAvatarResponseObject, error) {
 	body := request.Body
 	c, err := creation(
-		ctx, body, body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+		ctx, body, inputs{"base_video_url": &body.BaseVideoURL}, body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
 	if err != nil {
 		return nil, err
 	}

@@ -24,17 +24,17 @@ func (a *API) RefreshTokens(
 func (a *API) CreateVideo(
 	ctx context.Context, request gen.CreateVideoRequestObject,
 ) (gen.CreateVideoResponseObject, error) {
-	c, err := creation(ctx, request.Body, request.Body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey,
-		gen.Nullable[gen.WebhookData]{}, gen.Nullable[gen.WebhookSwitch]{})
+	body := request.Body
+	c, err := creation(ctx, body, inputs{"audio_url": &body.AudioURL}, body.Title.Value, request.Params.ProjectWorkspaceID,
+		request.Params.IdempotencyKey, gen.Nullable[gen.WebhookData]{}, gen.Nullable[gen.WebhookSwitch]{})
 	if err != nil {
 		return nil, err
 	}
-	body := request.Body
 	c.Speech = studio.Speech{
 		Text: body.Text.Value, Recorded: value(body.AudioURL.Value) != "",
 		Voice: value(body.Voice.Value), Language: value(body.Language.Value),
 	}
-	subject, err := a.studio.CreateVideo(ctx, request.Body.AvatarID, c)
+	subject, err := a.studio.CreateVideo(ctx, body.AvatarID, c)
 	if err != nil {
 		return nil, err
 	}

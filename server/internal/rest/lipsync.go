@@ -13,7 +13,7 @@ func (a *API) CreateLipsync(
 ) (gen.CreateLipsyncResponseObject, error) {
 	body := request.Body
 	c, err := creation(
-		ctx, body, body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
+		ctx, body, inputs{"video_url": &body.VideoURL, "audio_url": &body.AudioURL}, body.Title.Value, request.Params.ProjectWorkspaceID, request.Params.IdempotencyKey, body.WebhookData, body.Webhook)
 	if err != nil {
 		return nil, err
 	}

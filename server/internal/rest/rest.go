@@ -7,9 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/weburl"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -153,11 +156,37 @@ func caller(ctx context.Context) string {
 	return principal.UserID
 }
 
-// creation returns the part that all creations have in common. request is the decoded body. The generated
+// inputs are the members of a request that are URLs of files, by their names.
+type inputs map[string]*gen.Nullable[string]
+
+// normalize brings the URLs into the form in which they are fetched.
+func (urls inputs) normalize() error {
+	var wrong []gen.Violation
+	for _, name := range slices.Sorted(maps.Keys(urls)) {
+		if text, ok := urls[name].Get(); ok {
+			u, err := weburl.Parse(text)
+			if err != nil {
+				wrong = append(wrong, gen.Violation{Pointer: "/" + name, Keyword: "format", Detail: err.Error()})
+				continue
+			}
+			*urls[name] = gen.Value(u.String())
+		}
+	}
+	if len(wrong) > 0 {
+		return &server.Error{Status: http.StatusBadRequest, Detail: "The request does not match the interface.", Violations: wrong}
+	}
+	return nil
+}
+
+// creation returns the part that all creations have in common. request is the decoded body, with its inputs. The generated
 // code encodes it with unknown members and in a fixed order.
 func creation(
-	ctx context.Context, request any, title, workspace, key *string, data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
+	ctx context.Context, request any, urls inputs, title, workspace, key *string,
+	data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],
 ) (studio.Creation, error) {
+	if err := urls.normalize(); err != nil {
+		return studio.Creation{}, err
+	}
 	body, err := json.Marshal(request)
 	if err != nil {
 		return studio.Creation{}, err
