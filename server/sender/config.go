@@ -29,10 +29,6 @@ type Config struct {
 	// TLSTimeout limits the TLS handshake, within Timeout. Defaults to 5 seconds.
 	TLSTimeout time.Duration
 
-	// MaxIdlePerHost limits the idle connections to one host that are kept between attempts. They are closed
-	// after 4 seconds. It does not limit attempts. Defaults to 4.
-	MaxIdlePerHost int
-
 	// Resolver resolves host names. Defaults to [net.DefaultResolver].
 	Resolver *net.Resolver
 
@@ -50,7 +46,6 @@ func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
 	c.TLSTimeout = cmp.Or(c.TLSTimeout, 5*time.Second)
-	c.MaxIdlePerHost = cmp.Or(c.MaxIdlePerHost, 4)
 	c.UserAgent = cmp.Or(c.UserAgent, "Avatar-Studio-Webhooks/1")
 	if c.Now == nil {
 		c.Now = time.Now
@@ -59,8 +54,8 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if c.Timeout < 0 || c.ConnectTimeout < 0 || c.TLSTimeout < 0 || c.MaxIdlePerHost < 0 {
-		return errors.New("sender: a timeout or limit is negative")
+	if c.Timeout < 0 || c.ConnectTimeout < 0 || c.TLSTimeout < 0 {
+		return errors.New("sender: a timeout is negative")
 	}
 	for _, network := range c.AllowNetworks {
 		// Addresses are unmapped before they are checked, so a mapped range would never match.

@@ -195,7 +195,6 @@ func TestNew_rejectsInvalidConfigs(t *testing.T) {
 		"timeout":        {Timeout: -1},
 		"connect":        {ConnectTimeout: -1},
 		"tls":            {TLSTimeout: -1},
-		"idle":           {MaxIdlePerHost: -1},
 		"user agent":     {UserAgent: "a\r\nb: c"},
 		"empty network":  {AllowNetworks: []netip.Prefix{{}}},
 		"mapped network": {AllowNetworks: []netip.Prefix{netip.MustParsePrefix("::ffff:127.0.0.0/104")}},

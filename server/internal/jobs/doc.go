@@ -38,7 +38,8 @@
 //	           replays      which ended events become pending again, and how far that is
 //	           holders, lanes    which process delivers for which origins; PostgreSQL only
 //	in memory  queue        for each user the flows; for each flow the time of its next read, up to
-//	                        2 × Config.InFlight deliveries, at most 64, and the attempts in flight
+//	                        2 × Config.InFlight deliveries, at most 64, and fewer of many flows, and the
+//	                        attempts in flight
 //	           origins      attempts in flight, rate and consecutive failures of each
 //	           secrets      the webhook secrets of users
 //

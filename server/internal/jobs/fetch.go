@@ -10,8 +10,11 @@ const (
 	// maxFetches bounds the concurrent reads of the store. Each reads up to maxFlowsPerFetch flows.
 	maxFetches       = 2
 	maxFlowsPerFetch = 64
-	// maxLoaded bounds the deliveries of one flow in memory.
-	maxLoaded = 64
+	// maxLoaded bounds the deliveries of one flow in memory, and maxAllLoaded those of all flows, except for minLoaded of
+	// each: what is not sent within maxLoadedAge is read in vain.
+	maxLoaded    = 64
+	minLoaded    = 8
+	maxAllLoaded = 1024
 	// maxLoadedAge is how long deliveries in memory are used. After that they are read again, because
 	// another process may have replayed earlier events, and a notification of a deletion may be lost.
 	maxLoadedAge = time.Second
@@ -28,10 +31,10 @@ func (d *deliverer) fetch() {
 		n := min(len(d.fetchQueue), maxFlowsPerFetch)
 		flows := d.fetchQueue[:n:n]
 		d.fetchQueue = d.fetchQueue[n:]
-		queries := make([]store.DeliveryQuery, n)
+		queries, limit := make([]store.DeliveryQuery, n), d.loadLimit()
 		for i, f := range flows {
 			// The read returns the running deliveries, too.
-			queries[i] = store.DeliveryQuery{Flow: f.Flow, Limit: len(f.running) + min(2*d.jobs.InFlight, maxLoaded)}
+			queries[i] = store.DeliveryQuery{Flow: f.Flow, Limit: len(f.running) + limit}
 		}
 		d.activeFetches++
 		began := d.now()
@@ -55,6 +58,12 @@ func (d *deliverer) fetch() {
 			})
 		})
 	}
+}
+
+// loadLimit returns how many deliveries of a flow a read may load.
+func (d *deliverer) loadLimit() int {
+	share := min(max(maxAllLoaded/max(len(d.queue.flows), 1), minLoaded), maxLoaded)
+	return min(2*d.jobs.InFlight, share)
 }
 
 // handleFetched adds the deliveries that a read returned to the flow. limit is the limit of the read.

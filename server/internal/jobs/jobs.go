@@ -42,7 +42,7 @@ type Config struct {
 	Workers int
 	// InFlight bounds the attempts in flight to one origin. This and the next limits hold for all processes
 	// together, because one process makes all attempts for an origin. Default 4 for each 50 of Rate, which an origin
-	// reaches with responses within 80 milliseconds.
+	// reaches with responses within 80 milliseconds, and at most Workers.
 	InFlight int
 	// Rate bounds the attempts that begin in one second to one origin. After a pause, a burst of up to a
 	// fifth of Rate may begin at once. Default [DefaultRate].
@@ -88,7 +88,7 @@ func New(cfg Config) *Jobs {
 	cfg.RenderWorkers = cmp.Or(cfg.RenderWorkers, 16)
 	cfg.Workers = cmp.Or(cfg.Workers, DefaultWorkers)
 	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
-	cfg.InFlight = cmp.Or(cfg.InFlight, max(1, cfg.Rate*4/50))
+	cfg.InFlight = cmp.Or(cfg.InFlight, min(max(1, cfg.Rate*4/50), cfg.Workers))
 	cfg.BreakAfter = cmp.Or(cfg.BreakAfter, 10)
 	if cfg.OnAttempt == nil {
 		cfg.OnAttempt = func(AttemptOutcome, sender.Attempt) {}
