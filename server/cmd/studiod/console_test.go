@@ -161,7 +161,7 @@ func TestProcess_stopEndsConsoleStreams(t *testing.T) {
 // warning.
 func TestConsole_sessionCookieIsSecureBehindTLSProxy(t *testing.T) {
 	t.Parallel()
-	for public, want := range map[string]string{"": "studio=", "http://studio.example": "studio=", "https://studio.example": "__Host-studio="} {
+	for public, want := range map[string]string{"": "studio-", "http://studio.example": "studio-", "https://studio.example": "__Host-studio-"} {
 		d := startDaemon(t, func(cfg *daemonConfig) {
 			cfg.Console, cfg.PublicURL = true, public
 			cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	_ "gocloud.dev/blob/s3blob" // registers s3://BUCKET; gcsblob and azureblob would need one such line each
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/weburl"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
@@ -33,14 +33,28 @@ func mediaFlags() []cli.Flag {
 			Name: "public-url", Usage: "URL of this service for clients; URLs of files and links begin with it", DefaultText: "http:// and --addr",
 			Sources: cli.EnvVars("STUDIO_PUBLIC_URL"),
 			Validator: func(text string) error {
-				u, err := url.Parse(text)
-				if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-					return errors.New("must be an http or https URL")
-				}
-				return nil
+				_, err := publicURL(text)
+				return err
 			},
 		},
 	}
+}
+
+// publicURL returns the origin of the service. Its pages, files and links are at fixed paths of an origin, so a URL with
+// another path would break them.
+func publicURL(text string) (string, error) {
+	u, err := weburl.Parse(text)
+	switch {
+	case text == "":
+		return "", nil
+	case err != nil:
+		return "", err
+	case u.User != nil, u.RawQuery != "", u.ForceQuery, strings.Contains(text, "#"):
+		return "", errors.New("must be only a scheme and a host, such as https://studio.example.com")
+	case u.Path != "/":
+		return "", errors.New("must have no path: give the service a host or port of its own")
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 func mediaFlag(defaultText string) cli.Flag {

@@ -87,11 +87,10 @@ type resource struct {
 // therefore no HTTP/2.
 func resources(t *testing.T, p *process, email, workspace string) []resource {
 	t.Helper()
-	pair, cookie := login(t, p.URL, email), "studio="
-	if strings.HasPrefix(p.URL, "https:") {
-		cookie = "__Host-studio="
-	}
-	user, page := []string{"authorization", "Bearer " + pair.AccessToken}, []string{"cookie", cookie + pair.RefreshToken}
+	pair := login(t, p.URL, email)
+	signedOut, _ := ask(t, http.MethodPost, p.URL+"/console/logout", "") // names the cookie
+	cookie := signedOut.Cookies()[0].Name + "=" + pair.RefreshToken
+	user, page := []string{"authorization", "Bearer " + pair.AccessToken}, []string{"cookie", cookie}
 	all := []resource{
 		{name: "the script of /docs", path: "/docs/swagger-ui-bundle.js"},
 		{name: "the compressed script of /docs", path: "/docs/swagger-ui-bundle.js", header: []string{"accept-encoding", "gzip"}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
@@ -168,7 +169,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	cfg.Addr, cfg.Sockets = command.String("addr"), systemd.Inherit()
-	cfg.PublicURL = command.String("public-url")
+	if cfg.PublicURL, err = publicURL(command.String("public-url")); err != nil {
+		return commandline.Usage(err)
+	}
 	cfg.Docs = command.Bool("docs")
 	cfg.Console = command.Bool("console")
 	cfg.Demo = demo

@@ -62,7 +62,8 @@ const (
 // Config configures a [Console]. All fields are required except Admit, NoVideo, MailLink, Daemon, Secure, Revoked
 // and PollInterval.
 type Config struct {
-	// Studio implements the use cases of users.
+	// Studio implements the use cases of users. Forms may come from the origin of its PublicURL, also if a proxy changes the
+	// Host of requests. The name of the session cookie depends on this URL.
 	Studio *studio.Service
 	// Store is the database of Studio.
 	Store *store.Store
@@ -99,9 +100,10 @@ type Config struct {
 
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
-	cfg   Config
-	pages map[string]*template.Template
-	forms *userLimiter
+	cfg        Config
+	cookieName string // without TLS
+	pages      map[string]*template.Template
+	forms      *userLimiter
 }
 
 // New returns a Console.
@@ -122,7 +124,7 @@ func New(cfg Config) *Console {
 	if cfg.NoVideo == nil {
 		cfg.NoVideo = func(studio.Subject) string { return "" }
 	}
-	return &Console{cfg: cfg, pages: parsePages(), forms: newUserLimiter(maxForms)}
+	return &Console{cfg: cfg, cookieName: cookieName(cfg.Studio.PublicURL), pages: parsePages(), forms: newUserLimiter(maxForms)}
 }
 
 // Wrap returns a handler that serves the pages and passes all other requests to api. It is used for
@@ -131,6 +133,9 @@ func (c *Console) Wrap(api http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	c.routes(mux, api)
 	protection := http.NewCrossOriginProtection()
+	if err := protection.AddTrustedOrigin(c.cfg.Studio.PublicURL); err != nil { // such as without a public URL
+		c.cfg.Logger.Debug("forms must come from the host of requests", "err", err)
+	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, &server.Error{Status: http.StatusForbidden, Detail: "The form was sent from another origin."})
 	}))

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -22,14 +24,21 @@ type session struct {
 	token string // the value of the cookie
 }
 
+// cookieName returns the name of the session cookie of the service at a URL. Browsers send a cookie to all ports of a host,
+// so services on other ports need other names.
+func cookieName(publicURL string) string {
+	sum := sha256.Sum256([]byte(publicURL))
+	return "studio-" + hex.EncodeToString(sum[:4])
+}
+
 // cookie returns the session cookie without a value. Over https its name has the __Host- prefix, so that
 // neither other hosts nor pages that were loaded over http can set it.
 func (c *Console) cookie(r *http.Request) *http.Cookie {
 	cookie := &http.Cookie{ //nolint:gosec // browsers do not send Secure cookies over http
-		Name: "studio", Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.cfg.Secure || r.TLS != nil,
+		Name: c.cookieName, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.cfg.Secure || r.TLS != nil,
 	}
 	if cookie.Secure {
-		cookie.Name, cookie.Path = "__Host-studio", "/"
+		cookie.Name, cookie.Path = "__Host-"+cookie.Name, "/"
 	}
 	return cookie
 }

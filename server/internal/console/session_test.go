@@ -118,8 +118,8 @@ func TestSession_cookieIsRestrictedToOrigin(t *testing.T) {
 		secure bool
 		want   []string
 	}{
-		"http":  {false, []string{"studio=", "Path=/console", "HttpOnly", "SameSite=Strict"}},
-		"https": {true, []string{"__Host-studio=", "Path=/;", "HttpOnly", "SameSite=Strict", "Secure"}},
+		"http":  {false, []string{"studio-", "Path=/console", "HttpOnly", "SameSite=Strict"}},
+		"https": {true, []string{"__Host-studio-", "Path=/;", "HttpOnly", "SameSite=Strict", "Secure"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +155,35 @@ func TestSession_rejectsCrossOriginForms(t *testing.T) {
 	v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
 }
 
+// Behind a proxy that changes the Host, forms come from the origin of the public URL, and from no other.
+func TestSession_acceptsFormsFromThePublicURL(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for _, path := range []string{"/console/login", "/console/avatars/new", "/console/logout"} {
+		for origin, want := range map[string]bool{s.studio.PublicURL: true, s.URL: true, "http" + strings.TrimPrefix(s.studio.PublicURL, "https"): false, s.studio.PublicURL + ":8443": false, "null": false} {
+			p := v.send(http.MethodPost, path, "application/x-www-form-urlencoded", "title=Ada", "Origin", origin)
+			if accepted := p.status != http.StatusForbidden; accepted != want {
+				t.Errorf("%s from %s: status %d, want accepted %t", path, origin, p.status, want)
+			}
+		}
+	}
+}
+
+// A browser that is signed in to two services on one host, which share its cookies, stays signed in to both.
+func TestSession_ofAnotherPortIsKept(t *testing.T) {
+	t.Parallel()
+	one, two := newSite(t, newSQLite(t)), newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Studio.PublicURL += ":8443" })
+	v, w := one.newVisitor(t), two.newVisitor(t)
+	w.http.Jar = v.http.Jar
+	for _, visitor := range []*visitor{v, w} {
+		visitor.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
+	}
+	v.get("/console/projects").want(t, http.StatusOK, email)
+	w.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
+	v.get("/console/projects").want(t, http.StatusOK, email)
+}
+
 // A login replaces a session cookie that an attacker has set (session fixation).
 func TestSession_replacesPlantedCookie(t *testing.T) {
 	t.Parallel()
@@ -163,13 +192,13 @@ func TestSession_replacesPlantedCookie(t *testing.T) {
 	eve := s.signIn(t, "eve@example.com").http.Jar.Cookies(mustParse(t, s.URL+"/console"))
 	for _, planted := range []string{"planted", eve[0].Value} {
 		v := s.newVisitor(t)
-		v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: "studio", Value: planted, Path: "/console"}})
+		v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: eve[0].Name, Value: planted, Path: "/console"}})
 		v.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
 		if now := v.http.Jar.Cookies(mustParse(t, s.URL+"/console")); len(now) != 1 || now[0].Value == planted {
 			t.Errorf("the cookies are %v", now)
 		}
 		other := s.newVisitor(t)
-		other.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: "studio", Value: planted, Path: "/console"}})
+		other.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: eve[0].Name, Value: planted, Path: "/console"}})
 		other.get("/console/projects").wantNone(t, email)
 	}
 }
