@@ -20,7 +20,8 @@ func threats() map[string]string {
 			server/sender: TestSend_endsByTheDeadline
 			server/internal/soak: TestHungReceiver_oneOfAHundredDelaysNoOther`,
 		"Clients that exhaust connections or memory": `
-			server/cmd/studiod: TestProcess_survivesHostileConnections`,
+			server/cmd/studiod: TestProcess_survivesHostileConnections
+			server/internal/listener: TestListener_closesConnectionsThatFloodWithFrames`,
 		"Password guessing": `
 			server/cmd/studiod: TestProcess_acceptsCorrectLoginDuringGuessing`,
 		"Forged and revoked tokens": `

@@ -22,6 +22,7 @@ func (l *Listener) handler(next http.Handler) http.Handler {
 		c.handling.Store(true)
 		c.touch()
 		if r.ProtoMajor == 2 {
+			c.requests.Add(1)
 			if !l.beginStream(c) {
 				server.WriteProblem(w, r, server.Busy(retryAfter, errNoStreams))
 				return

@@ -12,7 +12,8 @@
 // memory, the responses are aborted that have made no progress for the longest time, also starting with addresses
 // that have more than their share.
 //
-// Of an HTTP/2 connection, each concurrent request after the first counts as another connection.
+// Of an HTTP/2 connection, each concurrent request after the first counts as another connection. It is closed if its client
+// sends too many frames that carry no data.
 //
 // Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
 // 9457), except for HTTP/2.
@@ -158,10 +159,13 @@ func (l *Listener) Install(server *http.Server) {
 	// net/http restarts its idle timer when an HTTP/2 connection is closed during a request, and the timer
 	// keeps all memory of the connection for IdleTimeout. So the timer is disabled, and conn.idle replaces it.
 	l.idle, server.IdleTimeout = cmp.Or(server.IdleTimeout, server.ReadTimeout), -1
+	var configured sync.Once
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		admitted := connOf(c)
 		switch {
 		case admitted == nil:
+		case state == http.StateNew:
+			configured.Do(func() { l.countFrames(server) }) // before the first connection is served
 		case state == http.StateActive:
 			admitted.fresh.Store(false)
 			admitted.idle.Stop()
@@ -307,7 +311,7 @@ func (l *Listener) unlock(victims []*conn) {
 		_ = victim.Conn.Close() // pending reads fail
 	}
 	if report {
-		l.cfg.Logger.Warn("connections and responses ended to make room", "ended", closed, "open", open)
+		l.cfg.Logger.Warn("connections and responses ended to make room or because of floods", "ended", closed, "open", open)
 	}
 }
 
