@@ -64,8 +64,12 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 			header.Set("WWW-Authenticate", challenge)
 		}
 	}
-	if problem.RetryAfter > 0 {
-		seconds := (problem.RetryAfter + time.Second - 1) / time.Second
+	wait := problem.RetryAfter
+	if problem.Status == http.StatusServiceUnavailable && header.Get("Retry-After") == "" {
+		wait = cmp.Or(wait, time.Second)
+	}
+	if wait > 0 {
+		seconds := (wait + time.Second - 1) / time.Second
 		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}
 	w.WriteHeader(problem.Status)

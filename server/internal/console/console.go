@@ -288,17 +288,27 @@ func notFound(http.ResponseWriter, *http.Request, session) error { return studio
 
 // fail shows the error page, and logs errors of the service.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
+	problem := c.report(w, r, err)
+	c.render(w, r, problem.Status, "error", view{
+		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": problem.Detail, "RequestID": server.RequestID(r.Context())},
+	})
+}
+
+// report returns the response for an error and sets its headers. It logs errors of the service.
+func (c *Console) report(w http.ResponseWriter, r *http.Request, err error) *server.Error {
 	problem := c.serverError(r, err)
 	if problem.Status >= http.StatusInternalServerError {
-		c.cfg.Logger.ErrorContext(r.Context(), "console request failed", "request_id", server.RequestID(r.Context()), "err", err)
+		level := slog.LevelError
+		if problem.Status == http.StatusServiceUnavailable { // the user may try again
+			level = slog.LevelWarn
+		}
+		c.cfg.Logger.Log(r.Context(), level, "console request failed", "request_id", server.RequestID(r.Context()), "err", err)
 	}
 	maps.Copy(w.Header(), problem.Header)
 	if problem.RetryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(math.Ceil(problem.RetryAfter.Seconds())))
 	}
-	c.render(w, r, problem.Status, "error", view{
-		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": problem.Detail, "RequestID": server.RequestID(r.Context())},
-	})
+	return problem
 }
 
 // serverError converts any error to a status and a text for the user.

@@ -156,11 +156,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	}
 	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
 	if err != nil {
-		problem := c.serverError(r, err)
-		if problem.Status >= http.StatusInternalServerError && problem.RetryAfter == 0 {
-			c.fail(w, r, err)
-			return
-		}
+		problem := c.report(w, r, err)
 		form.Problem = problem.Detail
 		if errors.Is(err, studio.ErrUnauthorized) {
 			form.Problem = "The email or the password is wrong."

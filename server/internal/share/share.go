@@ -44,16 +44,19 @@ type Projects interface {
 type handler struct {
 	projects  Projects
 	serveFile func(w http.ResponseWriter, r *http.Request, key string)
+	mapError  func(ctx context.Context, err error) *server.Error
 	page      *template.Template
 	policy    string // Content-Security-Policy
 }
 
 // New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key, and forbids reuse without
-// revalidation.
-func New(projects Projects, serveFile func(w http.ResponseWriter, r *http.Request, key string)) http.Handler {
+// revalidation. mapError converts an error of projects to a response, as in [server.Config].
+func New(
+	projects Projects, serveFile func(w http.ResponseWriter, r *http.Request, key string), mapError func(ctx context.Context, err error) *server.Error,
+) http.Handler {
 	hash := sha256.Sum256([]byte(style))
 	h := &handler{
-		projects: projects, serveFile: serveFile, page: template.Must(template.New("").Parse(pageText)),
+		projects: projects, serveFile: serveFile, mapError: mapError, page: template.Must(template.New("").Parse(pageText)),
 		policy: "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
 			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}
@@ -76,7 +79,9 @@ func (h *handler) found(show func(w http.ResponseWriter, r *http.Request, projec
 	return func(w http.ResponseWriter, r *http.Request) {
 		project, err := h.projects.SharedProject(r.Context(), r.PathValue("link"))
 		if err != nil && !errors.Is(err, studio.ErrNotFound) {
-			server.WriteProblem(w, r, &server.Error{Status: http.StatusInternalServerError, Err: err})
+			problem := cmp.Or(h.mapError(r.Context(), err), &server.Error{Status: http.StatusInternalServerError})
+			problem.Err = err
+			server.WriteProblem(w, r, problem)
 			return
 		}
 		if err != nil || project.Rendering.Video == "" || !show(w, r, project) {

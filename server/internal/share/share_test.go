@@ -11,6 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/share"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -42,7 +43,7 @@ func newSite(t *testing.T, db studio.Store) *site {
 	check(t, err)
 	s.workspace = workspace.ID
 	check(t, s.studio.AddMember(t.Context(), s.workspace, s.user.Email))
-	s.Server = httptest.NewServer(share.New(s.studio, files.ServeRevocable))
+	s.Server = httptest.NewServer(share.New(s.studio, files.ServeRevocable, rest.MapError))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -225,7 +226,7 @@ func TestPage_endsOnEveryDaemon(t *testing.T) {
 		s := newSite(t, studiotest.Open(t, dsn))
 		cfg := s.studio.Config
 		cfg.Store = studiotest.Open(t, dsn)
-		other := httptest.NewServer(share.New(studio.New(cfg), s.media.ServeRevocable))
+		other := httptest.NewServer(share.New(studio.New(cfg), s.media.ServeRevocable, rest.MapError))
 		t.Cleanup(other.Close)
 		id, page := s.share(all)
 		s.Server = other

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -71,9 +73,10 @@ type unavailableError struct{ error }
 
 func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.error} }
 
-// markUnavailable returns an unavailableError if err means that the database is unavailable for now, and else err.
+// markUnavailable returns an unavailableError if err means that the database, or the key that encrypts a value in it, is
+// unavailable for now, and else err.
 func markUnavailable(e interface{ busy(err error) bool }, err error) error {
-	if e.busy(err) {
+	if e.busy(err) || errors.Is(err, keyring.ErrNoKey) {
 		return unavailableError{err}
 	}
 	return err

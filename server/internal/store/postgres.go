@@ -191,21 +191,11 @@ const (
 	codeDuplicate            = "23505" // unique_violation
 	codeSerializationFailure = "40001"
 	codeDeadlock             = "40P01"
-	codeTooManyConnections   = "53300"
-	codeLockNotAvailable     = "55P03"
-	codeQueryCanceled        = "57014" // by statement_timeout
-	codeDiskFull             = "53100"
-	codeOutOfMemory          = "53200"
 	codeIdleInTransaction    = "25P03" // idle_in_transaction_session_timeout
+	codeTransactionTimeout   = "25P04"
 	codeReadOnly             = "25006" // on a standby, for instance
-	codeNoSchema             = "3F000"
+	codeNoPermission         = "42501"
 	codeNoTable              = "42P01" // during a restore, for instance
-	codeInputOutput          = "58030"
-	codeDataCorrupted        = "XX001"
-	codeIndexCorrupted       = "XX002"
-	codeAdminShutdown        = "57P01"
-	codeCrashShutdown        = "57P02"
-	codeCannotConnectNow     = "57P03"
 )
 
 func (e *postgres) duplicateKey(err error) bool { return postgresCode(err) == codeDuplicate }
@@ -214,19 +204,44 @@ func (e *postgres) now() string { return `(extract(epoch FROM now()) * 1000000):
 
 func (e *postgres) missingReference(err error) bool { return postgresCode(err) == codeMissing }
 
-// busy reports whether the server is unavailable for now, so that a retry may succeed.
+// busy reports whether the server is unavailable for now, so that a retry may succeed. It is if the server refuses a
+// connection, whatever its reason.
 func (e *postgres) busy(err error) bool {
-	switch postgresCode(err) {
-	case codeSerializationFailure, codeDeadlock, codeTooManyConnections, codeLockNotAvailable, codeQueryCanceled,
-		codeDiskFull, codeOutOfMemory, codeIdleInTransaction, codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow,
-		codeReadOnly, codeNoSchema, codeNoTable, codeInputOutput, codeDataCorrupted, codeIndexCorrupted:
+	code := postgresCode(err)
+	if code == codeProtocolViolation { // it is of a pooler
+		return false
+	}
+	if _, refused := errors.AsType[*pgconn.ConnectError](err); refused {
 		return true
-	case "":
-		var connect *pgconn.ConnectError
-		var network net.Error
-		return errors.Is(err, errNoConnection) || errors.Is(err, errTimeout) || errors.Is(err, errUnconfirmed) || errors.As(err, &connect) ||
-			errors.As(err, &network) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
-			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+	}
+	if code != "" {
+		return postgresUnavailable(code)
+	}
+	var network net.Error
+	return errors.Is(err, errNoConnection) || errors.Is(err, errTimeout) || errors.Is(err, errUnconfirmed) ||
+		errors.As(err, &network) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}
+
+// postgresUnavailable reports whether an error code is about the state of the server, and not about the statement.
+func postgresUnavailable(code string) bool {
+	switch code {
+	case codeIdleInTransaction, codeTransactionTimeout, codeReadOnly, codeNoPermission, codeNoTable:
+		return true
+	}
+	switch code[:min(2, len(code))] { // the class
+	case "08", // connection exception
+		"28", // invalid authorization, such as a changed password
+		"3D", // invalid catalog name, such as that of a renamed database
+		"3F", // invalid schema name
+		"40", // transaction rollback, such as a deadlock
+		"53", // insufficient resources, such as a full disk
+		"55", // not in the required state, such as a lock that is not available
+		"57", // operator intervention, such as a shutdown or statement_timeout
+		"58", // system error
+		"F0", // configuration file error
+		"XX": // internal error, such as damaged data
+		return true
 	}
 	return false
 }

@@ -211,7 +211,7 @@ func (e *sqlite) checkFiles() error {
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return unavailableError{err}
 		}
 		e.loseOnce.Do(func() { close(e.lost) })
 		return ErrLost
@@ -257,23 +257,16 @@ func (e *sqlite) missingReference(err error) bool {
 	return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-// busy also reports true for ErrLost, because a retry may reach another daemon.
-func (e *sqlite) busy(err error) bool {
-	if errors.Is(err, ErrLost) {
-		return true
-	}
-	return sqliteUnavailable(err)
-}
-
-// sqliteUnavailable reports whether err is caused by the file or its disk, which may recover, and not by the
-// query.
-func sqliteUnavailable(err error) bool {
+// busy reports whether err is caused by the file or its disk, which may recover, and not by the query. After ErrLost, a
+// retry may reach another daemon.
+func (sqliteQuerier) busy(err error) bool {
 	switch sqliteCode(err) & 0xff { // the primary code of an extended code
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL:
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM,
+		sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOLFS:
 		return true
 	}
-	return false
+	return errors.Is(err, ErrLost)
 }
 
 // sqliteCode returns the extended code of an error of SQLite, or SQLITE_OK for any other error.
@@ -290,11 +283,7 @@ type sqliteQuerier struct{ readers *statements }
 func (q sqliteQuerier) query(
 	ctx context.Context, each func(scan func(...any) error) error, query string, args ...any,
 ) (err error) {
-	defer func() {
-		if sqliteUnavailable(err) {
-			err = unavailableError{err}
-		}
-	}()
+	defer func() { err = markUnavailable(q, err) }()
 	statement, err := q.readers.get(ctx, query) //nolint:sqlclosecheck // the statement stays prepared
 	if err != nil {
 		return err

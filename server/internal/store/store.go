@@ -92,8 +92,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Errors of [Open]. If the database is locked, damaged or unreachable, the error wraps [studio.ErrBusy]. Any other
-// error concerns the DSN.
+// Errors of [Open]. If the database is locked, damaged or unreachable, or refuses the connection, the error wraps
+// [studio.ErrBusy]. Any other error concerns the DSN.
 var (
 	// ErrInUse means that another daemon uses the SQLite database.
 	ErrInUse = errors.New("another daemon uses this database")
@@ -127,7 +127,7 @@ type Config struct {
 // Store stores the domain in a database. It is safe for concurrent use.
 //
 // Methods without a comment implement [studio.Store] and are documented there. If the database is unreachable,
-// busy, full or damaged, the error of most methods wraps [studio.ErrBusy].
+// busy, full, damaged or not permitted, or its encryption key is missing, the error of most methods wraps [studio.ErrBusy].
 type Store struct {
 	engine    engine
 	postgres  *postgres // nil on SQLite
