@@ -1,19 +1,25 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
 )
 
 // served is a request that a daemon answers.
@@ -43,21 +49,27 @@ func (s served) send(t *testing.T, url string) (response *http.Response, content
 	return response, ""
 }
 
+// sharedVideo returns the ID of a lip-sync with a video, and its link.
+func (d *testDaemon) sharedVideo(t *testing.T) (id, link string) {
+	t.Helper()
+	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+	check(t, err)
+	check(t, d.media.Write(t.Context(), studio.ResultKey(lipsync.InferenceID, "out.mp4"), strings.NewReader("a video")))
+	_, err = d.studio.Rendered(t.Context(), lipsync.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
+	check(t, err)
+	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)})
+	check(t, err)
+	return lipsync.InferenceID, *project.SmartURL
+}
+
 // everything returns a request for each operation of the document, for the pages of the console and of a shared video, and
 // for a file. The user becomes an operator.
 func (d *testDaemon) everything(t *testing.T) (all []served) {
 	t.Helper()
 	check(t, d.studio.SetRole(t.Context(), testEmail, studio.Operator))
-	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	check(t, err)
-	video := studio.ResultKey(lipsync.InferenceID, "out.mp4")
-	check(t, d.media.Write(t.Context(), video, strings.NewReader("a video")))
-	_, err = d.studio.Rendered(t.Context(), lipsync.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
-	check(t, err)
-	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)})
-	check(t, err)
-	file, _ := d.media.URL(video)
-	pair, id := login(t, d.url(), testEmail), lipsync.InferenceID
+	id, link := d.sharedVideo(t)
+	file, _ := d.media.URL(studio.ResultKey(id, "out.mp4"))
+	pair := login(t, d.url(), testEmail)
 	_, key, err := d.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: d.user.ID, Name: "batch"})
 	check(t, err)
 	var document struct {
@@ -102,8 +114,8 @@ func (d *testDaemon) everything(t *testing.T) (all []served) {
 	} {
 		all = append(all, served{method: http.MethodPost, path: "/console" + path, body: form, headers: page})
 	}
-	for _, address := range []string{*project.SmartURL, *project.SmartURL + "/video.mp4", file, d.url() + "/docs", d.url() + publicKeysPath} {
-		all = append(all, served{method: http.MethodGet, path: strings.TrimPrefix(address, d.url()), free: !strings.HasPrefix(address, *project.SmartURL)})
+	for _, address := range []string{link, link + "/video.mp4", file, d.url() + "/docs", d.url() + publicKeysPath} {
+		all = append(all, served{method: http.MethodGet, path: strings.TrimPrefix(address, d.url()), free: !strings.HasPrefix(address, link)})
 	}
 	return all
 }
@@ -189,5 +201,114 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 			_, data = stream.next(t)
 		}
 		check(t, stream.body.Close())
+	}
+}
+
+// mediaOutage makes a place of files fail.
+type mediaOutage struct {
+	place         string // for --media
+	fail, recover func()
+	reads         bool // files can be read
+}
+
+// mediaOutages returns the ways in which a place of files fails, by name. A place of its own for each.
+func mediaOutages() map[string]func(t *testing.T) mediaOutage {
+	remount := func(t *testing.T, dir, mode string) {
+		t.Helper()
+		if output, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,"+mode, dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+	}
+	all := map[string]func(t *testing.T) mediaOutage{
+		"a read-only disk": func(t *testing.T) mediaOutage {
+			dir := studiotest.SmallDisk(t)
+			return mediaOutage{"file:" + dir, func() { remount(t, dir, "ro") }, func() { remount(t, dir, "rw") }, true}
+		},
+		"a full disk": func(t *testing.T) mediaOutage {
+			dir := studiotest.SmallDisk(t)
+			filler := filepath.Join(dir, "filler")
+			fill := func() {
+				if err := os.WriteFile(filler, make([]byte, 2*studiotest.SmallDiskSize), 0o600); !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("the disk is not full: %v", err)
+				}
+			}
+			return mediaOutage{"file:" + dir, fill, func() { check(t, os.Remove(filler)) }, true}
+		},
+	}
+	for name, status := range map[string]int32{"403": http.StatusForbidden, "503": http.StatusServiceUnavailable, "507": http.StatusInsufficientStorage, "no response": -1} {
+		all["a bucket with "+name] = func(t *testing.T) mediaOutage {
+			bucket := s3test.New(t)
+			return mediaOutage{bucket.URL, func() { bucket.Status.Store(status) }, func() { bucket.Status.Store(0) }, false}
+		}
+	}
+	return all
+}
+
+// While files cannot be written or read, whatever needs them is answered 503 with Retry-After. An upload that its client cuts
+// is answered 400.
+func TestDaemon_mediaOutageAnswers503(t *testing.T) {
+	t.Parallel()
+	for name, outage := range mediaOutages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			way := outage(t)
+			d := startDaemon(t, func(cfg *daemonConfig) { cfg.Media, cfg.Console, cfg.Render.Workers = way.place, true, noWorkers })
+			video, link := d.sharedVideo(t)
+			pair := login(t, d.url(), testEmail)
+			user, page := []string{bearer(pair.AccessToken), "Content-Type: image/png"}, []string{"Cookie: studio=" + pair.RefreshToken, "Content-Type: image/png"}
+			upload := served{method: http.MethodPost, path: uploadPath, body: "a picture", headers: user}
+			_, content := ask(t, upload.method, d.url()+upload.path, upload.body, upload.headers...)
+			var picture gen.Media
+			check(t, json.Unmarshal([]byte(content), &picture))
+			d.cutsUpload(t, pair.AccessToken)
+
+			way.fail()
+			for _, s := range []served{
+				upload,
+				{method: http.MethodPost, path: "/console/uploads", body: "a picture", headers: page},
+				{method: http.MethodPost, path: "/v1/projects/update", body: fmt.Sprintf(`{"project_id":%q,"custom_thumbnail":%q}`, video, picture.MediaID), headers: user[:1]},
+				{method: http.MethodGet, path: strings.TrimPrefix(link, d.url()) + "/video.mp4", free: way.reads},
+				{method: http.MethodGet, path: "/console/lipsyncs/" + video + "/video", headers: page, free: way.reads},
+			} {
+				response, content := s.send(t, d.url())
+				switch {
+				case s.free && response.StatusCode != http.StatusOK:
+					t.Errorf("%s %s: %s %s", s.method, s.path, response.Status, content)
+				case !s.free && (response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !strings.Contains(content, `"service_busy"`)):
+					t.Errorf("%s %s: %s, Retry-After %q, %s", s.method, s.path, response.Status, response.Header.Get("Retry-After"), content)
+				}
+			}
+			remove := served{method: http.MethodPost, path: "/v1/lipsync/delete_lipsync", body: fmt.Sprintf(`{"inference_id":%q}`, video), headers: user[:1]}
+			if response, _ := remove.send(t, d.url()); response.StatusCode != http.StatusNoContent && response.Header.Get("Retry-After") == "" {
+				t.Errorf("a deletion: %s", response.Status)
+			}
+			way.recover()
+			for want, s := range map[int]served{http.StatusCreated: upload, http.StatusNoContent: remove} {
+				if response, content := s.send(t, d.url()); response.StatusCode != want {
+					t.Errorf("afterwards, %s is %s %s", s.path, response.Status, content)
+				}
+			}
+			if strings.Contains(d.log.String(), "status=500") {
+				t.Error("a response has the status 500")
+			}
+		})
+	}
+}
+
+// cutsUpload ends an upload before its last byte.
+func (d *testDaemon) cutsUpload(t *testing.T, token string) {
+	t.Helper()
+	for _, part := range []string{"Content-Length: 1000\r\n\r\na picture", "Transfer-Encoding: chunked\r\n\r\nff\r\na picture", "Transfer-Encoding: chunked\r\n\r\n9\r\na picture\r\n"} {
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
+		check(t, err)
+		_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: studio\r\n%s\r\nContent-Type: image/png\r\n%s", uploadPath, bearer(token), part)
+		check(t, err)
+		check(t, connection.(*net.TCPConn).CloseWrite())
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		check(t, err)
+		if content := readAll(t, response); response.StatusCode != http.StatusBadRequest {
+			t.Errorf("a cut upload with %q: %s %s", part, response.Status, content)
+		}
+		check(t, connection.Close())
 	}
 }

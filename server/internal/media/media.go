@@ -45,7 +45,8 @@ type Store struct {
 	bucket *blob.Bucket
 	dir    string // directory of the bucket, or "" for an object store
 
-	signers *sync.Pool
+	signers      *sync.Pool
+	stallTimeout time.Duration
 }
 
 var _ studio.Media = (*Store)(nil)
@@ -64,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	if len(cfg.Key) == 0 {
 		return nil, errors.New("media: a key is required")
 	}
-	s = &Store{cfg: cfg, signers: newSigners(cfg.Key)}
+	s = &Store{cfg: cfg, signers: newSigners(cfg.Key), stallTimeout: defaultStallTimeout}
 	dir, isFile := strings.CutPrefix(cfg.Bucket, filePrefix)
 	if !isFile {
 		s.bucket, err = blob.OpenBucket(ctx, cfg.Bucket)
@@ -112,22 +113,26 @@ func (s *Store) Close() error { return s.bucket.Close() }
 
 // Write implements [studio.Media]. If it fails, the previous content of key is unchanged.
 func (s *Store) Write(ctx context.Context, key string, content io.Reader) (err error) {
+	from := &source{Reader: content}
 	defer func() {
 		if err != nil {
 			s.removeDirectory(key)
 		}
+		if err = unavailable(err); from.err != nil {
+			err = from.err
+		}
 	}()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, bound, cancel := s.stoppable(ctx)
 	defer cancel() // cancelling before Close discards the written content
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType(key), BeforeWrite: makePrivate})
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, content); err != nil {
+	if _, err := io.Copy(boundWriter{w, bound}, from); err != nil {
 		cancel()
 		return errors.Join(err, ignoreCanceled(w.Close()))
 	}
-	if err := w.Close(); err != nil {
+	if err := bound(w.Close); err != nil {
 		return err
 	}
 	return s.syncFile(key)
@@ -174,7 +179,7 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.content, nil
+	return content{f.content}, nil
 }
 
 // file is an open file.
@@ -184,7 +189,8 @@ type file struct {
 	modified time.Time
 }
 
-func (s *Store) open(ctx context.Context, key string) (file, error) {
+func (s *Store) open(ctx context.Context, key string) (_ file, err error) {
+	defer func() { err = unavailable(err) }()
 	if s.dir != "" {
 		name, err := filepath.Localize(key)
 		if err != nil {
@@ -192,14 +198,20 @@ func (s *Store) open(ctx context.Context, key string) (file, error) {
 		}
 		return openFile(s.dir, name)
 	}
-	r, err := s.bucket.NewReader(ctx, key, nil)
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	ctx, bound, cancel := s.stoppable(ctx)
+	var r *blob.Reader
+	err = bound(func() error {
+		r, err = s.bucket.NewReader(ctx, key, nil)
+		return err
+	})
+	if isNotFound(err) {
 		err = studio.ErrNotFound
 	}
 	if err != nil {
+		cancel()
 		return file{}, err
 	}
-	return file{r, r.Size(), r.ModTime()}, nil
+	return file{boundReader{r, cancel}, r.Size(), r.ModTime()}, nil
 }
 
 // openFile opens a regular file in a directory. It follows no symbolic link in the directory, because that may lead to any
@@ -245,12 +257,16 @@ func openStepwise(dir, name string) (*os.File, error) {
 
 // Erase implements [studio.Media].
 func (s *Store) Erase(ctx context.Context, prefix string) error {
-	return s.ForEach(ctx, prefix, func(object *blob.ListObject) error { return s.remove(ctx, object.Key) })
+	ctx, bound, cancel := s.stoppable(ctx)
+	defer cancel()
+	return unavailable(bound(func() error {
+		return s.ForEach(ctx, prefix, func(object *blob.ListObject) error { return s.remove(ctx, object.Key) })
+	}))
 }
 
 func (s *Store) remove(ctx context.Context, key string) error {
 	err := s.bucket.Delete(ctx, key)
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	if isNotFound(err) {
 		err = nil
 	}
 	s.removeDirectory(key)

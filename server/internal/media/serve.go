@@ -22,6 +22,9 @@ import (
 // Path is the prefix of the path of all URLs that the service serves itself.
 const Path = "/media/"
 
+// retryAfter is the Retry-After of a file that cannot be read for now.
+const retryAfter = 5 * time.Second
+
 // minSpeed is the minimum speed at which a client must read, in bytes per second.
 const minSpeed = 32 << 10
 
@@ -110,7 +113,7 @@ func (s *Store) serveFile(w http.ResponseWriter, r *http.Request, key, cacheCont
 		return
 	}
 	if err != nil {
-		server.WriteProblem(w, r, &server.Error{Status: http.StatusInternalServerError, Err: err})
+		server.WriteProblem(w, r, server.Busy(retryAfter, err))
 		return
 	}
 	defer func() { _ = file.content.Close() }()

@@ -95,24 +95,35 @@ func (e *Exec) Render(ctx context.Context, subject studio.Subject) (studio.Rende
 	if errors.Is(err, errProgram) || errors.Is(err, studio.ErrNotFound) { // ErrNotFound is about a file of the avatar
 		return result, errFailed()
 	}
-	return result, fmt.Errorf("%w: %w", studio.ErrUnavailable, err)
+	return result, unavailable(err)
+}
+
+// unavailable returns an error that wraps [studio.ErrUnavailable] and err.
+func unavailable(err error) error {
+	if errors.Is(err, studio.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", studio.ErrUnavailable, err)
 }
 
 // errDiskFull replaces any other error when the disk is full, because a program that cannot write may
 // report that its input is broken.
 var errDiskFull = errors.New("the disk of the working directory is full")
 
+// orDiskFull returns err, or errDiskFull instead.
+func orDiskFull(err error, dir string) error {
+	if err != nil && diskFull(dir) {
+		err = fmt.Errorf("%w: %v", errDiskFull, err) //nolint:errorlint // the class of err must not show
+	}
+	return err
+}
+
 func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studio.Rendering, err error) {
 	dir, remove, err := e.directory.makeWork()
 	if err != nil {
 		return result, err
 	}
-	defer func() {
-		if err != nil && diskFull(dir) {
-			err = fmt.Errorf("%w: %v", errDiskFull, err) //nolint:errorlint // the class of err must not show
-		}
-		err = errors.Join(err, remove())
-	}()
+	defer func() { err = errors.Join(orDiskFull(err, dir), remove()) }()
 	request := protocol.Request{
 		Version: protocol.Version, Kind: protocol.Kind(subject.Kind), ID: subject.ID, Attempt: subject.RenderTries + 1,
 		Request: subject.Request, OutputDir: filepath.Join(dir, "output"),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -41,5 +43,26 @@ func TestExec_fullDiskIsUnavailable(t *testing.T) {
 	s.noWorkDirs()
 	if _, err := s.Render(t.Context(), s.lipsync(`{"audio_url":"https://example.com/a"}`)); err != nil {
 		t.Errorf("with room on the disk: %v", err)
+	}
+}
+
+// Voices that could not be listed yet because the working directory is gone are unavailable. Those that were listed stay.
+func TestExec_Voices_withoutADirectoryAreUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, listed := range []bool{false, true} {
+		s := setup(t, "speaks", render.Limits{})
+		if listed {
+			_, err := s.Voices(t.Context())
+			s.check(err)
+		}
+		found, err := filepath.Glob(filepath.Join(s.dir, "studiod-render-*"))
+		s.check(err)
+		s.check(os.Rename(found[0], found[0]+".away"))
+		for range 2 {
+			if voices, err := s.Voices(t.Context()); errors.Is(err, studio.ErrUnavailable) == listed || len(voices) > 0 != listed {
+				t.Errorf("listed before %t: %v, %v", listed, voices, err)
+			}
+		}
+		s.check(os.Rename(found[0]+".away", found[0]))
 	}
 }

@@ -15,17 +15,20 @@ import (
 
 const (
 	voicesLifetime = time.Minute      // how long the voices of the program are reused
+	voicesRetry    = 5 * time.Second  // until the program is asked that could not be asked yet
 	voicesTimeout  = 30 * time.Second // for the program to list them; it may load models first
 )
 
 // knownVoices are the voices that the program has listed.
 type knownVoices struct {
 	list []studio.Voice
+	err  error // why the program was not asked
 	read time.Time
 }
 
 // Voices returns the voices of the program, which it asks at most once a minute. It returns none if the program does
-// not list any. If the program fails, Voices returns those that it listed before. The error is that of ctx.
+// not list any. If the program fails, Voices returns those that it listed before. If the program could not be asked yet,
+// because the working directory is full or unavailable, the error wraps [studio.ErrUnavailable].
 func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {
 	select {
 	case <-ctx.Done():
@@ -33,19 +36,23 @@ func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {
 	case known := <-e.voices:
 		defer func() { e.voices <- known }()
 		if time.Since(known.read) < voicesLifetime {
-			return known.list, nil
+			return known.list, known.err
 		}
 		list, err := e.listVoices(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		known.read = time.Now()
+		never := known.read.IsZero() || known.err != nil
+		known.read, known.err = time.Now(), nil
 		if _, refused := errors.AsType[*protocol.Error](err); err == nil || refused {
 			known.list = list
 		} else {
+			if never && !errors.Is(err, errProgram) {
+				known.read, known.err = known.read.Add(voicesRetry-voicesLifetime), unavailable(err)
+			}
 			e.Logger.WarnContext(ctx, "the renderer does not list its voices", "err", err)
 		}
-		return known.list, nil
+		return known.list, known.err
 	}
 }
 
@@ -56,7 +63,7 @@ func (e *Exec) listVoices(ctx context.Context) (list []studio.Voice, err error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
+	defer func() { err = errors.Join(orDiskFull(err, dir), remove()) }()
 	request := protocol.Request{
 		Version: protocol.Version, Kind: protocol.Voices, ID: string(protocol.Voices), Attempt: 1,
 		Request: []byte(`{}`), Inputs: map[string]string{}, OutputDir: filepath.Join(dir, "output"),

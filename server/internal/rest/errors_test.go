@@ -151,6 +151,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		}{
 			{errors.New("disk on fire"), "internal_server_error", false},
 			{studio.ErrBusy, "service_busy", true},
+			{studio.ErrUnavailable, "service_busy", true},
 			{studio.ErrKeyInUse, "idempotency_key_in_use", false},
 			{studio.ErrTooMuchMedia, "too_much_media", false},
 			{studio.ErrCreditsExhausted, "credits_exhausted", false},

@@ -120,6 +120,7 @@ var errorResponses = []struct {
 		Status: http.StatusRequestEntityTooLarge, Code: "too_much_media", Detail: "Your files would be larger together than the service keeps.",
 	}},
 	{studio.ErrBusy, *server.Busy(busyRetryAfter, nil)},
+	{studio.ErrUnavailable, *server.Busy(busyRetryAfter, nil)},
 }
 
 // MapError returns the response for an error of the domain, or nil if err is not one. It can be used as the

@@ -47,9 +47,9 @@ var (
 	ErrNoVideo = errors.New("studio: the project has no video")
 	// ErrCreditsExhausted is returned if the videos of the user have used MaxVideoSeconds.
 	ErrCreditsExhausted = errors.New("studio: the credits of the user are exhausted")
-	// ErrUnavailable is returned by a renderer if a resource that it needs, such as a disk, is full or
-	// unavailable. It is not an error of the user or the renderer.
-	ErrUnavailable = errors.New("studio: a resource for rendering is not available")
+	// ErrUnavailable is returned by a renderer or a [Media] if a resource that it needs, such as a disk, is full or
+	// unavailable. It is not an error of the user or the renderer. A retry may succeed.
+	ErrUnavailable = errors.New("studio: a resource is not available")
 	// ErrTooMuchMedia is returned if the uploads of the user would exceed the limit on their total size.
 	ErrTooMuchMedia = errors.New("studio: too many bytes of uploads")
 	// ErrBusy is returned if too much work is queued. A retry may succeed.

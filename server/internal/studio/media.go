@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// Media stores files by key. A key consists of names separated by slashes.
+// Media stores files by key. A key consists of names separated by slashes. If the place of the files is full or cannot be
+// reached, an error wraps [ErrUnavailable].
 type Media interface {
-	// Write stores content under a key. It replaces an existing file atomically.
+	// Write stores content under a key. It replaces an existing file atomically. It returns an error of content as it is.
 	Write(ctx context.Context, key string, content io.Reader) error
 	// Extension returns the file name extension for a media type, or "" if it is unknown.
 	Extension(mediaType string) string

@@ -2,6 +2,7 @@
 package s3test
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,8 @@ type Bucket struct {
 	URL string
 	// Down makes every request fail with 503.
 	Down atomic.Bool
+	// Status, if it is not 0, is the status of every response. If it is negative, there is no response.
+	Status atomic.Int32
 	// Cut aborts every upload halfway.
 	Cut atomic.Bool
 	// Hold decides whether an upload hangs, before it is stored, until its client is gone. Default: none hangs.
@@ -43,8 +46,10 @@ func New(t testing.TB) *Bucket {
 	handler := gofakes3.New(backend).Server()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case b.Down.Load():
-			w.WriteHeader(http.StatusServiceUnavailable)
+		case b.Status.Load() < 0:
+			panic(http.ErrAbortHandler)
+		case b.Down.Load() || b.Status.Load() > 0:
+			w.WriteHeader(cmp.Or(int(b.Status.Load()), http.StatusServiceUnavailable))
 		case r.Method == http.MethodPut && b.holds(r.URL.Path):
 			_, _ = io.Copy(io.Discard, r.Body) // the server looks for the end of a connection only after the body
 			<-r.Context().Done()
