@@ -78,7 +78,7 @@ func (r *Runner) SetClock(now func() time.Time) {
 // returned function waits for these renderings.
 func (r *Runner) Claim(ctx, stop context.Context) (wait func()) {
 	var workers sync.WaitGroup
-	end := r.jobs.Store.ClaimCreations(r.jobs.processID, func() func(*studio.Subject) { return r.renderPool.reserve(ctx, stop, &workers) })
+	end := r.jobs.Store.ClaimCreations(r.jobs.processID, func(id string) func(*studio.Subject) { return r.renderPool.reserve(ctx, stop, &workers, id) })
 	return func() { end(); workers.Wait() }
 }
 

@@ -113,7 +113,6 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 			})
 		})
 	}
-	insert := true
 	h.lease = h.jobs.Store.NewLeaseHolder()
 	// A process that cannot renew stops by its own clock before another process takes over.
 	expiryTimer := time.AfterFunc(time.Hour, func() {
@@ -126,7 +125,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 	for stop.Err() == nil {
 		began := time.Now()
 		timeoutContext, cancel := context.WithTimeout(stop, renewTimeout)
-		holding, err := h.lease.Renew(timeoutContext, insert)
+		holding, err := h.lease.Renew(timeoutContext)
 		cancel()
 		switch {
 		case errors.Is(err, store.ErrClockSetBack):
@@ -142,15 +141,15 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 			h.jobs.Logger.WarnContext(stop, "another daemon has taken over")
 			d.call(d.dropAllLanes)
 			h.jobs.report(stop, "lease", h.lease.Close(stop))
-			h.lease, h.draining, insert = h.jobs.Store.NewLeaseHolder(), nil, true
+			h.lease, h.draining = h.jobs.Store.NewLeaseHolder(), nil
 			continue
 		case err != nil:
 			h.jobs.report(stop, "lease", err)
+			lastScan = time.Time{} // a renewal may have deleted a holder without an answer; see below
 		case time.Since(began) > h.usableLease: // this process was frozen
 		default:
 			expiryTimer.Reset(h.usableLease - time.Since(began))
 			h.setClock(holding.Now, began)
-			insert = false
 			h.applyHolding(stop, d, holding, began.Add(h.usableLease))
 			if holding.Expired > 0 || time.Since(lastScan) > h.jobs.rescanInterval {
 				lastScan = time.Now() // a holder that died may not have sent all its notifications

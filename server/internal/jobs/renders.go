@@ -117,6 +117,8 @@ type renderPool struct {
 	waiting      atomic.Bool   // due renderings wait for a worker, so none is reserved for a new subject
 	leftOver     atomic.Bool   // renderings may be due that were not in the last claim
 	unreserved   atomic.Int64  // new subjects for which no worker was reserved since the last claim
+	claimed      sync.Map      // the subjects that this process renders, by ID
+	unsure       atomic.Bool   // this process may have claimed others: the answer of the database was lost
 	announce     chan struct{} // tells other processes to claim due renderings; nil without other processes
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
@@ -149,7 +151,7 @@ func (p *renderPool) run(ctx, stop context.Context) {
 	defer endLeases()
 	defer workers.Wait()
 	p.waiting.Store(true) // until the first claim
-	defer p.jobs.Store.ClaimCreations(p.jobs.processID, func() func(*studio.Subject) { return p.reserve(ctx, stop, &workers) })()
+	defer p.jobs.Store.ClaimCreations(p.jobs.processID, func(id string) func(*studio.Subject) { return p.reserve(ctx, stop, &workers, id) })()
 	if p.announce != nil {
 		workers.Go(func() { p.notifyOthers(stop) })
 	}
@@ -236,20 +238,43 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 // due.
 func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (more bool, err error) {
 	var subjects []studio.Subject
-	if err = p.readClock(stop); err == nil {
+	if err = p.releaseUnknown(stop); err == nil {
+		err = p.readClock(stop)
+	}
+	if err == nil {
 		subjects, more, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
+		p.unsure.CompareAndSwap(false, err != nil)
 	}
 	for range free - len(subjects) {
 		<-p.slots
 	}
 	for _, subject := range subjects {
+		p.claimed.Store(subject.ID, nil)
 		workers.Go(func() { p.render(ctx, stop, subject) })
 	}
 	return more, err
 }
 
+// releaseUnknown releases what this process may have claimed without an answer. Otherwise it would wait for the end of its
+// lease.
+func (p *renderPool) releaseUnknown(stop context.Context) error {
+	if !p.unsure.Swap(false) {
+		return nil
+	}
+	var known []string
+	p.claimed.Range(func(id, _ any) bool {
+		known = append(known, id.(string))
+		return true
+	})
+	err := p.jobs.Store.ReleaseRenderings(stop, p.jobs.processID, known)
+	p.unsure.CompareAndSwap(false, err != nil)
+	return err
+}
+
 // render renders a claimed subject with a reserved worker, and frees the worker.
 func (p *renderPool) render(ctx, stop context.Context, subject studio.Subject) {
+	p.claimed.Store(subject.ID, &subject)
+	defer p.claimed.CompareAndDelete(subject.ID, &subject) // another worker may have claimed it after a release
 	slot := p.slots
 	released := p.jobs.render(ctx, stop, subject, func(took time.Duration) {
 		if took <= shortRendering {
@@ -263,20 +288,24 @@ func (p *renderPool) render(ctx, stop context.Context, subject studio.Subject) {
 
 // reserve reserves a free worker for a subject that is being created, unless others wait for a worker. See
 // [store.Store.ClaimCreations].
-func (p *renderPool) reserve(ctx, stop context.Context, workers *sync.WaitGroup) (begin func(created *studio.Subject)) {
+func (p *renderPool) reserve(ctx, stop context.Context, workers *sync.WaitGroup, id string) (begin func(created *studio.Subject)) {
 	if p.waiting.Load() || p.acquire(1) == 0 {
 		p.unreserved.Add(1)
 		return nil
 	}
 	workers.Add(1)
+	p.claimed.Store(id, nil)
 	return func(created *studio.Subject) {
 		go func() {
 			defer workers.Done()
 			switch {
 			case created == nil:
-				p.free(p.slots, false)
+				p.claimed.Delete(id)
+				p.unsure.Store(true)
+				p.free(p.slots, true)
 			case stop.Err() != nil:
-				p.free(p.slots, p.jobs.releaseRendering(ctx, created.ID))
+				p.claimed.Delete(id)
+				p.free(p.slots, p.jobs.releaseRendering(ctx, id))
 			default:
 				p.render(ctx, stop, *created)
 			}

@@ -16,7 +16,7 @@ func TestStore_ClaimCreations_claimsInTheTransaction(t *testing.T) {
 	withUser(t, func(t *testing.T, db *store.Store) {
 		var begun []*studio.Subject
 		free := true
-		stop := db.ClaimCreations("p", func() func(*studio.Subject) {
+		stop := db.ClaimCreations("p", func(string) func(*studio.Subject) {
 			if !free {
 				return nil
 			}
@@ -72,7 +72,7 @@ func TestStore_ClaimCreations_endsEachReservation(t *testing.T) {
 		create(t, db, subject("there", 0))
 		var reserved, freed atomic.Int64
 		var begun sync.Map
-		defer db.ClaimCreations("p", func() func(*studio.Subject) {
+		defer db.ClaimCreations("p", func(string) func(*studio.Subject) {
 			if reserved.Add(1)%3 == 0 {
 				return nil
 			}

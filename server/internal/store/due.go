@@ -17,6 +17,7 @@ type dueWork struct {
 	rendering bool
 	replay    bool
 	revoked   map[string]time.Time
+	mayBeDue  bool // it is unknown whether the transaction was committed
 }
 
 func (w *dueWork) markDeliveryDue(flow Flow) { w.flows = append(w.flows, flow) }
@@ -68,7 +69,9 @@ func (s *Store) signalDue(work dueWork) {
 		s.onRevoke(id, at)
 	}
 	if len(work.flows) > 0 {
-		s.notifyDaemons(s.NotifyDue, work.flows)
+		if !work.mayBeDue {
+			s.notifyDaemons(s.NotifyDue, work.flows)
+		}
 		s.signalFlows(s.dueFlows, work.flows)
 	}
 	if len(work.users) > 0 {

@@ -43,7 +43,8 @@ func (r Record) dueAt() time.Time {
 
 // Record stores an attempt and updates its event. When the event has ended, the next event of the subject
 // becomes due. If the event had ended before, Record only stores the attempt. It is faster if Number is set, as
-// Delivery.Attempts + 1. If that is not the next number of the event, Record corrects it.
+// Delivery.Attempts + 1. If that is not the next number of the event, Record corrects it, or stores nothing if the last
+// attempt is this one: the answer to an earlier call may have been lost.
 //
 // holder is the ID of a [LeaseHolder], as a fencing token: Record stores nothing and returns ErrLeaseLost
 // once another process has taken over. An empty holder is not checked. Record returns when the next event of
@@ -73,10 +74,14 @@ func recordAlone(ctx context.Context, tx transaction, r *Record) (next time.Time
 		} else if updated > 0 {
 			break
 		}
-		err := queryRow(ctx, tx, []any{&r.Attempt.Number}, `SELECT last_number + 1 FROM events WHERE id = $1`, r.Event.ID)
+		last, err := lastAttempt(ctx, tx, r.Event.ID)
 		if err != nil {
 			return next, err
 		}
+		if r.isRecorded(last) {
+			return nextDelivery(ctx, tx, r.Event.SubjectID)
+		}
+		r.Attempt.Number = last.Number + 1
 	}
 	if err := tx.execAll(ctx, disableEndpoints(tx, r)); err != nil {
 		return next, err
@@ -88,11 +93,30 @@ func recordAlone(ctx context.Context, tx transaction, r *Record) (next time.Time
 	if err := tx.execAll(ctx, updateDeliveries.with(tx, r)); err != nil {
 		return next, err
 	}
-	err = queryRow(ctx, tx, []any{instant{&next}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, r.Event.SubjectID)
+	return nextDelivery(ctx, tx, r.Event.SubjectID)
+}
+
+// lastAttempt returns the last attempt of an event, or the zero value if there was none.
+func lastAttempt(ctx context.Context, q querier, eventID string) (last studio.Attempt, err error) {
+	err = queryRow(ctx, q, attemptDest(&last), `SELECT `+lastAttemptColumns+` FROM events e WHERE e.id = $1`, eventID)
+	return last, err
+}
+
+// isRecorded reports whether the last attempt of the event is that of the record. Attempts for an event follow each other,
+// so no two begin and end at the same times.
+func (r Record) isRecorded(last studio.Attempt) bool {
+	a := r.Attempt
+	return a.Number > 0 && a.Number <= last.Number && a.At.UnixMicro() == last.At.UnixMicro() && a.Status == last.Status &&
+		a.Duration.Microseconds() == last.Duration.Microseconds() && a.Address == last.Address && a.Failure == last.Failure
+}
+
+// nextDelivery returns when the next event of a subject is due, or the zero time if none is pending.
+func nextDelivery(ctx context.Context, q querier, subjectID string) (at time.Time, err error) {
+	err = queryRow(ctx, q, []any{instant{&at}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, subjectID)
 	if errors.Is(err, studio.ErrNotFound) {
 		err = nil
 	}
-	return next, err
+	return at, err
 }
 
 // The statements that write records.

@@ -33,11 +33,14 @@ func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (n
 		if err := writeGrouped(ctx, s, s.records, writeRecords, r); err != nil || r.written {
 			return r.next, err
 		}
-		event, err := s.Event(ctx, one.Event.ID)
+		last, err := lastAttempt(ctx, s.engine, one.Event.ID)
 		if err != nil {
 			return next, err
 		}
-		if number := event.Last.Number + 1; number != one.Attempt.Number {
+		if one.isRecorded(last) {
+			return nextDelivery(ctx, s.engine, one.Event.SubjectID)
+		}
+		if number := last.Number + 1; number != one.Attempt.Number {
 			one.Attempt.Number = number
 			continue
 		}

@@ -51,6 +51,7 @@ type LeaseHolder struct {
 	store      *Store
 	connection *pgx.Conn
 	running    *flock.Flock
+	added      bool     // a renewal has added the holder
 	others     []string // the IDs of the other holders
 }
 
@@ -81,20 +82,19 @@ type Holding struct {
 }
 
 // Renew renews the lease. It deletes holders whose lease has expired, or whose process ran on this machine and has ended,
-// and takes free lanes, up to a fair share.
-// The first call must set insert, which adds the holder. Renew returns ErrLeaseLost if another process deleted
-// the holder; the caller must then use a new one. It returns ErrClockSetBack and renews nothing if the clock
-// was set back, until [Store.HandleClockSetBack] is called.
-func (h *LeaseHolder) Renew(ctx context.Context, insert bool) (holding Holding, err error) {
-	holding, err = h.renew(ctx, insert, nil)
+// and takes free lanes, up to a fair share. The first call that succeeds adds the holder. Renew returns ErrLeaseLost if
+// another process deleted the holder; the caller must then use a new one. It returns ErrClockSetBack and renews nothing
+// if the clock was set back, until [Store.HandleClockSetBack] is called.
+func (h *LeaseHolder) Renew(ctx context.Context) (holding Holding, err error) {
+	holding, err = h.renew(ctx, nil)
 	if ended := slices.DeleteFunc(h.others, func(id string) bool { return !holderEnded(id) }); err == nil && len(ended) > 0 {
-		holding, err = h.renew(ctx, false, ended)
+		holding, err = h.renew(ctx, ended)
 	}
 	return holding, err
 }
 
 // renew is Renew. It also deletes the holders with the IDs ended.
-func (h *LeaseHolder) renew(ctx context.Context, insert bool, ended []string) (holding Holding, err error) {
+func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holding, err error) {
 	connection, err := h.connect(ctx)
 	if err != nil {
 		return holding, err
@@ -102,9 +102,11 @@ func (h *LeaseHolder) renew(ctx context.Context, insert bool, ended []string) (h
 	batch := new(pgx.Batch)
 	renewed, now := false, int64(0)
 	renew := `UPDATE holders SET seen_at = clock_timestamp() WHERE id = $1 AND NOT EXISTS (` + clockSetBackQuery + `)`
-	if insert {
+	if !h.added {
 		_, _ = h.running.TryLock() // without the lock, other processes wait for the end of the lease
-		renew = `INSERT INTO holders (id, seen_at) SELECT $1, clock_timestamp() WHERE NOT EXISTS (` + clockSetBackQuery + `)`
+		// The answer of an earlier call may have been lost after its commit.
+		renew = `INSERT INTO holders (id, seen_at) SELECT $1, clock_timestamp() WHERE NOT EXISTS (` + clockSetBackQuery + `)
+			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
 	}
 	clockSetBack := false
 	batch.Queue(clockSetBackQuery).Exec(func(tag pgconn.CommandTag) error {
@@ -153,7 +155,7 @@ func (h *LeaseHolder) renew(ctx context.Context, insert bool, ended []string) (h
 	case !renewed:
 		return holding, ErrLeaseLost
 	}
-	holding.Now = time.UnixMicro(now)
+	h.added, holding.Now = true, time.UnixMicro(now)
 	return holding, nil
 }
 

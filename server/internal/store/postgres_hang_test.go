@@ -69,7 +69,7 @@ func returnWhereverTheServerHangs(t *testing.T, part, parts int) {
 	}
 	ctx, recorded := t.Context(), 0
 	for _, call := range []func() error{ // all others are queries and transactions of the engine
-		func() error { _, err := db.NewLeaseHolder().Renew(ctx, true); return err },
+		func() error { _, err := db.NewLeaseHolder().Renew(ctx); return err },
 		func() error { return db.NewLeaseHolder().Release(ctx, []int{1}) },
 		func() error { return db.NewLeaseHolder().ReleaseAll(ctx) },
 		func() error {

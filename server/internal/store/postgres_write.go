@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,6 +23,8 @@ import (
 // confirmCommits makes the commit of a transaction without changes wait for the synchronous standby. Without one, it
 // does nothing.
 const confirmCommits = `SELECT pg_logical_emit_message(true, 'studiod', '') WHERE current_setting('synchronous_standby_names') <> ''`
+
+const commit = `COMMIT`
 
 // txIdle is the status of a connection without a transaction, and txActive that of a transaction in which no statement has
 // failed.
@@ -78,11 +82,48 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 	}
 	if err != nil {
 		t.rollback(ctx)
-		return err
 	}
 	connection.Release()
-	signal(t.dueWork)
-	return nil
+	if err != nil && t.committing && postgresCode(err) == "" {
+		err = e.askOutcome(t.id, err) //nolint:contextcheck // ctx may have ended, which is why the answer was lost
+		t.mayBeDue = err != nil
+	}
+	if err == nil || t.mayBeDue {
+		signal(t.dueWork)
+	}
+	return err
+}
+
+const (
+	// outcomeTimeout bounds askOutcome, which asks every outcomePause: a transaction whose COMMIT has not arrived is in
+	// progress until the server notices that its connection is gone.
+	outcomeTimeout = 2 * time.Second
+	outcomePause   = 50 * time.Millisecond
+	// transactionID identifies a transaction that has changed or locked a row. Its number is that of another transaction
+	// on a standby that is promoted, so it contains when the server was started.
+	transactionID = `SELECT COALESCE(pg_current_xact_id_if_assigned()::text || ' ' || extract(epoch FROM pg_postmaster_start_time()), '')`
+)
+
+// askOutcome returns nil if the transaction with an ID was committed, although its answer was lost. Otherwise, or if the
+// server does not know or hangs, it returns lost.
+func (e *postgres) askOutcome(id string, lost error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), outcomeTimeout)
+	defer cancel()
+	for err := lost; id != "" && ctx.Err() == nil && !errors.Is(err, errTimeout); {
+		status := ""
+		err = e.queryAll(ctx, func(scan func(...any) error) error { return scan(&status) }, []statement{{
+			`SELECT pg_xact_status(split_part($1, ' ', 1)::xid8) WHERE split_part($1, ' ', 2) = extract(epoch FROM pg_postmaster_start_time())::text`,
+			[]any{id},
+		}})
+		switch {
+		case err == nil && status == "committed":
+			return nil
+		case err == nil && status != "in progress":
+			return lost
+		}
+		studio.Pause(ctx, outcomePause)
+	}
+	return lost
 }
 
 // postgresTransaction is a transaction on PostgreSQL. It begins in the request of its first statement, and ends in one with
@@ -93,7 +134,9 @@ type postgresTransaction struct {
 
 	connection *pgxpool.Conn
 	begun      bool
-	changed    bool // it changed or locked a row
+	id         string // see transactionID; "" if it is unknown
+	changed    bool   // it changed or locked a row
+	committing bool   // COMMIT was sent
 	committed  bool
 }
 
@@ -126,6 +169,9 @@ func (t *postgresTransaction) send(ctx context.Context, all []statement, handle 
 	}
 	for i, s := range all {
 		batch.Queue(s.query, s.args...).Query(func(rows pgx.Rows) error { return handle(i, rows) })
+	}
+	if t.committing = all[len(all)-1].query == commit; !t.committing && t.id == "" {
+		batch.Queue(transactionID).QueryRow(func(row pgx.Row) error { return row.Scan(&t.id) })
 	}
 	return t.connection.SendBatch(ctx, batch).Close()
 }
@@ -166,7 +212,7 @@ func (t *postgresTransaction) forEach(rows pgx.Rows, each func(scan func(...any)
 func (t *postgresTransaction) queryLast(
 	ctx context.Context, each func(scan func(...any) error) error, queries ...statement,
 ) error {
-	err := t.send(ctx, append(queries, statement{query: `COMMIT`}), func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
+	err := t.send(ctx, append(queries, statement{query: commit}), func(_ int, rows pgx.Rows) error { return t.forEach(rows, each) })
 	t.committed = err == nil
 	return err
 }
@@ -209,7 +255,7 @@ func (t *postgresTransaction) execLast(ctx context.Context, all []statement) err
 }
 
 func (t *postgresTransaction) execAndCommit(ctx context.Context, all []statement) error {
-	err := t.execAll(ctx, append(all, statement{query: `COMMIT`}))
+	err := t.execAll(ctx, append(all, statement{query: commit}))
 	t.committed = err == nil
 	return err
 }

@@ -58,7 +58,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 			return
 		}
 		holder := db.NewLeaseHolder()
-		_, err = holder.Renew(t.Context(), true)
+		_, err = holder.Renew(t.Context())
 		check(t, err)
 		deliverers, err := db.Deliverers(t.Context())
 		check(t, err)
@@ -75,20 +75,20 @@ func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewPostgres(t))
 	first, second := db.NewLeaseHolder(), db.NewLeaseHolder()
-	_, err := first.Renew(t.Context(), true)
+	_, err := first.Renew(t.Context())
 	check(t, err)
-	waiting, err := second.Renew(t.Context(), true)
+	waiting, err := second.Renew(t.Context())
 	check(t, err)
 	if len(waiting.Lanes) != 0 || waiting.Expired != 0 {
 		t.Errorf("%d lanes are taken from a process that runs", len(waiting.Lanes))
 	}
 	check(t, first.EndProcess())
-	holding, err := second.Renew(t.Context(), false)
+	holding, err := second.Renew(t.Context())
 	check(t, err)
 	if len(holding.Lanes) != store.Lanes || holding.Expired != 1 {
 		t.Errorf("%d lanes are taken from the process that has ended", len(holding.Lanes))
 	}
-	_, err = first.Renew(t.Context(), false)
+	_, err = first.Renew(t.Context())
 	wantError(t, err, store.ErrLeaseLost)
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	create(t, db, subject("a", 1))

@@ -209,6 +209,15 @@ func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) erro
 	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
 }
 
+// ReleaseRenderings releases the leases of a process on all renderings except those that it knows of. It may have claimed
+// others without an answer.
+func (s *Store) ReleaseRenderings(ctx context.Context, by string, except []string) error {
+	var where conditions
+	where.add("process_id = ?", by)
+	where.add("NOT ("+s.engine.in("subject_id", where.elements(s.engine, except))+")")
+	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE `+where.sql, where.args...)
+}
+
 // ClockOffset returns how far the clock of the database is ahead of that of this process. It is 0 on SQLite,
 // which has no clock of its own.
 func (s *Store) ClockOffset(ctx context.Context) (time.Duration, error) {

@@ -94,7 +94,7 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 		subjects[i] = &c.subject
 		if !c.subject.RenderAt.IsZero() {
 			if c.claim == nil { // else the transaction is repeated
-				c.claim = s.claimCreation()
+				c.claim = s.claimCreation(c.subject.ID)
 			}
 			if c.claim == nil {
 				tx.markRenderDue()
