@@ -38,6 +38,6 @@ func (c *conditions) parameter(arg any) string {
 
 // elements adds texts as a parameter, and returns the query for them.
 func (c *conditions) elements(sql dialect, texts []string) string {
-	list, _ := json.Marshal(texts) // never fails
+	list, _ := json.Marshal(append([]string{}, texts...)) // never fails, and is a list if there are no texts
 	return sql.elements(c.parameter(string(list)))
 }

@@ -125,6 +125,16 @@ func (s *Store) Intercept(around func(run func() error) error) {
 	s.engine = interceptedEngine{s.engine, around}
 }
 
+// LoseAnswers makes each transaction fail after its commit for which lose returns true.
+func (s *Store) LoseAnswers(lose func() bool) {
+	s.Intercept(func(run func() error) error {
+		if err := run(); err != nil || !lose() {
+			return err
+		}
+		return unavailableError{errTimeout}
+	})
+}
+
 type interceptedEngine struct {
 	engine
 	around func(run func() error) error

@@ -1,0 +1,273 @@
+package store_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// Of each write, the answer to each of its requests is lost in turn: the database has executed the request, and the
+// connection breaks. Then the caller calls again. The rows are those of one call. On SQLite, which has no connection, a
+// write fails after its commit.
+func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	for name, create := range studiotest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := create(t)
+			n, lost := 0, false // requests until an answer is lost; 0 for none
+			var seen []string
+			count := func() bool {
+				n--
+				lost = lost || n == 0
+				return n == 0
+			}
+			raw, through := studiotest.OpenSQL(t, dsn), dsn
+			shared := !strings.HasPrefix(dsn, "sqlite:")
+			if shared {
+				proxy := studiotest.NewProxy(t, dsn)
+				through = proxy.DSN
+				proxy.LoseAnswers(func(queries []string) bool {
+					seen = append(seen, queries...)
+					return count()
+				})
+			}
+			db, err := store.Open(t.Context(), through, store.Config{Keys: keyring.New()})
+			check(t, err)
+			t.Cleanup(func() { check(t, db.Close()) })
+			if !shared {
+				db.LoseAnswers(count)
+			}
+			for _, w := range writes {
+				if w.only != "" && w.only != name {
+					continue
+				}
+				var want string
+				for i := range 100 {
+					run := fmt.Sprintf("(%s-%d)", w.name, i)
+					call := w.prepare(t, db, run)
+					n, lost = i, false
+					err := call()
+					n = 0
+					if i > 0 && !lost {
+						break
+					}
+					if lost && err != nil {
+						for err = call(); errors.Is(err, studio.ErrKeyInUse); { // until the server notices the end of the connection
+							err = call()
+						}
+						if errors.Is(err, w.again) {
+							err = nil
+						}
+					}
+					if err != nil {
+						t.Errorf("%s, without the answer to request %d: %v", w.name, i, err)
+					}
+					got := strings.ReplaceAll(rowsOf(t, raw, shared, run), run, "RUN")
+					if i == 0 {
+						want = got
+					} else if got != want && (shared || !w.counts) {
+						t.Errorf("%s, without the answer to request %d, writes (-want +got):\n%s", w.name, i, cmp.Diff(want, got))
+					}
+				}
+			}
+			if shared {
+				wantAllSeen(t, seen)
+			}
+		})
+	}
+}
+
+// wantAllSeen checks that all statements of the package that write are among those that were executed.
+func wantAllSeen(t *testing.T, executed []string) {
+	t.Helper()
+	all := strings.Join(strings.Fields(strings.Join(executed, " ")), " ")
+	statements := writesInSource(t)
+	for _, s := range statements {
+		if !strings.Contains(all, s) {
+			t.Errorf("no case executes the statement %q", s)
+		}
+	}
+	if len(statements) < 90 {
+		t.Errorf("the package has %d statements that write", len(statements))
+	}
+}
+
+// writing matches the beginning of a statement that writes, up to its first parameter. A row of a rowStatement is one.
+var (
+	writing   = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM)\s+[a-z]\w*[^$]*`)
+	parameter = regexp.MustCompile(`\br\.|\bFROM r\b`)
+)
+
+// writesInSource returns how the statements of the package begin that write. Those of sqlite.go run before a database is
+// used.
+func writesInSource(t *testing.T) (all []string) {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	check(t, err)
+	takesTable := make(map[string]bool) // functions whose first parameter is the name of a table
+	var calls []*ast.CallExpr
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") || path == "sqlite.go" {
+			continue
+		}
+		file, err := parser.ParseFile(gotoken.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		check(t, err)
+		ast.Inspect(file, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.FuncDecl:
+				if params := node.Type.Params.List; node.Recv == nil && len(params) > 0 && params[0].Names[0].Name == "table" {
+					takesTable[node.Name.Name] = true
+				}
+			case *ast.CallExpr:
+				calls = append(calls, node)
+			case *ast.BasicLit:
+				if node.Kind != gotoken.STRING {
+					break
+				}
+				text, err := strconv.Unquote(node.Value)
+				check(t, err)
+				for _, found := range writing.FindAllString(text, -1) {
+					if i := parameter.FindStringIndex(found); i != nil {
+						found = found[:i[0]]
+					}
+					all = append(all, strings.Join(strings.Fields(found), " "))
+				}
+			}
+			return true
+		})
+	}
+	for _, call := range calls {
+		if name, ok := call.Fun.(*ast.Ident); ok && takesTable[name.Name] {
+			table, err := strconv.Unquote(call.Args[0].(*ast.BasicLit).Value)
+			check(t, err)
+			verb := "INSERT INTO "
+			if name.Name == "newForgetKeys" {
+				verb = "UPDATE "
+			}
+			all = append(all, verb+table)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// volatile are the columns that differ between calls: random values, times of the database, and what does not contain
+// the name of the run.
+var volatile = []string{"seen_at", "leased_until", "key_hash", "secret", "key", "webhook_secrets.id"}
+
+// rowsOf returns the rows of all tables that contain the name of a run.
+func rowsOf(t *testing.T, db *sql.DB, shared bool, run string) string {
+	t.Helper()
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`
+	if shared {
+		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY table_name`
+	}
+	var all []string
+	for _, table := range tableNames(t, db, tables) {
+		rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
+		check(t, err)
+		columns, err := rows.Columns()
+		check(t, err)
+		for rows.Next() {
+			values := make([]any, len(columns))
+			dest := make([]any, len(columns))
+			for i := range values {
+				dest[i] = &values[i]
+			}
+			check(t, rows.Scan(dest...))
+			row := table
+			for i, column := range columns {
+				value := values[i]
+				if bytes, ok := value.([]byte); ok {
+					value = string(bytes)
+				}
+				if at, ok := value.(int64); ok && (column == "due_at" || column == "turn_at") {
+					value = time.UnixMicro(at).Round(time.Minute) // some are relative to the clock of the database
+				}
+				if slices.Contains(volatile, column) || slices.Contains(volatile, table+"."+column) {
+					value = value != nil
+				}
+				row += fmt.Sprintf(" %s=%v", column, value)
+			}
+			if strings.Contains(row, run) {
+				all = append(all, row)
+			}
+		}
+		check(t, rows.Err())
+		check(t, rows.Close())
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// tableNames returns the values of a query.
+func tableNames(t *testing.T, db *sql.DB, query string) (all []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	check(t, err)
+	for rows.Next() {
+		var name string
+		check(t, rows.Scan(&name))
+		all = append(all, name)
+	}
+	check(t, rows.Err())
+	return all
+}
+
+// lostWrite is a write of the store.
+type lostWrite struct {
+	name string
+	// prepare writes what the call needs. All names and IDs contain run.
+	prepare func(t *testing.T, db *store.Store, run string) (call func() error)
+	again   error  // of the second call, if it cannot be the same as the first one
+	counts  bool   // two calls count twice on SQLite
+	only    string // the database
+}
+
+// ready returns a prepare function for a call that needs a user, a workspace with the user, and an avatar with two events.
+// All have the ID run.
+func ready(call func(t *testing.T, db *store.Store, run string) error) func(*testing.T, *store.Store, string) func() error {
+	return func(t *testing.T, db *store.Store, run string) func() error {
+		t.Helper()
+		db.Exec(t, `DELETE FROM renderings`, `DELETE FROM replays`, `DELETE FROM deliveries WHERE subject_id LIKE 'backlog%'`)
+		check(t, db.CreateUser(t.Context(), studio.User{ID: run, Email: run, CreatedAt: noon()}))
+		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: run, Name: "Films", CreatedAt: noon()}))
+		check(t, db.AddMember(t.Context(), run, run))
+		create(t, db, avatarOf(run, run))
+		return func() error { return call(t, db, run) }
+	}
+}
+
+// avatarOf returns an avatar with two events.
+func avatarOf(run, id string) studio.Subject {
+	s := subject(id, 2)
+	s.UserID = run
+	return s
+}
+
+// after returns a prepare function like ready, for a call that follows another one.
+func after(first, call func(t *testing.T, db *store.Store, run string) error) func(*testing.T, *store.Store, string) func() error {
+	return func(t *testing.T, db *store.Store, run string) func() error {
+		t.Helper()
+		check(t, ready(first)(t, db, run)())
+		return func() error { return call(t, db, run) }
+	}
+}
