@@ -93,7 +93,11 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	if !restored.Database {
 		what, hint = "", "restore the database with the tools of PostgreSQL, as it was then or earlier"
 	}
-	err = printLines(command, strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint)
+	lines := []string{strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint}
+	if restored.Skipped != "" {
+		lines = append(lines, "skipped, because they are later than the clock of this machine: "+restored.Skipped)
+	}
+	err = printLines(command, lines...)
 	if n := len(restored.Damaged); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d files are damaged and not restored: %s", n, strings.Join(restored.Damaged, " ")))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
 )
 
@@ -59,19 +60,23 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	check(t, os.RemoveAll(lost))
 
 	dsn = "sqlite:" + filepath.Join(found, "studio.db")
+	files, err := media.Open(t.Context(), media.Config{Bucket: bucket.URL + "&prefix=team/", Key: []byte("key")})
+	check(t, err)
+	check(t, files.Write(t.Context(), "db/2999-11-22T10:00:00Z.db.gz.age", strings.NewReader("of a clock that was ahead")))
+	check(t, files.Close())
 	fails(t, exitUsage, "another key", "restore", "--db="+dsn, place+"@latest")
 	fails(t, exitUsage, "must end with @TIME", "restore", "--db="+dsn, "--key-file="+key, "file:backups")
 	fails(t, exitUsage, "no backup of this time", "restore", "--db="+dsn, "--key-file="+key, place+"@2020-01-01")
 	code, stdout, stderr := studiod(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest")
-	if code != exitOK || !strings.Contains(stdout, "the database and 1 files") {
+	if code != exitOK || !strings.Contains(stdout, "the database and 1 files") || !strings.Contains(stdout, ": 2999-11-22T10:00:00Z") {
 		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 	}
-	files, err := filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*"))
+	pictures, err := filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*"))
 	check(t, err)
-	if len(files) != 1 {
-		t.Fatalf("the files are %v", files)
+	if len(pictures) != 1 {
+		t.Fatalf("the files are %v", pictures)
 	}
-	if restored, err := os.ReadFile(files[0]); string(restored) != content {
+	if restored, err := os.ReadFile(pictures[0]); string(restored) != content {
 		t.Errorf("the file is %q, %v", restored, err)
 	}
 	after := startProcess(t, dsn, "--key-file", key)

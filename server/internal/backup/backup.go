@@ -7,7 +7,8 @@
 //	media/KEY@MODIFIED-SIZE           a version of a file
 //	gone/KEY@MODIFIED-SIZE@TIME       marks a version that was no longer in the media at a time
 //
-// Names of encrypted files end with .age. A backup is complete when its file in db is there, which is written last.
+// Names of encrypted files end with .age. Such a file is bound to its whole name and to the installation. Files in gone are
+// empty and not encrypted: whoever can write one can also delete the version. A backup is complete when its file in db is there, which is written last.
 package backup
 
 import (
@@ -84,9 +85,11 @@ type Config struct {
 // Backup makes backups. It is safe for concurrent use.
 type Backup struct {
 	cfg    Config
-	sealer sealer
+	sealer *sealer
 	place  *media.Store
 	status atomic.Pointer[Status]
+
+	skipped string // the backups from the future that were logged
 }
 
 // Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
@@ -102,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if place.Overlaps(cfg.Media) {
 		return nil, errors.Join(ErrOverlap, place.Close())
 	}
-	b := &Backup{cfg: cfg, sealer: sealer{cfg.Keys}, place: place}
+	b := &Backup{cfg: cfg, sealer: &sealer{keys: cfg.Keys}, place: place}
 	b.status.Store(&Status{Every: cfg.Every, Began: cfg.Now()})
 	return b, nil
 }
@@ -133,7 +136,13 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepPlace, err)
 	}
 	now := b.cfg.Now().UTC().Truncate(time.Second)
-	last := latest(until(points, now.Add(b.cfg.Every)))
+	past, future := split(points, now)
+	if skipped := names(future); skipped != b.skipped {
+		if b.skipped = skipped; skipped != "" {
+			b.cfg.Logger.WarnContext(ctx, "backups from the future are skipped; delete them if a clock was ahead", "backups", skipped)
+		}
+	}
+	last := latest(past)
 	b.succeeded(last)
 	if next = last.time.Add(b.cfg.Every); now.Before(next) {
 		return next, nil
@@ -142,10 +151,10 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepSnapshot, err)
 	}
 	defer func() { err = errors.Join(err, step(StepSnapshot, os.RemoveAll(b.cfg.Scratch))) }()
-	packed, extension := os.DevNull, mediaExtension
+	packed, key := "", pointKey(now, mediaExtension+b.sealer.extension())
 	if !b.cfg.Store.Shared() {
-		extension = databaseExtension + b.sealer.extension()
-		if packed, err = b.snapshot(ctx); err != nil {
+		key = pointKey(now, databaseExtension+b.sealer.extension())
+		if packed, err = b.snapshot(ctx, key); err != nil {
 			return next, err
 		}
 	}
@@ -153,7 +162,7 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 	if err != nil {
 		return next, step(StepMedia, err)
 	}
-	made, err := b.upload(ctx, packed, pointKey(now, extension))
+	made, err := b.upload(ctx, packed, key)
 	if err != nil {
 		return next, step(StepUpload, err)
 	}
@@ -176,24 +185,36 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 	if err != nil {
 		return nil, err
 	}
-	mark, err := read(ctx, b.place, installationKey)
-	if err != nil && !errors.Is(err, studio.ErrNotFound) {
-		return nil, err
-	}
-	owner, err := b.cfg.Keys.Open(mark, sealedFor)
+	mark, owner, err := readMark(ctx, b.place, b.cfg.Keys)
 	switch {
-	case err != nil: // the key was lost and reset
-		return nil, fmt.Errorf("the place has backups with another key: %w", err)
+	case err != nil:
+		return nil, err
 	case mark != "" && owner != id:
 		return nil, ErrOther
 	case mark == "" && !b.Status().Last.IsZero():
 		return nil, ErrGone
 	case mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil):
-		if err := b.place.Write(ctx, installationKey, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor))); err != nil {
+		if err := b.place.Write(ctx, installationKey, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor("", installationKey)))); err != nil {
 			return nil, err
 		}
 	}
+	b.sealer.installation = id
 	return list(ctx, b.place)
+}
+
+// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if there
+// is no such file.
+func readMark(ctx context.Context, place *media.Store, keys *keyring.Keyring) (mark, installation string, err error) {
+	if mark, err = read(ctx, place, installationKey); errors.Is(err, studio.ErrNotFound) {
+		return "", "", nil
+	}
+	if err == nil {
+		installation, err = keys.Open(mark, sealedFor("", installationKey))
+	}
+	if err != nil { // the key was lost and reset
+		err = fmt.Errorf("the place has backups with another key: %w", err)
+	}
+	return mark, installation, err
 }
 
 func read(ctx context.Context, bucket *media.Store, key string) (string, error) {
@@ -216,35 +237,44 @@ func list(ctx context.Context, place *media.Store) (points []point, err error) {
 	return points, err
 }
 
-// snapshot writes a packed snapshot of the database and checks that it can be restored. It returns its path.
-func (b *Backup) snapshot(ctx context.Context) (packed string, err error) {
+// snapshot writes a snapshot of the database, packed for a key, and checks that it can be restored. It returns its path.
+func (b *Backup) snapshot(ctx context.Context, key string) (packed string, err error) {
 	path := func(name string) string { return filepath.Join(b.cfg.Scratch, name) }
 	if err := os.MkdirAll(b.cfg.Scratch, 0o700); err != nil {
 		return "", step(StepSnapshot, err)
 	}
 	snapshot, packed := path("snapshot.db"), path("packed")
 	if err = b.cfg.Store.Backup(ctx, snapshot); err == nil {
-		err = b.sealer.pack(snapshot, packed)
+		err = b.sealer.pack(snapshot, packed, key)
 	}
 	if err := errors.Join(err, ignoreMissing(os.Remove(snapshot))); err != nil {
 		return "", step(StepSnapshot, err)
 	}
-	return packed, step(StepCheck, b.check(ctx, packed))
+	return packed, step(StepCheck, b.check(ctx, packed, key))
 }
 
 // check restores a packed snapshot.
-func (b *Backup) check(ctx context.Context, packed string) error {
+func (b *Backup) check(ctx context.Context, packed, key string) error {
 	file, err := os.Open(packed)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return b.sealer.restore(ctx, databaseExtension+b.sealer.extension(), file, "sqlite:"+filepath.Join(b.cfg.Scratch, "check.db"))
+	return b.sealer.restore(ctx, key, file, "sqlite:"+filepath.Join(b.cfg.Scratch, "check.db"))
 }
 
+// upload uploads a point: a packed snapshot, or if packed is "", one without a database.
 func (b *Backup) upload(ctx context.Context, packed, key string) (made point, err error) {
 	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
 	defer cancel()
+	if packed == "" {
+		content, err := b.sealer.seal(key, strings.NewReader(""))
+		if err != nil {
+			return made, err
+		}
+		made, _ = parsePoint(key, 0)
+		return made, b.place.Write(ctx, key, content)
+	}
 	file, err := os.Open(packed)
 	if err != nil {
 		return made, err

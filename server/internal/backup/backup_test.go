@@ -134,7 +134,7 @@ func TestBackup_duringWritesIsComplete(t *testing.T) {
 	}
 	close(done)
 	writing.Wait()
-	db, files := restoreAt(t, place, "latest", nil)
+	db, files := restoreAt(t, m, "latest", nil)
 	n := 0
 	for ; ; n++ {
 		id := fmt.Sprintf("u%d", n)
@@ -184,18 +184,63 @@ func TestOpen_keepsBackupsAndMediaApart(t *testing.T) {
 	}
 }
 
-// A backup that was made while the clock was wrong does not delay others.
-func TestBackup_toleratesAClockThatWasAhead(t *testing.T) {
+// What was made while the clock was a year ahead delays no backup, takes no place of one, is named, and is not restored
+// unless its whole time is given. What it marked as deleted is deleted in time.
+func TestBackup_skipsWhatIsFromTheFuture(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, "file:"+t.TempDir(), studiotest.NewSQLite(t), nil)
-	const ahead = 10 * 365 * 24 * time.Hour
-	m.backUpAfter(ahead)
-	m.backUpAfter(-ahead)
-	if made := m.backUpAfter(time.Hour); made != m.clock.Now().UTC().Truncate(time.Second) {
+	place := "file:" + t.TempDir()
+	m := newMachine(t, place, studiotest.NewSQLite(t), nil)
+	const year = 365 * 24 * time.Hour
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	check(t, m.media.Erase(t.Context(), "results/1/"))
+	check(t, m.addUser("ada"))
+	m.clock.Add(year)
+	var future []time.Time
+	for range 30 {
+		future = append(future, m.backUpAfter(time.Hour))
+	}
+	check(t, m.addUser("bob"))
+	made := m.backUpAfter(-year - 29*time.Hour)
+	if made != m.clock.Now().UTC().Truncate(time.Second) || m.log.String() == "" {
 		t.Errorf("the latest backup is of %v", made)
 	}
-	if n := len(m.keys(folder)); n != 3 {
-		t.Errorf("there are %d backups", n)
+	last := future[len(future)-1]
+	if log := m.log.String(); strings.Count(log, "from the future") != 1 || !strings.Contains(log, last.Format(timeFormat)) {
+		t.Errorf("the log has not one line about %v: %s", last, log)
+	}
+	for at, want := range map[string]struct {
+		time    time.Time
+		skipped bool
+	}{
+		"latest":                            {made, true},
+		last.Format(time.DateOnly):          {made, true},
+		last.Add(year).Format("2006-01-02"): {made, true},
+		last.Format(timeFormat):             {last, false},
+		made.Format(timeFormat):             {made, false},
+	} {
+		restored, err := Restore(t.Context(), Restoration{
+			Place: place, At: at, Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Media: openMedia(t, t.TempDir()), Now: m.clock.Now,
+		})
+		if err != nil || restored.Time != want.time || strings.Contains(restored.Skipped, last.Format(timeFormat)) != want.skipped {
+			t.Errorf("%s: %+v, %v", at, restored, err)
+		}
+	}
+	_, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Now: func() time.Time { return made.Add(-time.Hour * 24 * 365) }})
+	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), made.Format(timeFormat)) {
+		t.Errorf("with a clock that is behind all backups: %v", err)
+	}
+	for range 5 * 7 {
+		m.backUpAfter(24 * time.Hour)
+	}
+	points, err := list(t.Context(), m.place)
+	check(t, err)
+	past, left := split(points, m.clock.Now())
+	if len(past) < 10 || len(left) == 0 || strings.Count(m.log.String(), "from the future") != 1 {
+		t.Errorf("kept are %d backups, and %d from the future", len(past), len(left))
+	}
+	if files := m.keys(mediaFolder); len(files) != 0 {
+		t.Errorf("what was deleted five weeks ago is kept: %v", files)
 	}
 }
 
@@ -305,7 +350,7 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 	m.write("results/1/out.mp4", "content")
 	m.backUpAfter(0)
 	files := openMedia(t, t.TempDir())
-	restored, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files})
+	restored, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files, Now: m.clock.Now})
 	check(t, err)
 	if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
 		t.Errorf("restored are %q, %v, %v", content, err, restored)

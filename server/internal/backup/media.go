@@ -124,7 +124,7 @@ func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err er
 
 // copyFile copies a file to the place. A file that was deleted in the meantime is not copied.
 func (b *Backup) copyFile(ctx context.Context, from, to string) error {
-	err := transfer(ctx, b.cfg.Media, from, b.place, to, b.sealer.seal)
+	err := transfer(ctx, b.cfg.Media, from, b.place, to, func(r io.Reader) (io.Reader, error) { return b.sealer.seal(to, r) })
 	if errors.Is(err, studio.ErrNotFound) {
 		err = nil
 	}
@@ -148,18 +148,23 @@ func transfer(ctx context.Context, source *media.Store, from string, target *med
 }
 
 // sweep removes what the place no longer needs: points that retention does not keep, versions that were gone before the
-// oldest kept point, and what killed processes left of uploads. It keeps everything that is not of a backup.
+// oldest kept point, and what killed processes left of uploads. It keeps everything that is not of a backup, and points from
+// the future: if the clock of this machine was set back, they are the backups that exist.
 func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct{}]) error {
 	keeps := make(map[string]bool, len(points))
-	remaining := kept(points)
-	for _, p := range remaining {
+	now := b.cfg.Now()
+	past, future := split(points, now)
+	remaining := kept(past)
+	for _, p := range append(future, remaining...) {
 		keeps[p.key] = true
 	}
 	oldest := remaining[len(remaining)-1].time
 	gone := newVersions[time.Time]()
 	if err := b.place.ForEach(ctx, goneFolder, func(object *blob.ListObject) error {
-		if key, at, ok := parseGone(object.Key); ok {
-			gone.set(key, at)
+		if key, at, ok := parseGone(object.Key); ok && !ahead(at, now) {
+			if known, _ := gone.get(key); at.After(known) { // a clock may have been behind
+				gone.set(key, at)
+			}
 		}
 		return nil
 	}); err != nil {
@@ -171,7 +176,7 @@ func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct
 		}
 		if version, at, ok := parseGone(key); ok {
 			_, returned := live.get(version)
-			return !returned && !at.Before(oldest), nil
+			return !returned && !at.Before(oldest) && !ahead(at, now), nil
 		}
 		if _, ok := parseVersion(key); ok {
 			if _, ok := live.get(key); ok {
@@ -179,7 +184,6 @@ func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct
 			}
 			at, ok := gone.get(key)
 			if !ok {
-				now := b.cfg.Now()
 				return true, b.place.Write(ctx, goneKey(key, now), strings.NewReader(""))
 			}
 			return !at.Before(oldest), nil

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,12 +20,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// Restoration configures [Restore]. All fields but Keys are required.
+// Restoration configures [Restore]. All fields but Keys and Now are required.
 type Restoration struct {
 	// Place is the place of the backups. See [Config].
 	Place string
 	// At is "latest", or a second, minute, hour or day in UTC, such as 2026-11-22T10:00. The latest backup whose time begins
-	// with it is restored, or otherwise the latest one before it.
+	// with it is restored, or otherwise the latest one before it. A backup from the future is skipped, unless At is its whole
+	// time.
 	At string
 	// Database is the DSN of the database to create, which is not used if the backup has none.
 	Database string
@@ -32,6 +34,8 @@ type Restoration struct {
 	Media *media.Store
 	// Keys decrypts the backup.
 	Keys *keyring.Keyring
+	// Now returns the current time. Default [time.Now].
+	Now func() time.Time
 }
 
 // Restored is the result of [Restore].
@@ -42,6 +46,8 @@ type Restored struct {
 	Damaged []string
 	// Database reports whether the backup has a database. Backups of PostgreSQL have none.
 	Database bool
+	// Skipped has the times of later backups that are from the future, because they were made while a clock was ahead.
+	Skipped string
 }
 
 // Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated. Errors
@@ -52,7 +58,10 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 			return result, err
 		}
 	}
-	place, err := openPlace(ctx, r.Place, time.Now)
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	place, err := openPlace(ctx, r.Place, r.Now)
 	if err != nil {
 		return result, err
 	}
@@ -61,21 +70,29 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	if err != nil {
 		return result, err
 	}
-	p, err := find(points, r.At)
+	p, skipped, err := find(points, r.At, r.Now())
 	if err != nil {
 		return result, err
 	}
-	sealer := sealer{r.Keys}
-	result.Time = p.time
-	result.Database = filepath.Ext(p.key) != mediaExtension
+	result.Time, result.Database, result.Skipped = p.time, p.hasDatabase(), names(skipped)
+	// The checks come first, because copying the files may take hours.
 	if result.Database {
-		if !sealer.accepts(p.key) {
-			return result, ErrPlain
-		}
-		// The check comes first, because copying the files may take hours.
 		if err := store.Vacant(r.Database); err != nil {
 			return result, err
 		}
+	}
+	sealer := &sealer{keys: r.Keys}
+	if r.Keys != nil {
+		mark, installation, err := readMark(ctx, place, r.Keys)
+		if err != nil {
+			return result, err
+		}
+		if keyring.Sealed(mark) {
+			sealer.installation = installation
+		}
+	}
+	if err := sealer.check(ctx, place, p.key); err != nil {
+		return result, fmt.Errorf("%s: %w", p.key, err)
 	}
 	if result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media); err != nil || !result.Database {
 		return result, err
@@ -88,8 +105,21 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	return result, sealer.restore(ctx, p.key, content, r.Database)
 }
 
+// check checks that a file is encrypted, if there are keys, and that it is the one that the installation wrote under its key.
+func (s *sealer) check(ctx context.Context, place *media.Store, key string) error {
+	if !s.accepts(key) {
+		return ErrPlain
+	}
+	content, err := place.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	_, err = s.open(key, content)
+	return errors.Join(err, content.Close())
+}
+
 // restore restores a packed snapshot to a database. A directory next to the database has temporary files.
-func (s sealer) restore(ctx context.Context, key string, content io.Reader, dsn string) (err error) {
+func (s *sealer) restore(ctx context.Context, key string, content io.Reader, dsn string) (err error) {
 	scratch := strings.TrimPrefix(dsn, "sqlite:") + ".restore"
 	if err := os.RemoveAll(scratch); err != nil { // left by a process that was killed
 		return err
@@ -107,7 +137,7 @@ func (s sealer) restore(ctx context.Context, key string, content io.Reader, dsn 
 
 // restoreMedia restores each file as it was at a time, but damaged ones. A file that has no copy that is old enough was
 // copied during the backup or later; its first copy is restored.
-func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, damaged []string, err error) {
+func (s *sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, damaged []string, err error) {
 	chosen := make(map[string]version)
 	if err := place.ForEach(ctx, mediaFolder, func(object *blob.ListObject) error {
 		v, ok := parseVersion(object.Key)
@@ -132,6 +162,9 @@ func (s sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Ti
 				mu.Lock()
 				defer mu.Unlock()
 				damaged, err = append(damaged, v.file), nil
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", v.key, err)
 			}
 			return err
 		})

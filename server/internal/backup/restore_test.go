@@ -21,10 +21,10 @@ import (
 )
 
 // restoreAt restores a backup on a new machine and returns its database and media.
-func restoreAt(t *testing.T, place, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
+func restoreAt(t *testing.T, m *machine, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
 	t.Helper()
 	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
-	_, err := Restore(t.Context(), Restoration{Place: place, At: at, Database: dsn, Media: files, Keys: keys})
+	_, err := Restore(t.Context(), Restoration{Place: m.cfg.Place, At: at, Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
 	check(t, err)
 	left, err := filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*")
 	check(t, err)
@@ -57,7 +57,7 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 			first.Format("2006-01-02T15:04"): {"users": "ada", result: "first", deleted: "picture"},
 			"latest":                         {"users": "ada bob", result: "second!"},
 		} {
-			db, files := restoreAt(t, place, at, keys)
+			db, files := restoreAt(t, m, at, keys)
 			for _, id := range []string{"ada", "bob"} {
 				if _, err := db.UserByEmail(t.Context(), id+"@example.com"); (err == nil) != strings.Contains(want["users"], id) {
 					t.Errorf("%s: user %s: %v", at, id, err)
@@ -77,7 +77,7 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 		}
 		check(t, m.place.Write(t.Context(), pointKey(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), databaseExtension), strings.NewReader("")))
 		check(t, m.place.Write(t.Context(), mediaFolder+result+"@9-0", strings.NewReader("forged")))
-		_, files := restoreAt(t, place, "latest", keys)
+		_, files := restoreAt(t, m, "latest", keys)
 		if content, err := read(t.Context(), files, result); content != "second!" {
 			t.Errorf("with a forged file: %q, %v", content, err)
 		}
@@ -99,7 +99,7 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 			} else {
 				check(t, os.WriteFile(m.cfg.Scratch, nil, 0o600))
 			}
-			r.Media = openMedia(t, t.TempDir())
+			r.Media, r.Now = openMedia(t, t.TempDir()), m.clock.Now
 			if _, err := Restore(t.Context(), r.Restoration); !errors.Is(err, r.want) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -145,7 +145,7 @@ func TestRestore_findsDamage(t *testing.T) {
 		}
 		for at, want := range map[time.Time]error{first: nil, second: store.ErrDamaged} {
 			dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "studio.db"), openMedia(t, t.TempDir())
-			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir, At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys})
+			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir, At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
 			if !errors.Is(err, want) || !slices.Equal(restored.Damaged, damaged) || restored.Files != 3-len(damaged) {
 				t.Errorf("%v: %v, %+v", at, err, restored)
 			}

@@ -14,7 +14,7 @@ const folder = "db/"
 // Extensions of points.
 const (
 	databaseExtension = ".db.gz"
-	mediaExtension    = ".media" // of a point without a database, whose content is empty
+	mediaExtension    = ".media" // of a point without a database, which is empty
 	sealedExtension   = ".age"
 )
 
@@ -25,7 +25,7 @@ const timeFormat = "2006-01-02T15:04:05Z"
 type point struct {
 	key  string
 	time time.Time
-	size int64
+	size int64 // of its database, compressed
 }
 
 // parsePoint parses the key of a point. ok is false for all other keys.
@@ -38,11 +38,20 @@ func parsePoint(key string, size int64) (p point, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	switch name[len(timeFormat):] {
-	case databaseExtension, databaseExtension + sealedExtension, mediaExtension:
-		return point{key, at, size}, true
+	p = point{key, at, size}
+	switch strings.TrimSuffix(name[len(timeFormat):], sealedExtension) {
+	case databaseExtension:
+		return p, true
+	case mediaExtension:
+		p.size = 0
+		return p, true
 	}
 	return p, false
+}
+
+// hasDatabase reports whether a point has a snapshot of a database.
+func (p point) hasDatabase() bool {
+	return strings.HasSuffix(strings.TrimSuffix(p.key, sealedExtension), databaseExtension)
 }
 
 // pointKey returns the key of the point of a time.
@@ -50,7 +59,7 @@ func pointKey(at time.Time, extension string) string {
 	return folder + at.UTC().Format(timeFormat) + extension
 }
 
-// kept returns the points that retention keeps: the latest point, and the latest of each of the last 24 hours, 7 days
+// kept returns the points that retention keeps of those that are not from the future: the latest point, and the latest of each of the last 24 hours, 7 days
 // and 4 weeks that have one.
 func kept(points []point) []point {
 	points = slices.SortedFunc(slices.Values(points), func(a, b point) int { return b.time.Compare(a.time) })
@@ -88,20 +97,56 @@ func until(points []point, end time.Time) []point {
 	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return !p.time.Before(end) })
 }
 
+// maxSkew is how much the clocks of machines may differ.
+const maxSkew = 5 * time.Minute
+
+// ahead reports whether a time is in the future, and not only because the clocks of machines differ.
+func ahead(at, now time.Time) bool { return at.After(now.Add(maxSkew)) }
+
+// split separates the points from the future, which were made while a clock was ahead, from the others.
+func split(points []point, now time.Time) (past, future []point) {
+	for _, p := range points {
+		if ahead(p.time, now) {
+			future = append(future, p)
+		} else {
+			past = append(past, p)
+		}
+	}
+	return past, future
+}
+
+// names returns the times of points.
+func names(points []point) string {
+	times := make([]string, len(points))
+	for i, p := range points {
+		times[i] = p.time.Format(timeFormat)
+	}
+	return strings.Join(times, " ")
+}
+
 // find returns the point that a text such as 2026-11-22T10:00 names: the latest one whose time begins with the text, or
-// otherwise the latest one before it. The text "latest" names the latest one. The error is ErrTime or ErrNone.
-func find(points []point, text string) (point, error) {
+// otherwise the latest one before it. The text "latest" names the latest one. A point from the future is skipped, unless the
+// text is its whole time. The error is ErrTime or ErrNone.
+func find(points []point, text string, now time.Time) (found point, skipped []point, err error) {
+	text = strings.TrimSuffix(text, "Z")
 	if text != "latest" {
-		end, err := endOf(strings.TrimSuffix(text, "Z"))
+		end, err := endOf(text)
 		if err != nil {
-			return point{}, err
+			return found, nil, err
 		}
 		points = until(points, end)
+		if found = latest(points); text+"Z" == found.time.Format(timeFormat) {
+			return found, nil, nil
+		}
 	}
-	if len(points) == 0 {
-		return point{}, ErrNone
+	points, skipped = split(points, now)
+	switch {
+	case len(points) > 0:
+		return latest(points), skipped, nil
+	case len(skipped) > 0:
+		return found, skipped, fmt.Errorf("%w, only later than the clock of this machine: %s", ErrNone, names(skipped))
 	}
-	return latest(points), nil
+	return found, nil, ErrNone
 }
 
 // endOf returns the end of the day, hour, minute or second that a text names.

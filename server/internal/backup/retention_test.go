@@ -53,13 +53,13 @@ func TestFind_namesTheLatestPointThatIsNotLater(t *testing.T) {
 		"latest": "22T11:00:00", "2026-11-22T10:00": "22T10:00:42", "2026-11-22T10:00:00Z": "22T10:00:00", "2026-11-22T10:30": "22T10:00:42",
 		"2026-11-22": "22T11:00:00", "2026-11-22T03": "21T23:00:00", "2027-01-01": "22T11:00:00", "2026-11-21T22:59": "", "2025-01-01": "",
 	} {
-		found, err := find(points, text)
+		found, _, err := find(points, text, points[3].time)
 		if got := found.time.Format("02T15:04:05"); (err == nil) != (want != "") || err == nil && got != want {
 			t.Errorf("%q names %s, %v, want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "yesterday", "2026", "2026-11-22T10:00:00+01:00"} {
-		if _, err := find(points, text); !errors.Is(err, ErrTime) {
+		if _, _, err := find(points, text, points[3].time); !errors.Is(err, ErrTime) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestFind_namesTheLatestPointThatIsNotLater(t *testing.T) {
 func TestParsePoint_acceptsCompleteBackupsOnly(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]bool{
-		"db/2026-11-22T10:00:00Z.db.gz": true, "db/2026-11-22T10:00:00Z.db.gz.age": true, "db/2026-11-22T10:00:00Z.media": true,
+		"db/2026-11-22T10:00:00Z.db.gz": true, "db/2026-11-22T10:00:00Z.db.gz.age": true, "db/2026-11-22T10:00:00Z.media": true, "db/2026-11-22T10:00:00Z.media.age": true,
 		"db/2026-11-22T10:00:00Z.db.gz.18a.tmp": false, "db/2026-11-22T10:00:00Z": false, "2026-11-22T10:00:00Z.db.gz": false, "db/x": false,
 	} {
 		if _, ok := parsePoint(key, 0); ok != want {

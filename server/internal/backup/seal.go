@@ -15,35 +15,50 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// sealedFor binds the encrypted keys of files to backups. See [keyring.Keyring.Seal].
-const sealedFor = "backup"
+// sealedFor returns the place, in the sense of [keyring.Keyring.Seal], of the key that encrypts a file: the installation and
+// the whole key of the file, which has its kind and time. An id has no space.
+func sealedFor(installation, key string) string { return "backup " + installation + " " + key }
 
-// sealer encrypts files in the format of age, each with a key of its own that the keyring encrypts.
-type sealer struct{ keys *keyring.Keyring }
+// sealer encrypts files in the format of age, each with a key of its own that the keyring encrypts. The header of a file
+// names the installation.
+type sealer struct {
+	keys *keyring.Keyring
+	// installation is the one whose files are accepted. If it is "", the first file that is opened decides.
+	installation string
+}
+
+// sealedFile is the [age.Recipient] and the [age.Identity] of the file with a key. A file that was renamed, or is that of
+// another installation, cannot be opened.
+type sealedFile struct {
+	*sealer
+
+	key string
+}
 
 const stanzaType = "avatarstudio"
 
-// Wrap implements [age.Recipient].
-func (s sealer) Wrap(fileKey []byte) ([]*age.Stanza, error) {
-	return []*age.Stanza{{Type: stanzaType, Body: []byte(s.keys.Seal(string(fileKey), sealedFor))}}, nil
+func (f sealedFile) Wrap(fileKey []byte) ([]*age.Stanza, error) {
+	sealed := f.keys.Seal(string(fileKey), sealedFor(f.installation, f.key))
+	return []*age.Stanza{{Type: stanzaType, Args: []string{f.installation}, Body: []byte(sealed)}}, nil
 }
 
-// Unwrap implements [age.Identity].
-func (s sealer) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
-	for _, stanza := range stanzas {
-		if stanza.Type == stanzaType {
-			if !keyring.Sealed(string(stanza.Body)) { // anybody may have written it
-				return nil, keyring.ErrChanged
-			}
-			key, err := s.keys.Open(string(stanza.Body), sealedFor)
-			return []byte(key), err
-		}
+func (f sealedFile) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	if len(stanzas) != 1 || stanzas[0].Type != stanzaType || len(stanzas[0].Args) != 1 {
+		return nil, age.ErrIncorrectIdentity
 	}
-	return nil, age.ErrIncorrectIdentity
+	installation, sealed := stanzas[0].Args[0], string(stanzas[0].Body)
+	if !keyring.Sealed(sealed) || f.installation != "" && f.installation != installation { // anybody may have written it
+		return nil, keyring.ErrChanged
+	}
+	key, err := f.keys.Open(sealed, sealedFor(installation, f.key))
+	if err == nil && f.installation == "" {
+		f.installation = installation
+	}
+	return []byte(key), err
 }
 
 // extension returns what the names of encrypted files end with, and "" if files are not encrypted.
-func (s sealer) extension() string {
+func (s *sealer) extension() string {
 	if s.keys == nil {
 		return ""
 	}
@@ -51,24 +66,24 @@ func (s sealer) extension() string {
 }
 
 // accepts reports whether a file may be restored: with keys, only one that was encrypted with them.
-func (s sealer) accepts(key string) bool {
+func (s *sealer) accepts(key string) bool {
 	return s.keys == nil || strings.HasSuffix(key, sealedExtension)
 }
 
-// seal encrypts content, if there are keys.
-func (s sealer) seal(content io.Reader) (io.Reader, error) {
+// seal encrypts the content of the file with a key, if there are keys.
+func (s *sealer) seal(key string, content io.Reader) (io.Reader, error) {
 	if s.keys == nil {
 		return content, nil
 	}
-	return age.EncryptReader(content, s)
+	return age.EncryptReader(content, sealedFile{s, key})
 }
 
 // open decrypts the content of a key that ends with the extension of encrypted files.
-func (s sealer) open(key string, content io.Reader) (io.Reader, error) {
+func (s *sealer) open(key string, content io.Reader) (io.Reader, error) {
 	if !strings.HasSuffix(key, sealedExtension) {
 		return content, nil
 	}
-	return decode(content, func(r io.Reader) (io.Reader, error) { return age.Decrypt(bufio.NewReader(r), s) })
+	return decode(content, func(r io.Reader) (io.Reader, error) { return age.Decrypt(bufio.NewReader(r), sealedFile{s, key}) })
 }
 
 // decoder reads decoded content. Its error is [store.ErrDamaged] if decoding fails although reading the source does not.
@@ -108,8 +123,8 @@ func (d *decoder) explain(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 }
 
-// pack writes a compressed and encrypted copy of a file.
-func (s sealer) pack(from, to string) error {
+// pack writes a compressed copy of a file, encrypted for a key.
+func (s *sealer) pack(from, to, key string) error {
 	file, err := os.Open(from)
 	if err != nil {
 		return err
@@ -122,15 +137,15 @@ func (s sealer) pack(from, to string) error {
 		_, err := io.Copy(z, file)
 		compressed.CloseWithError(errors.Join(err, z.Close()))
 	}()
-	sealed, err := s.seal(plain)
+	sealed, err := s.seal(key, plain)
 	if err != nil {
 		return err
 	}
 	return create(to, sealed)
 }
 
-// unpack writes the file that pack has packed. key is the key of the packed file, which has the extensions.
-func (s sealer) unpack(key string, content io.Reader, to string) error {
+// unpack writes the file that pack has packed for a key.
+func (s *sealer) unpack(key string, content io.Reader, to string) error {
 	opened, err := s.open(key, content)
 	if err != nil {
 		return err

@@ -1,0 +1,106 @@
+package backup
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// Whoever can write to a place, and uploads what is then encrypted there, can exchange the files of a backup, rename them,
+// and add those of another installation with the same key file. Each file is refused under each key that is not its own.
+func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
+	t.Parallel()
+	keys, now := keyring.New(), time.Now()
+	const upload = "uploads/2/file.db"
+	// Two installations have files with the same keys.
+	newFilled := func() (*machine, map[string]string) {
+		m := newMachine(t, "file:"+t.TempDir(), studiotest.NewEmptySQLite(t), keys)
+		m.clock.Add(now.Sub(m.clock.Now()))
+		for _, content := range []string{"first", "again"} {
+			m.write("results/1/out.mp4", content)
+			m.write(upload, content)
+			m.backUpAfter(time.Hour)
+		}
+		check(t, m.media.Erase(t.Context(), upload))
+		m.backUpAfter(3 * time.Hour)
+		_, err := m.upload(t.Context(), "", pointKey(m.clock.Now(), mediaExtension+sealedExtension)) // as of PostgreSQL
+		check(t, err)
+		files := make(map[string]string)
+		for _, key := range m.keys("") {
+			file, err := m.place.Open(t.Context(), key)
+			check(t, err)
+			content, err := io.ReadAll(file)
+			check(t, errors.Join(err, file.Close()))
+			files[key] = string(content)
+		}
+		return m, files
+	}
+	m, own := newFilled()
+	_, foreign := newFilled()
+	if all := slices.Sorted(maps.Keys(own)); len(all) != 1+4+4+3 || !slices.Equal(all, slices.Sorted(maps.Keys(foreign))) {
+		t.Fatalf("the places have %v and %v", all, slices.Sorted(maps.Keys(foreign)))
+	}
+	// The content of a mark in gone is not read.
+	targets := map[string]bool{installationKey: true}
+	for key := range own {
+		if p, ok := parsePoint(key, 0); ok {
+			for _, shift := range []time.Duration{0, -30 * time.Minute, 365 * 24 * time.Hour} {
+				targets[pointKey(p.time.Add(shift), databaseExtension+sealedExtension)] = true
+				targets[pointKey(p.time.Add(shift), mediaExtension+sealedExtension)] = true
+			}
+		} else if v, ok := parseVersion(key); ok {
+			targets[key], targets[strings.Replace(key, "@", "@9", 1)] = true, true
+			targets[strings.Replace(key, v.file, "results/3/out.mp4", 1)] = true
+		}
+	}
+	// refuse puts content under a key.
+	refuse := func(to, content string) error {
+		if to == installationKey {
+			check(t, m.place.Write(t.Context(), to, strings.NewReader(content)))
+			_, err := m.backUp(t.Context())
+			return err
+		}
+		dir, target := t.TempDir(), t.TempDir()
+		place := openMedia(t, dir)
+		check(t, place.Write(t.Context(), installationKey, strings.NewReader(own[installationKey])))
+		check(t, place.Write(t.Context(), to, strings.NewReader(content)))
+		p, isPoint := parsePoint(to, 0)
+		if !isPoint {
+			return (&sealer{keys: keys, installation: m.sealer.installation}).check(t.Context(), place, to)
+		}
+		database := filepath.Join(target, "studio.db")
+		_, err := Restore(t.Context(), Restoration{
+			Place: "file:" + dir, At: p.time.Format(timeFormat), Database: "sqlite:" + database, Media: openMedia(t, target), Keys: keys, Now: m.clock.Now,
+		})
+		if left, err := os.ReadDir(target); len(left) > 0 {
+			t.Errorf("%s: %v are restored, %v", to, left, err)
+		}
+		return err
+	}
+	m.clock.Add(2 * time.Hour)
+	for to := range targets {
+		for _, files := range []map[string]string{own, foreign} {
+			for from, content := range files {
+				if content == own[to] {
+					continue
+				}
+				err := refuse(to, content)
+				if err == nil || to != installationKey && !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("%s under the key %s: %v", from, to, err)
+				}
+			}
+		}
+	}
+	check(t, m.place.Write(t.Context(), installationKey, strings.NewReader(own[installationKey])))
+	m.backUpAfter(0)
+}
