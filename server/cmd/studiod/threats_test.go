@@ -57,6 +57,8 @@ func threats() map[string]string {
 			api/standardwebhooks: TestVerify_acceptsOnlySignedMessages TestVectors_matchOtherLibraries`,
 		"Keys and webhook secrets in a copy of the database": `
 			server/internal/store: TestStore_Seal_encryptsKeysAndSecrets TestStore_Seal_bindsAValueToItsRow`,
+		"Secrets and signatures that are used for something else": `
+			server/cmd/studiod: TestUses_refuseWhatIsMadeForOthers TestUses_decryptOnlyWhatIsTheirs`,
 		"Forged and exchanged files in the place of backups": `
 			server/internal/backup: TestSeal_refusesEachFileUnderEachOtherKey TestRestore_findsDamage`,
 	}

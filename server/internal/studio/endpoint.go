@@ -3,7 +3,6 @@ package studio
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"time"
 )
@@ -67,7 +66,7 @@ const endpointURLPage = 1000
 // Endpoints returns up to limit endpoints of a user, ordered by URL, that follow the page with the given cursor. If cursor
 // is "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) Endpoints(ctx context.Context, userID, cursor string, limit int) (EndpointPage, error) {
-	return s.endpointPage("endpoints\x00"+userID, cursor, func(after string) ([]Endpoint, bool, error) {
+	return s.endpointPage(string(frame("endpoints", userID)), cursor, func(after string) ([]Endpoint, bool, error) {
 		return s.Store.Endpoints(ctx, userID, after, limit)
 	})
 }
@@ -146,7 +145,5 @@ func (s *Service) complete(endpoints ...Endpoint) {
 // EndpointID returns the ID of a URL of a user. It uses the CursorKey, because a query that is easy to guess could be
 // recovered from a plain hash.
 func EndpointID(cursorKey []byte, userID, url string) string {
-	mac := hmac.New(sha256.New, cursorKey)
-	_, _ = mac.Write([]byte("endpoint\x00" + userID + "\x00" + url)) // never fails
-	return hex.EncodeToString(mac.Sum(nil)[:cursorMACSize])
+	return hex.EncodeToString(mac(cursorKey, endpointUse, userID, url))
 }

@@ -43,8 +43,8 @@ func (s *Service) Events(
 
 // list identifies the list of a filter in its cursors.
 func (f EventFilter) list(order EventOrder) string {
-	return fmt.Sprintf("events\x00%s\x00%s\x00%q\x00%q\x00%s\x00%s\x00%d\x00%d\x00%s",
-		f.UserID, order, f.ID, f.SubjectID, f.Kind, f.State, f.From.UnixMicro(), f.To.UnixMicro(), f.WorkspaceID)
+	return string(frame("events", f.UserID, string(order), f.ID, f.SubjectID, string(f.Kind), string(f.State),
+		fmt.Sprint(f.From.UnixMicro()), fmt.Sprint(f.To.UnixMicro()), f.WorkspaceID))
 }
 
 // checkRange returns [ErrRange] if the range of creation times ends before it begins.

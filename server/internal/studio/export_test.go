@@ -35,3 +35,6 @@ func (s *Service) QueuedEvents() (n int) {
 
 // NewAPIKey returns a random key.
 func NewAPIKey() string { return newAPIKey() }
+
+// Frame calls frame.
+func Frame(parts ...string) []byte { return frame(parts...) }

@@ -132,7 +132,7 @@ func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error
 }
 
 // streamList identifies the stream of a user in positions.
-func streamList(userID string) string { return "event stream\x00" + userID }
+func streamList(userID string) string { return string(frame("event stream", userID)) }
 
 // eventStream is an open stream of a user. It reads past events from the store. When it has read all, it follows the feed of
 // the user, which passes new events to it.

@@ -3,14 +3,16 @@ package studio
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"strings"
 	"time"
 )
 
-const cursorMACSize = 16
+// The uses of Config.CursorKey.
+const (
+	cursorUse   = "cursor"
+	endpointUse = "endpoint"
+)
 
 // SubjectFilter selects subjects of a user. An empty Status, AvatarID or WorkspaceID selects all.
 type SubjectFilter struct {
@@ -63,31 +65,25 @@ func readPage[T any](
 
 // list identifies the list of a filter in its cursors.
 func (f SubjectFilter) list() string {
-	return strings.Join([]string{f.UserID, string(f.Kind), string(f.Status), f.AvatarID, f.WorkspaceID}, "\x00")
+	return string(frame("subjects", f.UserID, string(f.Kind), string(f.Status), f.AvatarID, f.WorkspaceID))
 }
 
 // cursor encodes a position. The cursor is authenticated together with the list, so that modified cursors and
 // cursors of other users or lists are rejected.
 func (s *Service) cursor(list string, p Position) string {
 	position := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMicro())), p.ID...)
-	return base64.RawURLEncoding.EncodeToString(append(s.cursorMAC(list, position), position...))
+	return base64.RawURLEncoding.EncodeToString(append(mac(s.CursorKey, cursorUse, list, string(position)), position...))
 }
 
 func (s *Service) parseCursor(list, cursor string) (p Position, ok bool) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(data) < cursorMACSize+8 {
+	if err != nil || len(data) < macSize+8 {
 		return p, false
 	}
-	mac, position := data[:cursorMACSize], data[cursorMACSize:]
-	if !hmac.Equal(mac, s.cursorMAC(list, position)) {
+	position := data[macSize:]
+	if !hmac.Equal(data[:macSize], mac(s.CursorKey, cursorUse, list, string(position))) {
 		return p, false
 	}
 	micros := int64(binary.BigEndian.Uint64(position)) //nolint:gosec // the bits that cursor wrote
 	return Position{time.UnixMicro(micros).UTC(), string(position[8:])}, true
-}
-
-func (s *Service) cursorMAC(list string, position []byte) []byte {
-	mac := hmac.New(sha256.New, s.CursorKey)
-	_, _ = mac.Write([]byte(list + "\x00" + string(position))) // never fails
-	return mac.Sum(nil)[:cursorMACSize]
 }

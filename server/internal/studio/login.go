@@ -67,13 +67,8 @@ func throttles(email, passwordHash, address string, known bool) []Throttle {
 // loginKey returns the key under which failures are counted. It hashes the parts, because the submitted email
 // may be any text and must not be stored.
 func loginKey(kind string, parts ...string) string {
-	hash := sha256.New()
-	for _, part := range append([]string{kind}, parts...) {
-		size := len(part)
-		_, _ = hash.Write([]byte{byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size)}) //nolint:gosec // bytes of a length
-		_, _ = hash.Write([]byte(part))
-	}
-	return hex.EncodeToString(hash.Sum(nil))
+	hash := sha256.Sum256(frame(append([]string{kind}, parts...)...))
+	return hex.EncodeToString(hash[:])
 }
 
 // addressOf returns the key of a client address: the IPv4 address, or the 64-bit network of an IPv6 address,

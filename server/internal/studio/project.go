@@ -181,7 +181,7 @@ const maxProjectScan = 10 * maxProjectPage
 // [Service.List]. A page has fewer, or none, before the last page if few of the next 3200 projects match the filter. The
 // error is [ErrForbidden] if the user is not a member.
 func (s *Service) ProjectPage(ctx context.Context, userID string, filter ProjectFilter, cursor string, limit int) (ProjectPage, error) {
-	list := strings.Join([]string{"", "projects", userID, filter.WorkspaceID, filter.Status, filter.Tag}, "\x00")
+	list := string(frame("projects", userID, filter.WorkspaceID, filter.Status, filter.Tag))
 	size := limit
 	if filter.Status != "" || filter.Tag != "" {
 		size = maxProjectPage

@@ -3,17 +3,14 @@ package studio
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
+	"strconv"
 	"strings"
 )
 
 // SharePath is the prefix of the path of the pages that play the videos of shared projects. The rest of the path is what
 // [Service.SharedProject] expects.
 const SharePath = "/share/"
-
-const shareMACSize = 16
 
 // ShareURL returns the URL of the page that plays the video of a project to everyone, or "" if the project is not shared.
 // A project that is shared again has another URL.
@@ -63,8 +60,6 @@ func (s *Service) Unshare(ctx context.Context, by User, shared string) (projectI
 
 // shareMAC authenticates the link to a project for as long as it is shared.
 func (s *Service) shareMAC(project *Subject) string {
-	mac := hmac.New(sha256.New, s.ShareKey)
-	at := binary.BigEndian.AppendUint64(nil, uint64(project.Project.SharedAt.UnixMicro()))
-	_, _ = mac.Write(append(at, project.ID...)) // never fails
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:shareMACSize])
+	at := strconv.FormatInt(project.Project.SharedAt.UnixMicro(), 10)
+	return base64.RawURLEncoding.EncodeToString(mac(s.ShareKey, "share", project.ID, at))
 }

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/backup"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+)
+
+// use is one use of a key, or of random secrets.
+type use struct {
+	made    string // a secret, or the MAC of what was made
+	accepts func(made string) bool
+}
+
+// What is made for one use is refused by each other use.
+func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Render.Workers = noWorkers })
+	ctx := t.Context()
+	stream, err := d.studio.StreamEvents(ctx, d.user.ID, "")
+	check(t, err)
+	var project studio.Subject
+	for i := range 2 {
+		made, err := d.client.CreateLipsync(ctx, lipsyncRequest("Greeting", "http://127.0.0.1:1/"+string(rune('a'+i))))
+		check(t, err)
+		check(t, d.media.Write(ctx, studio.ResultKey(made.InferenceID, "out.mp4"), strings.NewReader("a video")))
+		_, err = d.studio.Rendered(ctx, made.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
+		check(t, err)
+		_, err = d.client.UpdateProject(ctx, gen.UpdateProjectRequest{ProjectID: made.InferenceID, Shared: new(true)})
+		check(t, err)
+		project, err = d.store.Subject(ctx, made.InferenceID)
+		check(t, err)
+	}
+	user := d.user.ID
+	pair, err := d.client.Login(ctx, gen.LoginRequest{Email: testEmail, Password: testPassword})
+	check(t, err)
+	_, apiKey, err := d.studio.AddAPIKey(ctx, studio.APIKey{UserID: user, Name: "key"})
+	check(t, err)
+	reset, err := d.studio.NewResetLink(ctx, d.user, testEmail)
+	check(t, err)
+	uses := map[string]use{
+		"access token":  {pair.AccessToken, func(token string) bool { _, err := d.tokens.Verify(token); return err == nil }},
+		"session":       {pair.RefreshToken, func(token string) bool { _, _, err := d.studio.Session(ctx, token); return err == nil }},
+		"link by email": {reset, func(secret string) bool { _, err := d.studio.OpenLink(ctx, secret); return err == nil }},
+		"API key": {apiKey, func(key string) bool {
+			hash, _ := studio.HashAPIKey(key)
+			_, err := d.studio.CheckAPIKey(ctx, hash)
+			return err == nil
+		}},
+	}
+
+	// A cursor begins with its MAC. The others are replaced in what was made.
+	const macSize = 16
+	decode := base64.RawURLEncoding.DecodeString
+	cursor := func(name, made string, err error, read func(cursor string) error) {
+		t.Helper()
+		check(t, err)
+		content, err := decode(made)
+		check(t, err)
+		uses[name] = use{string(content[:macSize]), func(mac string) bool {
+			return read(base64.RawURLEncoding.EncodeToString(append([]byte(mac), content[macSize:]...))) == nil
+		}}
+	}
+	filter := studio.SubjectFilter{UserID: user, Kind: project.Kind}
+	subjects, err := d.studio.List(ctx, filter, "", 1)
+	cursor("list of videos", subjects.Next, err, func(cursor string) error { _, err := d.studio.List(ctx, filter, cursor, 1); return err })
+	projects, err := d.studio.ProjectPage(ctx, user, studio.ProjectFilter{WorkspaceID: d.workspace}, "", 1)
+	cursor("list of projects", projects.Next, err, func(cursor string) error {
+		_, err := d.studio.ProjectPage(ctx, user, studio.ProjectFilter{WorkspaceID: d.workspace}, cursor, 1)
+		return err
+	})
+	events, err := d.studio.Events(ctx, studio.EventFilter{UserID: user}, studio.NewestFirst, "", 1, false)
+	cursor("list of events", events.Next, err, func(cursor string) error {
+		_, err := d.studio.Events(ctx, studio.EventFilter{UserID: user}, studio.NewestFirst, cursor, 1, false)
+		return err
+	})
+	endpoints, err := d.studio.Endpoints(ctx, user, "", 1)
+	cursor("list of endpoints", endpoints.Next, err, func(cursor string) error { _, err := d.studio.Endpoints(ctx, user, cursor, 1); return err })
+	var position string
+	for item, failed := range stream {
+		position, err = item.Position, failed
+		break
+	}
+	cursor("position in a stream", position, err, func(position string) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		_, err := d.studio.StreamEvents(ctx, user, position)
+		return err
+	})
+
+	endpoint, err := hex.DecodeString(endpoints.Endpoints[0].ID)
+	check(t, err)
+	uses["endpoint"] = use{string(endpoint), func(mac string) bool {
+		_, err := d.studio.SetEndpoint(ctx, user, hex.EncodeToString([]byte(mac)), true)
+		return err == nil
+	}}
+	link, err := decode(d.studio.ShareURL(&project)[strings.LastIndex(d.studio.ShareURL(&project), ".")+1:])
+	check(t, err)
+	uses["link to a video"] = use{string(link), func(mac string) bool {
+		_, err := d.studio.SharedProject(ctx, project.ID+"."+base64.RawURLEncoding.EncodeToString([]byte(mac)))
+		return err == nil
+	}}
+	address, err := url.Parse(d.studio.ResultURL(project.ID, "out.mp4"))
+	check(t, err)
+	signature, err := decode(address.Query().Get("signature"))
+	check(t, err)
+	uses["URL of a file"] = use{string(signature), func(mac string) bool {
+		query := address.Query()
+		query.Set("signature", base64.RawURLEncoding.EncodeToString([]byte(mac)))
+		_, signed := d.media.Key((&url.URL{Path: address.Path, RawQuery: query.Encode()}).String())
+		return signed
+	}}
+	for name, use := range uses {
+		for maker, other := range uses {
+			if use.accepts(other.made) != (name == maker) {
+				t.Errorf("%s: what was made for %s is accepted: %t", name, maker, name != maker)
+			}
+		}
+	}
+}
+
+// What the key file encrypts for one use is not decrypted for another one.
+func TestUses_decryptOnlyWhatIsTheirs(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Backup = "file:" + place })
+	harness.Eventually(t, "a backup", func() bool { return !d.backups.Status().Last.IsZero() })
+	db := studiotest.OpenSQL(t, d.cfg.Database)
+	uses := map[string]use{}
+	text := func(query string, args ...any) (value string) {
+		t.Helper()
+		check(t, db.QueryRowContext(t.Context(), query, args...).Scan(&value))
+		return value
+	}
+	// column adds the use of a column of a row.
+	column := func(name, table, column, kind, where string, id any, read func() error) {
+		set := func(value string) {
+			_, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET `+column+` = CAST($1 AS `+kind+`) WHERE `+where+` = $2`, value, id)
+			check(t, err)
+		}
+		made := text(`SELECT `+column+` FROM `+table+` WHERE `+where+` = $1`, id)
+		uses[name] = use{made, func(other string) bool {
+			set(other)
+			defer set(made)
+			return read() == nil
+		}}
+	}
+	keys, err := d.store.Keys(t.Context())
+	check(t, err)
+	for name := range keys {
+		column(name, "signing_keys", "key", "BLOB", "name", name, func() error { _, err := d.store.Keys(t.Context()); return err })
+	}
+	_, err = d.studio.RotateWebhookSecret(t.Context(), d.user.ID)
+	check(t, err)
+	for _, order := range []string{"MIN", "MAX"} {
+		id := text(`SELECT ` + order + `(id) FROM webhook_secrets`)
+		column("secret "+id, "webhook_secrets", "secret", "TEXT", "id", id, func() error { _, err := d.store.WebhookSecrets(t.Context(), d.user.ID, time.Now()); return err })
+	}
+	mark := filepath.Join(place, "installation")
+	content, err := os.ReadFile(mark)
+	check(t, err)
+	uses["place of backups"] = use{string(content), func(other string) bool {
+		check(t, os.WriteFile(mark, []byte(other), 0o600))
+		files, err := media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), Key: newKey()})
+		check(t, err)
+		_, err = backup.Restore(t.Context(), backup.Restoration{
+			Place: "file:" + place, At: "latest", Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Media: files, Keys: d.keys,
+		})
+		check(t, files.Close())
+		return err == nil
+	}}
+	if len(uses) < 4+2+1 {
+		t.Errorf("the uses are %v", slices.Sorted(maps.Keys(uses)))
+	}
+	for name, use := range uses {
+		for maker, other := range uses {
+			if use.accepts(other.made) != (name == maker) {
+				t.Errorf("%s: what was encrypted for %s is decrypted: %t", name, maker, name != maker)
+			}
+		}
+	}
+}
