@@ -111,18 +111,18 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 	case protocol.Avatar:
 		var avatar talkinghead.Avatar
 		avatar, err = r.MakeAvatar(ctx, request.Inputs["base_video_url"], request.OutputDir)
-		result.Files, result.Checks = avatar.Files, checks(avatar.Checks)
+		result.Files, video.Checks = avatar.Files, avatar.Checks
 		video.Thumbnail, video.Previews = avatar.Thumbnail, avatar.Previews
 	case protocol.Video:
 		video, err = r.MakeVideo(ctx, request.AvatarFiles,
 			talkinghead.Speech{Text: p.Text, Audio: request.Inputs["audio_url"], Voice: request.Voice, Language: p.Language, Speed: p.Speed}, request.OutputDir)
-		result.Checks = checks(video.Checks)
 	case protocol.Lipsync:
 		video, err = r.MakeLipsync(ctx, talkinghead.Lipsync{
 			Video: request.Inputs["video_url"], Audio: request.Inputs["audio_url"],
 			UseAudioFromVideo: p.UseAudioFromVideo, Mode: p.SyncMode,
 		}, request.OutputDir)
 	}
+	result.Checks = checks(video.Checks)
 	if reason, ok := errors.AsType[*talkinghead.InputError](err); ok {
 		return protocol.Message{Error: &protocol.Error{Reason: reason.Reason, Permanent: true, Checks: result.Checks}}, nil
 	}

@@ -52,8 +52,8 @@ func unreadable(err error) []Check {
 
 // analyse finds the face in each frame of source and checks it. It reports progress between from and to.
 func (c Config) analyse(ctx context.Context, source *media, name string, from, to float64) (*analysis, error) {
-	if !source.video {
-		return nil, unusable("%s has no pictures.", name)
+	if source.noPictures != nil {
+		return nil, source.noPictures
 	}
 	detector, err := newDetector()
 	if err != nil {
@@ -88,7 +88,10 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 	}
 	found := &analysis{track: t.finish()}
 	frames := len(found.track.Places)
-	if frames == 0 || source.limit == 0 && float64(frames) < expected*0.9-source.rate.float()/2 {
+	switch whole, err := source.whole(ctx, frames); {
+	case err != nil:
+		return nil, err
+	case !whole:
 		return nil, damaged(name)
 	}
 	found.check(t, name, float64(frames)/source.rate.float())

@@ -44,10 +44,12 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 	if input == "" {
 		return c.presenterAvatar(ctx, dir)
 	}
-	source, err := open(ctx, input, "The file of base_video_url")
-	if err == nil && !source.video {
-		err = unusable("The file of base_video_url has no pictures.")
+	work, err := os.MkdirTemp(dir, "work-")
+	if err != nil {
+		return Avatar{}, err
 	}
+	defer os.RemoveAll(work)
+	source, err := open(ctx, input, "The file of base_video_url", work)
 	if err != nil {
 		return Avatar{Checks: unreadable(err)}, err
 	}
@@ -60,11 +62,11 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 	if failed := found.failed(); failed != nil {
 		return avatar, failed
 	}
-	return c.writeAvatar(ctx, source, &found.track, avatar, dir)
+	return c.writeAvatar(ctx, source, &found.track, avatar, work, dir)
 }
 
-// writeAvatar writes the files of an avatar to dir.
-func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar Avatar, dir string) (Avatar, error) {
+// writeAvatar writes the files of an avatar to dir. work is a directory for temporary files.
+func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar Avatar, work, dir string) (Avatar, error) {
 	var data bytes.Buffer
 	if err := gob.NewEncoder(&data).Encode(t); err != nil {
 		return avatar, err
@@ -84,7 +86,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
 	defer c.progress(Finishing, 0, 1, 1)
 	var err error
-	avatar.Previews, err = source.previewAvatar(ctx, t, dir)
+	avatar.Previews, err = source.previewAvatar(ctx, t, work, dir)
 	return avatar, err
 }
 
@@ -92,7 +94,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 func (m *media) copy(ctx context.Context, path string) error {
 	args := []string{"-vf", m.filter(), "-c:v", "libx264", "-preset", "veryfast", "-crf", "15", "-pix_fmt", "yuv420p", "-threads", "2", "-f", "mp4"}
 	if m.picture { // a PNG has neither a range nor a matrix of colours
-		args = []string{"-vf", m.scale() + ",format=rgb24,setsar=1", "-frames:v", "1", "-c:v", "png", "-f", "image2", "-update", "1"}
+		args = []string{"-vf", m.scale() + ",format=rgb24,setsar=1", "-c:v", "png", "-f", "image2", "-update", "1"}
 	} else {
 		args = append(args, m.tags.args()...)
 	}
@@ -100,7 +102,7 @@ func (m *media) copy(ctx context.Context, path string) error {
 }
 
 // readAvatar reads the files that writeAvatar wrote.
-func readAvatar(ctx context.Context, files map[string]string) (*media, *track, error) {
+func readAvatar(ctx context.Context, files map[string]string, work string) (*media, *track, error) {
 	path, name := files[pictureName], "The avatar's picture"
 	if path == "" {
 		path, name = files[footageName], "The avatar's video"
@@ -117,11 +119,11 @@ func readAvatar(ctx context.Context, files map[string]string) (*media, *track, e
 	if err := gob.NewDecoder(io.LimitReader(f, maxTrack)).Decode(&t); err != nil {
 		return nil, nil, err
 	}
-	source, err := open(ctx, path, name)
+	source, err := open(ctx, path, name, work)
 	if err != nil {
 		return nil, nil, err
 	}
-	if source.width != t.Width || source.height != t.Height || source.picture != t.Picture || !t.valid() {
+	if source.noPictures != nil || source.width != t.Width || source.height != t.Height || source.picture != t.Picture || !t.valid() {
 		return nil, nil, errors.New("files of the avatar do not match")
 	}
 	source.limit = maxFootage

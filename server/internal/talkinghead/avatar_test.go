@@ -126,27 +126,3 @@ func TestMakeLipsync_modeDecidesLength(t *testing.T) {
 		t.Error("there is no label in the corner")
 	}
 }
-
-func TestMakeLipsync_honoursOrientation(t *testing.T) {
-	t.Parallel()
-	harness.SkipShort(t, "it renders several videos")
-	harness.Need(t, "ffmpeg", "ffprobe")
-	dir := t.TempDir()
-	path := func(name string) string { return filepath.Join(dir, name) }
-	sound := newSound(t, "sine=frequency=500", "0.3")
-	ffmpeg(t, "-i", sample(t), "-vf", "transpose=2", "-q:v", "2", path("lying.jpg"))
-	lying, err := os.ReadFile(path("lying.jpg"))
-	harness.Check(t, err)
-	// A segment of EXIF with one entry: the orientation 6.
-	exif := "\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
-	harness.Check(t, os.WriteFile(path("turned.jpg"), []byte(string(lying[:2])+exif+string(lying[2:])), 0o600))
-	ffmpeg(t, "-loop", "1", "-r", "25", "-i", path("lying.jpg"), "-t", "1", "-pix_fmt", "yuv420p", path("lying.mp4"))
-	ffmpeg(t, "-i", path("lying.mp4"), "-c", "copy", "-metadata:s:v", "rotate=270", path("turned.mp4"))
-	for _, name := range []string{"turned.jpg", "turned.mp4"} {
-		f := watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path(name), Audio: sound}).Path)
-		face := newFinder(t).find(t, f.frames[0], f.width, f.height)
-		if f.width != 320 || f.height != 400 || math.Abs(face.eyes()-91) > 6 {
-			t.Errorf("%s: %d × %d, the eyes %.0f apart", name, f.width, f.height, face.eyes())
-		}
-	}
-}

@@ -3,13 +3,13 @@ package talkinghead
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -93,39 +93,6 @@ func (m *media) decode(ctx context.Context) (*decoder, error) {
 	return d, nil
 }
 
-// pictureArgs returns arguments for ffmpeg that read the pictures of m.
-func (m *media) pictureArgs(args ...string) []string {
-	limit := maxDuration.Seconds() + 1
-	if m.limit > 0 {
-		limit = m.limit
-	}
-	return slices.Concat(m.inputArgs(), []string{"-map", "0:v:0", "-t", fmt.Sprint(limit)}, args)
-}
-
-// filter returns the ffmpeg filter that converts frames to the size, rate and colours of m.
-func (m *media) filter() string {
-	filter := m.scale() + ":out_range=tv"
-	if m.tags == rgbTags {
-		filter += ":out_color_matrix=bt709"
-	}
-	if !m.picture {
-		filter = "fps=" + m.rate.String() + ":start_time=0," + filter
-	}
-	return filter + ",format=yuv420p,setsar=1"
-}
-
-// exactColors are flags of the filter scale, which otherwise rounds most values down when it converts colours.
-const exactColors = "accurate_rnd+full_chroma_int"
-
-// scale returns the ffmpeg filter that converts frames to the size of m.
-func (m *media) scale() string {
-	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic", m.width, m.height)
-	if m.picture { // the colours of videos are not converted
-		scale += "+" + exactColors
-	}
-	return scale
-}
-
 func (d *decoder) read(output io.Reader) {
 	defer close(d.frames)
 	for f := range d.free {
@@ -175,41 +142,69 @@ func (m *media) firstFrame(ctx context.Context) (*frame, error) {
 	return f, err
 }
 
-// samples calls each with overlapping windows of the sound of a media file, one per hop. It returns the
-// length of the sound in seconds.
-func (m *media) samples(ctx context.Context, each func(window []int16)) (float64, error) {
-	args := append(m.inputArgs(), "-map", "0:a:0", "-af", fmt.Sprintf("aresample=%d:async=1:first_pts=0", soundRate),
-		"-ac", "1", "-t", fmt.Sprint(maxDuration.Seconds()+1), "-f", "s16le", "pipe:1")
+// heard is the sound of a media file as a listener hears it.
+type heard struct {
+	seconds float64
+	// loud is the power of the louder channel of each hop, and mono that of the mean of the channels.
+	loud, mono float64
+}
+
+// soundFilter returns the ffmpeg filter that converts the sound of a file to what is heard: one or two channels, without
+// gaps.
+func soundFilter(rate int) string {
+	return fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=mono|stereo", rate)
+}
+
+// samples calls each with overlapping windows of the sound of a media file, one per hop. Each is that of the channel that
+// is louder, because the mean of two channels may be silent.
+func (m *media) samples(ctx context.Context, each func(window []int16)) (heard, error) {
+	channels := min(max(m.sound.Channels, 1), 2)
+	args := append(m.inputArgs(), "-map", fmt.Sprintf("0:%d", m.sound.Index), "-af", soundFilter(soundRate),
+		"-ac", strconv.Itoa(channels), "-t", fmt.Sprint(maxDuration.Seconds()+1), "-f", "s16le", "pipe:1")
 	p := ffmpeg(ctx, args...)
 	output, err := p.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return heard{}, err
 	}
 	if err := p.Start(); err != nil {
-		return 0, err
+		return heard{}, err
 	}
-	var raw [soundHop * 2]byte
-	var window [soundWindow]int16
+	var found heard
+	raw := make([]byte, soundHop*2*channels)
+	windows := make([][soundWindow]int16, channels)
 	total := 0
 	for {
-		n, err := io.ReadFull(output, raw[:])
+		n, err := io.ReadFull(output, raw)
 		clear(raw[n:])
-		total += n / 2
+		total += n / 2 / channels
 		if n > 0 {
-			copy(window[:], window[soundHop:])
-			for i := range soundHop {
-				window[soundWindow-soundHop+i] = int16(uint16(raw[2*i]) | uint16(raw[2*i+1])<<8)
+			var power [2]float64
+			for c := range windows {
+				copy(windows[c][:], windows[c][soundHop:])
 			}
-			each(window[:])
+			for i := range soundHop {
+				sum := 0.0
+				for c := range windows {
+					v := int16(binary.LittleEndian.Uint16(raw[2*(i*channels+c):]))
+					windows[c][soundWindow-soundHop+i] = v
+					sum += float64(v) / float64(channels)
+					power[c] += float64(v) * float64(v)
+				}
+				found.mono += sum * sum
+			}
+			found.loud += max(power[0], power[1])
+			louder := 0
+			if power[1] > power[0] {
+				louder = 1
+			}
+			each(windows[louder][:])
 		}
 		if err != nil {
 			break
 		}
 	}
-	if err := p.wait(); err != nil {
-		return 0, err
-	}
-	return float64(total) / soundRate, nil
+	found.seconds = float64(total) / soundRate
+	return found, p.wait()
 }
 
 // An encoder writes a video. It needs no queue, because ffmpeg reads several inputs ahead.
@@ -237,8 +232,8 @@ func (c *clip) encode(ctx context.Context) (*encoder, error) {
 	}
 	args = append(args, c.sound.inputArgs()...)
 	args = append(args,
-		"-map", "0:v:0", "-map", "1:a:0", "-map_metadata", "-1", "-map_chapters", "-1",
-		"-af", "aresample=48000:async=1:first_pts=0,aformat=channel_layouts=mono|stereo,apad",
+		"-map", "0:v:0", "-map", fmt.Sprintf("1:%d", c.sound.sound.Index), "-map_metadata", "-1", "-map_chapters", "-1",
+		"-af", soundFilter(48000)+",apad",
 		"-t", strconv.FormatFloat(float64(c.frames)/c.rate.float(), 'f', 6, 64))
 	args = append(args, encoding...)
 	args = append(args, c.tags.args()...)
@@ -262,26 +257,6 @@ var encoding = []string{
 	"-threads", "2", "-x264-params", "sync-lookahead=0", // saves memory
 }
 
-func (t colorTags) args() (args []string) {
-	for _, tag := range [][2]string{{"-colorspace", t.space}, {"-color_trc", t.transfer}, {"-color_primaries", t.primaries}} {
-		if tag[1] != "" && tag[1] != "unknown" && tag[1] != "reserved" {
-			args = append(args, tag[0], tag[1])
-		}
-	}
-	return append(args, "-color_range", "tv")
-}
-
-// matrix returns the name of the colour matrix for the filter scale of ffmpeg.
-func (t colorTags) matrix() string {
-	switch t.space {
-	case "bt709", "smpte240m", "fcc":
-		return t.space
-	case "bt2020nc", "bt2020c":
-		return "bt2020"
-	}
-	return "bt601" // also if it is unknown, as in ffmpeg
-}
-
 // write encodes a frame. If it fails, the encoder has ended.
 func (e *encoder) write(f *frame) error {
 	_, err := e.input.Write(f.pix)
@@ -293,8 +268,3 @@ func (e *encoder) write(f *frame) error {
 
 // close finishes the video.
 func (e *encoder) close() error { return errors.Join(e.input.Close(), e.process.wait()) }
-
-// thumbnailFilter returns the filter that makes a JPEG picture, whose colours have the matrix of BT.601, of a frame of m.
-func (m *media) thumbnailFilter() string {
-	return "scale='min(640,iw)':-2:in_color_matrix=" + m.tags.matrix() + ":out_color_matrix=bt601:out_range=pc:flags=bicubic+" + exactColors + ",format=yuvj420p"
-}

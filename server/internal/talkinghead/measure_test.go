@@ -63,6 +63,7 @@ type stream struct {
 	Width     int    `json:"width"`
 	Height    int    `json:"height"`
 	Rate      string `json:"r_frame_rate"`
+	Transfer  string `json:"color_transfer"`
 	Duration  string `json:"duration"`
 	FirstTime string `json:"start_time"`
 }

@@ -3,16 +3,13 @@ package talkinghead
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // reads the size of pictures
 	_ "image/png"
 	"io"
-	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +30,7 @@ const (
 	pictureRate      = 25               // frames per second of a video made from a picture
 	minRate          = 10               // frames per second; slower videos get repeated frames
 	probeTimeout     = 30 * time.Second // a file that takes ffprobe longer is reported as damaged
+	maxProbed        = 1 << 20          // bytes that ffprobe may say of a file
 	sniffedLength    = 512
 )
 
@@ -44,10 +42,10 @@ func (e *InputError) Error() string { return e.Reason }
 
 func unusable(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
-// A container is an accepted file format. Formats are detected by the first bytes of a file. The detection
-// of ffmpeg is not used, because it accepts playlists, which name other files.
+// A container is a file format. Formats are detected by the first bytes of a file. The detection of ffmpeg is not used,
+// because it accepts playlists, which name other files.
 type container struct {
-	demuxer string
+	demuxer string // of ffmpeg
 	picture bool
 	starts  []string // the possible first bytes; a question mark stands for any byte
 }
@@ -68,6 +66,32 @@ var containers = []container{
 	{"aiff", false, []string{"FORM????AIFF", "FORM????AIFC"}},
 }
 
+// refused are formats that are not accepted, by their names. Some of them look like an accepted one.
+//
+//nolint:gochecknoglobals // a table
+var refused = []container{
+	{"HEIC or AVIF", true, []string{"????ftyphe", "????ftypmif1", "????ftypmsf1", "????ftypavi"}},
+	{"GIF", true, []string{"GIF8"}},
+	{"TIFF", true, []string{"II*\x00", "MM\x00*"}},
+	{"BMP", true, []string{"BM????\x00\x00\x00\x00"}},
+	{"WMV or WMA", false, []string{"\x30\x26\xb2\x75\x8e\x66\xcf\x11"}},
+	{"FLV", false, []string{"FLV\x01"}},
+	{"MPEG", false, []string{"\x00\x00\x01\xba", "\x00\x00\x01\xb3", "G" + strings.Repeat("?", 187) + "G", "????G" + strings.Repeat("?", 191) + "G"}},
+	{"AMR", false, []string{"#!AMR"}},
+	{"CAF", false, []string{"caff\x00"}},
+	{"PDF", false, []string{"%PDF-"}},
+	{"SVG", true, []string{"<svg"}},
+	{"HTML", false, []string{"<!doctype html", "<!DOCTYPE html", "<html"}},
+}
+
+// animated is the flag of an animation in the chunk VP8X of a WebP file.
+const animated = 2
+
+// find returns the index of the format in a list, or -1.
+func find(list []container, head []byte) int {
+	return slices.IndexFunc(list, func(c container) bool { return c.is(head) })
+}
+
 func (c container) is(head []byte) bool {
 	return slices.ContainsFunc(c.starts, func(start string) bool {
 		for i := range start {
@@ -80,7 +104,7 @@ func (c container) is(head []byte) bool {
 }
 
 // codecs lists the codecs that ffmpeg may decode with.
-const codecs = "h264,hevc,vp8,vp9,av1,libdav1d,libvpx-vp9,mpeg4,mpeg2video,h263,theora,prores,mjpeg,png,webp," +
+const codecs = "h264,hevc,vp8,vp9,av1,libdav1d,libvpx,libvpx-vp9,mpeg4,mpeg2video,h263,theora,prores,mjpeg,png,webp," +
 	"aac,mp3,mp3float,mp2,opus,libopus,vorbis,flac,alac,ac3,eac3,amrnb,amrwb,wmav2,adpcm_ms,adpcm_ima_wav," +
 	"pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw"
 
@@ -89,12 +113,15 @@ type media struct {
 	path    string
 	demuxer string
 	picture bool
+	// noPictures and noSound are why the pictures and the sound cannot be used. It is no error unless they are used.
+	noPictures, noSound error
+	video, sound        stream
 	// width and height are the size of the decoded frames: upright, even, and at most 1080p.
 	width, height int
 	rate          rate
-	duration      float64 // in seconds, of the pictures or else of the sound
-	video, sound  bool
-	tags          colorTags
+	duration      float64   // of the pictures in seconds, as the file says, which may be wrong
+	tags          colorTags // of the decoded frames
+	seen          seen
 	limit         float64 // seconds of the file that are used; 0 for all
 	spool         *spool  // decoded frames, or nil
 	still         *frame  // the frame of a picture once it was decoded
@@ -106,14 +133,6 @@ type rate struct{ num, den int }
 func (r rate) float() float64 { return float64(r.num) / float64(r.den) }
 func (r rate) String() string { return strconv.Itoa(r.num) + "/" + strconv.Itoa(r.den) }
 
-// colorTags describe how a video encodes colours, by the names of ffmpeg.
-type colorTags struct{ space, transfer, primaries string }
-
-// rgbTags are the tags of frames that were converted from RGB.
-//
-//nolint:gochecknoglobals // a constant
-var rgbTags = colorTags{"bt709", "bt709", "bt709"}
-
 // inputArgs returns arguments for ffmpeg and ffprobe that make them read this file and no other.
 func (m *media) inputArgs() []string {
 	return []string{
@@ -122,9 +141,9 @@ func (m *media) inputArgs() []string {
 	}
 }
 
-// open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence,
-// such as "The video".
-func open(ctx context.Context, path, name string) (*media, error) {
+// open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence, such as "The
+// video". Files that decoding needs are written to work.
+func open(ctx context.Context, path, name, work string) (*media, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -138,12 +157,20 @@ func open(ctx context.Context, path, name string) (*media, error) {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	}
-	i := slices.IndexFunc(containers, func(c container) bool { return c.is(head) })
-	if i < 0 {
-		return nil, unusable("%s is of a type that is not accepted. Send MP4, MOV, WebM, MKV, AVI, JPEG, PNG or WebP, "+
-			"and sound as WAV, MP3, M4A, OGG or FLAC.", name)
+	format, refusal := find(containers, head), find(refused, head)
+	var is string
+	switch {
+	case refusal >= 0:
+		is = ": " + refused[refusal].demuxer
+	case format >= 0 && containers[format].demuxer == "webp_pipe" && len(head) > 20 && string(head[12:16]) == "VP8X" && head[20]&animated != 0:
+		is = ": animated WebP"
 	}
-	m := &media{path: path, demuxer: containers[i].demuxer, picture: containers[i].picture}
+	if is != "" || format < 0 {
+		return nil, unusable("%s is of a type that is not accepted%s. Send MP4, MOV, WebM, MKV, AVI, JPEG, PNG or WebP, "+
+			"and sound as WAV, MP3, M4A, OGG or FLAC.", name, is)
+	}
+	m := &media{path: path, demuxer: containers[format].demuxer, picture: containers[format].picture}
+	orientation := 1
 	if m.picture { // its size is checked before anything decodes it
 		config, _, err := image.DecodeConfig(buffered)
 		switch {
@@ -152,113 +179,9 @@ func open(ctx context.Context, path, name string) (*media, error) {
 		case config.Width*config.Height > maxPicturePixels:
 			return nil, unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicturePixels/1_000_000)
 		}
+		orientation = orientationOf(f)
 	}
-	return m, m.probe(ctx, name)
-}
-
-// probed is the output of ffprobe.
-type probed struct {
-	Streams []struct {
-		Kind        string `json:"codec_type"`
-		Codec       string `json:"codec_name"`
-		Width       int    `json:"width"`
-		Height      int    `json:"height"`
-		Rate        string `json:"r_frame_rate"`
-		AverageRate string `json:"avg_frame_rate"`
-		Duration    string `json:"duration"`
-		Aspect      string `json:"sample_aspect_ratio"`
-		Space       string `json:"color_space"`
-		Transfer    string `json:"color_transfer"`
-		Primaries   string `json:"color_primaries"`
-		Disposition struct {
-			AttachedPicture int `json:"attached_pic"`
-		} `json:"disposition"`
-		SideData []rotation `json:"side_data_list"`
-	} `json:"streams"`
-	Frames []struct { // of a picture
-		SideData []rotation `json:"side_data_list"`
-	} `json:"frames"`
-	Format struct {
-		Duration string `json:"duration"`
-	} `json:"format"`
-}
-
-// rotation is by how many degrees a player rotates the pictures.
-type rotation struct {
-	Degrees float64 `json:"rotation"`
-}
-
-// probe reads the streams of the file with ffprobe.
-func (m *media) probe(ctx context.Context, name string) error {
-	limited, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	// Entries such as comments are not requested, because they may be of any length.
-	entries := "format=duration:stream=codec_type,codec_name,width,height,r_frame_rate,avg_frame_rate,duration,sample_aspect_ratio," +
-		"color_space,color_transfer,color_primaries:stream_disposition=attached_pic:stream_side_data=rotation"
-	if m.picture {
-		entries += ":frame=:frame_side_data=rotation" // cameras store their orientation there
-	}
-	args := []string{"-v", "error", "-of", "json", "-show_entries", entries}
-	args = append(args, m.inputArgs()...)
-	output, err := exec.CommandContext(limited, "ffprobe", args...).Output()
-	var found probed
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case limited.Err() != nil || badInput(err):
-		return damaged(name)
-	case err != nil:
-		return fmt.Errorf("ffprobe: %w", err)
-	case json.Unmarshal(output, &found) != nil:
-		return damaged(name)
-	}
-	accepted := strings.Split(codecs, ",")
-	m.duration, _ = strconv.ParseFloat(found.Format.Duration, 64)
-	for _, s := range found.Streams {
-		switch {
-		case s.Disposition.AttachedPicture == 1: // cover art
-		case s.Kind == "audio" && !m.sound:
-			if !slices.Contains(accepted, s.Codec) {
-				return unusable("The sound of %s is in the format %q, which is not accepted.", lower(name), s.Codec)
-			}
-			m.sound = true
-		case s.Kind == "video" && !m.video:
-			if !slices.Contains(accepted, s.Codec) {
-				return unusable("%s is in the format %q, which is not accepted.", name, s.Codec)
-			}
-			m.video = true
-			if d, err := strconv.ParseFloat(s.Duration, 64); err == nil {
-				m.duration = d
-			}
-			sides := s.SideData
-			for _, frame := range found.Frames {
-				sides = append(sides, frame.SideData...)
-			}
-			lying := slices.ContainsFunc(sides, func(side rotation) bool { return math.Mod(math.Abs(side.Degrees), 180) == 90 })
-			if err := m.fit(s.Width, s.Height, aspect(s.Aspect), lying, name); err != nil {
-				return err
-			}
-			m.rate = frameRate(s.Rate, s.AverageRate)
-			if m.tags = (colorTags{s.Space, s.Transfer, s.Primaries}); s.Space == "gbr" {
-				m.tags = rgbTags
-			}
-		}
-	}
-	switch {
-	case m.picture && m.video:
-		m.rate, m.duration, m.sound, m.tags = rate{pictureRate, 1}, 0, false, rgbTags
-	case !m.video && !m.sound:
-		return unusable("%s has neither pictures nor sound.", name)
-	case m.duration > maxDuration.Seconds():
-		return tooLong(name)
-	}
-	return nil
-}
-
-// badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
-func badInput(err error) bool {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	return ok && exit.Exited()
+	return m, m.probe(ctx, name, orientation, work)
 }
 
 func damaged(name string) error {
@@ -267,54 +190,6 @@ func damaged(name string) error {
 
 func tooLong(name string) error {
 	return unusable("%s is too long: at most %d minutes are accepted.", name, int(maxDuration.Minutes()))
-}
-
-// fit chooses the size of the decoded frames.
-func (m *media) fit(width, height int, aspect float64, lying bool, name string) error {
-	if width <= 0 || height <= 0 {
-		return damaged(name)
-	}
-	if !m.picture && (max(width, height) > maxVideoSide || width*height > maxVideoPixels) {
-		return unusable("%s is too large: it has %d × %d pixels, and at most 4K (3840 × 2160) is accepted.", name, width, height)
-	}
-	w, h := float64(width)*aspect, float64(height)
-	if lying {
-		w, h = h, w
-	}
-	long, short := max(w, h), min(w, h)
-	shrink := min(1, 1920/long, 1080/short)
-	m.width, m.height = int(w*shrink+0.01)/2*2, int(h*shrink+0.01)/2*2
-	if min(m.width, m.height) < 64 {
-		return unusable("%s is too small: it has %d × %d pixels, and at least 64 × 64 are needed.", name, width, height)
-	}
-	return nil
-}
-
-// aspect returns the ratio of the width of a pixel to its height.
-func aspect(text string) float64 {
-	var width, height float64
-	_, _ = fmt.Sscanf(text, "%f:%f", &width, &height) // they stay 0 if the ratio is unknown
-	if ratio := width / height; ratio >= 0.25 && ratio <= 4 {
-		return ratio
-	}
-	return 1
-}
-
-// frameRate returns the frame rate of a video. If the rate varies, it returns a close one.
-func frameRate(fixed, average string) rate {
-	highest := rate{pictureRate, 1}
-	for _, text := range []string{fixed, average} {
-		var r rate
-		_, _ = fmt.Sscanf(text, "%d/%d", &r.num, &r.den)
-		switch {
-		case r.num <= 0 || r.den <= 0:
-		case r.float() > maxRate+0.01:
-			highest = rate{maxRate, 1}
-		case r.float() >= minRate:
-			return r
-		}
-	}
-	return highest
 }
 
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }

@@ -25,13 +25,14 @@ type performance struct {
 	words    []word     // of the text that is spoken
 	shapes   shapes
 	seconds  float64 // of the sound
+	checks   []Check // of the sound
 	drawFrom float64 // the progress before the first frame is drawn
 	turning  float64 // work of the player before it shows frames backwards, in frames
 }
 
-// hear opens a sound and analyses it.
-func (p *performance) hear(ctx context.Context, path string) (err error) {
-	if p.sound, err = open(ctx, path, "The sound"); err != nil {
+// hear opens a sound and analyses it. name is the subject of a sentence about the file.
+func (p *performance) hear(ctx context.Context, path, name string) (err error) {
+	if p.sound, err = open(ctx, path, name, p.work); err != nil {
 		return err
 	}
 	return p.analyseSound(ctx)
@@ -39,32 +40,42 @@ func (p *performance) hear(ctx context.Context, path string) (err error) {
 
 // analyseSound derives the shapes of the mouth from the sound.
 func (p *performance) analyseSound(ctx context.Context) error {
-	if !p.sound.sound {
-		name := "audio_url"
-		if p.sound == p.source {
-			name = "video_url"
-		}
-		return unusable("The file of %s has no sound.", name)
+	if p.sound.noSound != nil {
+		return p.sound.noSound
 	}
 	var sounds []sound
 	spectrum := newSpectrum()
-	seconds, err := p.sound.samples(ctx, func(window []int16) { sounds = append(sounds, spectrum.measure(window)) })
+	found, err := p.sound.samples(ctx, func(window []int16) { sounds = append(sounds, spectrum.measure(window)) })
 	switch {
 	case badInput(err):
 		return damaged("The sound")
 	case err != nil:
 		return err
-	case seconds > maxDuration.Seconds():
+	case found.seconds > maxDuration.Seconds():
 		return tooLong("The sound")
-	case seconds < minSound:
-		return unusable("The sound is too short: it lasts %.1f seconds.", seconds)
+	case found.seconds < minSound:
+		return unusable("The sound is too short: it lasts %.1f seconds.", found.seconds)
+	case p.sound.sound.Channels > 1:
+		p.checks = append(p.checks, heardInMono(found))
 	}
 	var visemes []viseme
 	var indexes []int
 	p.shapes, visemes, indexes = mouthShapes(sounds, p.said)
-	p.seconds = seconds
+	p.seconds = found.seconds
 	p.words = timeWords(p.words, p.said, visemes, indexes)
 	return nil
+}
+
+// quietMono is the part of the power of a sound that is heard from one speaker, below which the check fails: -20 dB.
+const quietMono = 0.01
+
+// heardInMono checks whether a sound is heard from one speaker, too, such as from that of a phone.
+func heardInMono(found heard) Check {
+	c := Check{Name: "heard_in_mono", OK: found.mono >= quietMono*found.loud, Message: "The sound can be heard from one speaker, too."}
+	if !c.OK {
+		c.Message = "One channel of the sound is the inverse of the other. From one speaker, such as that of a phone, it is silent."
+	}
+	return c
 }
 
 // frames returns the number of frames of a video that is made from n frames.
@@ -124,7 +135,7 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	}
 	made := Video{
 		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName), Voice: filepath.Join(p.dir, voiceName),
-		Seconds: float64(total) / rate,
+		Seconds: float64(total) / rate, Checks: p.checks,
 	}
 	stage, err := p.stage(ctx)
 	if err != nil {

@@ -155,8 +155,11 @@ func (p *player) segmentFrame(ctx context.Context, index int) (*frame, error) {
 
 // load reads the frames of a segment.
 func (p *player) load(ctx context.Context, segment int) error {
-	file := *p.media
-	file.path, file.demuxer = filepath.Join(p.dir, fmt.Sprintf("%06d.mkv", segment)), "matroska"
+	m := p.media
+	file := media{ // in which the frames are as they are shown
+		path: filepath.Join(p.dir, fmt.Sprintf("%06d.mkv", segment)), demuxer: "matroska",
+		width: m.width, height: m.height, rate: m.rate,
+	}
 	d, err := file.decode(ctx)
 	if err != nil {
 		return err

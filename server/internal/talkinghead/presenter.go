@@ -26,7 +26,7 @@ func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 	if err := os.WriteFile(path, presenter, 0o600); err != nil {
 		return nil, nil, err
 	}
-	source, err := open(ctx, path, "The presenter")
+	source, err := open(ctx, path, "The presenter", dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,5 +59,5 @@ func (c Config) presenterAvatar(ctx context.Context, dir string) (Avatar, error)
 		return Avatar{}, err
 	}
 	checks := []Check{{"readable", true, "The base_video_url is missing, so the presenter is used."}}
-	return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, dir)
+	return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, work, dir)
 }

@@ -135,12 +135,7 @@ func (p *previewer) stop() {
 
 // previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video. A picture
 // moves its head and blinks.
-func (m *media) previewAvatar(ctx context.Context, t *track, dir string) (Previews, error) {
-	work, err := os.MkdirTemp(dir, "work-")
-	if err != nil {
-		return Previews{}, err
-	}
-	defer os.RemoveAll(work)
+func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (Previews, error) {
 	total := len(t.Places)
 	if m.picture {
 		total = int(animationSeconds * m.rate.float())

@@ -186,7 +186,7 @@ func TestSpool_isNotInMemory(t *testing.T) {
 		t.Skipf("there is no tmpfs: %v", err)
 	}
 	for _, m := range []media{{duration: 1}, {duration: 125 * 25}, {duration: 1, picture: true}} {
-		m.video, m.width, m.height, m.rate = true, 1280, 720, rate{1, 1}
+		m.width, m.height, m.rate = 1280, 720, rate{1, 1}
 		if s := m.newSpool(memory); s != nil {
 			t.Errorf("%s has a spool", memory)
 		}
@@ -210,7 +210,7 @@ func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			m, err := open(t.Context(), path, "The video")
+			m, err := open(t.Context(), path, "The video", t.TempDir())
 			harness.Check(t, err)
 			m.spool = &spool{dir: dir, frames: 60}
 			defer m.spool.close()

@@ -97,7 +97,7 @@ func TestSpeak_cutsLongTexts(t *testing.T) {
 	if len(s.checks) != 2 || s.checks[0].OK || !strings.Contains(s.checks[0].Message, "100% of the letters") || s.checks[1].OK {
 		t.Errorf("checks are %+v", s.checks)
 	}
-	sound, err := open(t.Context(), s.path, "The sound")
+	sound, err := open(t.Context(), s.path, "The sound", t.TempDir())
 	harness.Check(t, err)
 	p := performance{sound: sound, said: s.said, words: wordsOf(cleanText(text), true), dir: dir, work: dir}
 	harness.Check(t, p.analyseSound(t.Context()))

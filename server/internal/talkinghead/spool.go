@@ -22,7 +22,7 @@ type spool struct {
 func (m *media) newSpool(dir string) *spool {
 	size := frameBytes(m.width, m.height)
 	expected := int64(m.duration*m.rate.float()) * int64(size)
-	if m.picture || !m.video || expected > maxSpool || !roomFor(dir, expected) {
+	if m.picture || m.noPictures != nil || expected > maxSpool || !roomFor(dir, expected) {
 		return nil
 	}
 	return &spool{dir: dir, frames: maxSpoolFile / size}

@@ -54,7 +54,7 @@ type Video struct {
 	Captions  string  // of a WebVTT file with the same subtitles
 	Language  string  // of the speech and the subtitles, a BCP 47 tag; "" if it is unknown
 	Seconds   float64 // length of the video
-	Checks    []Check // findings about the text
+	Checks    []Check // findings about the text and the sound
 }
 
 // Previews are the paths of small pictures of a video or avatar.
@@ -124,13 +124,13 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 	hearingCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if !l.UseAudioFromVideo { // at the same time as the pictures, because both mostly wait for programs to start
-		hearing.Go(func() { unheard = p.hear(hearingCtx, l.Audio) })
+		hearing.Go(func() { unheard = p.hear(hearingCtx, l.Audio, "The file of audio_url") })
 	}
 	var source *media // hear may read p.source
 	if l.Video == "" {
 		source, p.track, err = presenterSource(ctx, work)
 	} else {
-		source, err = open(ctx, l.Video, "The video")
+		source, err = open(ctx, l.Video, "The video", work)
 	}
 	if err != nil {
 		cancel()
@@ -170,10 +170,10 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 	}
 	defer os.RemoveAll(work)
 	p := performance{Config: c, mode: Bounce, dir: dir, work: work}
-	if p.source, p.track, err = readAvatar(ctx, files); err != nil {
+	if p.source, p.track, err = readAvatar(ctx, files, work); err != nil {
 		return Video{}, err
 	}
-	spoken := speaking{path: speech.Audio}
+	spoken, name := speaking{path: speech.Audio}, "The file of audio_url"
 	if speech.Audio == "" {
 		c.progress(Speaking, 0, 0, 0)
 		if spoken, err = c.speak(ctx, speech, work); err != nil {
@@ -181,16 +181,17 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 		}
 		// A voice names the letters that it does not read. In Japanese, it reads the others.
 		foreign := !strings.HasPrefix(spoken.language, "ja") && slices.ContainsFunc(spoken.checks, func(c Check) bool { return c.Name == speaksLanguage && !c.OK })
+		name = "The speech"
 		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text), foreign)
 	}
-	if err := p.hear(ctx, spoken.path); err != nil {
+	if err := p.hear(ctx, spoken.path, name); err != nil {
 		return Video{}, err
 	}
 	made, err := p.render(ctx)
 	if err != nil || len(p.words) == 0 {
 		return made, err
 	}
-	made.Language, made.Checks = spoken.language, spoken.checks
+	made.Language, made.Checks = spoken.language, append(spoken.checks, made.Checks...)
 	made.Subtitles, made.Captions, err = writeSubtitles(cuesOf(p.words), dir)
 	return made, err
 }

@@ -1,0 +1,303 @@
+package talkinghead
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A stream is one of the streams in a file, as ffprobe describes it.
+type stream struct {
+	Index       int    `json:"index"`
+	Kind        string `json:"codec_type"`
+	Codec       string `json:"codec_name"`
+	Format      string `json:"pix_fmt"`
+	Channels    int    `json:"channels"`
+	Width       int    `json:"width"`
+	Height      int    `json:"height"`
+	Rate        string `json:"r_frame_rate"`
+	AverageRate string `json:"avg_frame_rate"`
+	Duration    string `json:"duration"`
+	Aspect      string `json:"sample_aspect_ratio"`
+	Space       string `json:"color_space"`
+	Transfer    string `json:"color_transfer"`
+	Primaries   string `json:"color_primaries"`
+	Disposition struct {
+		Default         int `json:"default"`
+		AttachedPicture int `json:"attached_pic"`
+	} `json:"disposition"`
+	Tags struct {
+		Alpha string `json:"alpha_mode"` // of WebM
+	} `json:"tags"`
+	SideData []struct {
+		Rotation float64 `json:"rotation"` // by how many degrees a player rotates the pictures
+	} `json:"side_data_list"`
+}
+
+// entries are what ffprobe says of a file. Comments are not among them, because they may be of any length.
+const entries = "format=duration:stream=index,codec_type,codec_name,pix_fmt,channels,width,height,r_frame_rate,avg_frame_rate,duration," +
+	"sample_aspect_ratio,color_space,color_transfer,color_primaries:stream_disposition=default,attached_pic:" +
+	"stream_tags=alpha_mode:stream_side_data=rotation"
+
+// probe reads the streams of the file.
+func (m *media) probe(ctx context.Context, name string, orientation int, work string) error {
+	var found struct {
+		Streams []stream `json:"streams"`
+		Format  struct {
+			Duration string `json:"duration"`
+		} `json:"format"`
+	}
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	args := append([]string{"-v", "error", "-of", "json", "-show_entries", entries}, m.inputArgs()...)
+	output, err := newProcess(limited, "ffprobe", args...).output(maxProbed)
+	if badInput(err) && !m.picture {
+		// ffprobe fails if it may not open a decoder for each stream. It opens all of them now, and decodes with the list.
+		var all string
+		if all, err = decoders(limited); err == nil {
+			args = append(args, "-vcodec_whitelist", all, "-acodec_whitelist", all, "-scodec_whitelist", all)
+			output, err = newProcess(limited, "ffprobe", args...).output(maxProbed)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil || badInput(err):
+		return damaged(name)
+	case err != nil:
+		return err
+	case json.Unmarshal(output, &found) != nil:
+		return damaged(name)
+	}
+	video, sound := chosen(found.Streams, "video"), chosen(found.Streams, "audio")
+	if m.noPictures = unusable("%s has no pictures.", name); video != nil {
+		m.video = *video
+		if m.noPictures, err = m.usePictures(ctx, found.Format.Duration, name, orientation, work); err != nil {
+			return err
+		}
+	}
+	if m.noSound = unusable("%s has no sound.", name); sound != nil && !m.picture {
+		m.sound, m.noSound = *sound, accepted(sound, "The sound of "+lower(name))
+	}
+	if video == nil && sound == nil {
+		return unusable("%s has neither pictures nor sound.", name)
+	}
+	return nil
+}
+
+// chosen returns the stream that a player plays: the first one that the file calls the default, or else the first one.
+func chosen(streams []stream, kind string) *stream {
+	var first *stream
+	for i, s := range streams {
+		if s.Kind != kind || s.Disposition.AttachedPicture == 1 { // cover art
+			continue
+		}
+		if s.Disposition.Default == 1 {
+			return &streams[i]
+		}
+		if first == nil {
+			first = &streams[i]
+		}
+	}
+	return first
+}
+
+// accepted returns an error unless the codec of a stream is accepted.
+func accepted(s *stream, name string) error {
+	if slices.Contains(strings.Split(codecs, ","), s.Codec) {
+		return nil
+	}
+	if s.Codec == "" || s.Codec == "unknown" {
+		return unusable("%s is in a format that is not known.", name)
+	}
+	return unusable("%s is in the format %q, which is not accepted.", name, s.Codec)
+}
+
+// decoders returns the list of the decoders of ffmpeg.
+func decoders(ctx context.Context) (string, error) {
+	output, err := newProcess(ctx, "ffprobe", "-v", "error", "-decoders").output(maxProbed)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	_, list, _ := strings.Cut(string(output), "------\n") // after the legend
+	for line := range strings.Lines(list) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			names = append(names, fields[1])
+		}
+	}
+	return strings.Join(names, ","), nil
+}
+
+// usePictures sets what is known of the pictures. refusal is why they cannot be used.
+func (m *media) usePictures(ctx context.Context, duration, name string, orientation int, work string) (refusal, err error) {
+	s := &m.video
+	if err := accepted(s, name); err != nil {
+		return err, nil
+	}
+	lying := orientation > 4
+	for _, side := range s.SideData {
+		lying = lying || math.Mod(math.Abs(side.Rotation), 180) == 90
+	}
+	if err := m.fit(s.Width, s.Height, aspect(s.Aspect), lying, name); err != nil {
+		return err, nil
+	}
+	if m.seen, m.tags, err = s.seen(m.picture, orientation, work); err != nil {
+		return nil, err
+	}
+	if m.picture {
+		m.rate = rate{pictureRate, 1}
+		return nil, nil
+	}
+	m.rate = frameRate(s.Rate, s.AverageRate)
+	if m.duration, err = strconv.ParseFloat(s.Duration, 64); err != nil {
+		m.duration, _ = strconv.ParseFloat(duration, 64)
+	}
+	if m.duration > maxDuration.Seconds() { // before minutes of pictures are decoded
+		length, err := m.measure(ctx)
+		if m.duration = length.pictures; m.duration > maxDuration.Seconds() {
+			return tooLong(name), err
+		}
+		return nil, err
+	}
+	return nil, nil
+}
+
+// A length is the time, in seconds, from the beginning of a file to the end of the last packet: of its pictures, and of
+// any stream.
+type length struct{ pictures, all float64 }
+
+// measure reads the packets of the file, which are not decoded, until the pictures are too long.
+func (m *media) measure(ctx context.Context) (found length, err error) {
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	args := append([]string{"-v", "error", "-of", "csv=p=0", "-show_entries", "packet=stream_index,pts_time,duration_time"}, m.inputArgs()...)
+	p := newProcess(limited, "ffprobe", args...)
+	output, err := p.StdoutPipe()
+	if err != nil {
+		return found, err
+	}
+	if err := p.Start(); err != nil {
+		return found, err
+	}
+	defer p.stop()
+	begin := math.Inf(1)
+	for lines := bufio.NewScanner(output); lines.Scan() && found.pictures <= maxDuration.Seconds(); {
+		fields := strings.SplitN(lines.Text(), ",", 4)
+		if len(fields) < 3 {
+			continue
+		}
+		at, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			continue // an unknown time
+		}
+		lasts, _ := strconv.ParseFloat(fields[2], 64) // 0 if it is unknown
+		begin = min(begin, at)
+		found.all = max(found.all, at+lasts-begin)
+		if fields[0] == strconv.Itoa(m.video.Index) {
+			found.pictures = max(found.pictures, at+lasts-begin)
+		}
+	}
+	return found, ctx.Err()
+}
+
+// whole reports whether so many frames are all that the file has, even if it says that it is longer. The end of a file
+// is missing if no stream is as long as the file says.
+func (m *media) whole(ctx context.Context, frames int) (bool, error) {
+	enough := func(seconds float64) bool {
+		return float64(frames) >= seconds*m.rate.float()*0.9-m.rate.float()/2
+	}
+	if frames == 0 || enough(m.duration) {
+		return frames > 0, nil
+	}
+	found, err := m.measure(ctx)
+	if _, err := strconv.ParseFloat(m.video.Duration, 64); err == nil { // of the pictures alone
+		found.all = found.pictures
+	}
+	return found.all >= m.duration*0.9-0.5 && enough(found.pictures), err
+}
+
+// badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
+func badInput(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.Exited()
+}
+
+// output returns what the process writes, of which it reads little more than limit bytes.
+func (p *process) output(limit int64) ([]byte, error) {
+	output, err := p.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(output, limit))
+	if err != nil || int64(len(data)) == limit {
+		p.stop()
+		return data, err
+	}
+	return data, p.wait()
+}
+
+// fit chooses the size of the decoded frames.
+func (m *media) fit(width, height int, aspect float64, lying bool, name string) error {
+	if width <= 0 || height <= 0 {
+		return damaged(name)
+	}
+	if !m.picture && (max(width, height) > maxVideoSide || width*height > maxVideoPixels) {
+		return unusable("%s is too large: it has %d × %d pixels, and at most 4K (3840 × 2160) is accepted.", name, width, height)
+	}
+	w, h := float64(width)*aspect, float64(height)
+	if lying {
+		w, h = h, w
+	}
+	long, short := max(w, h), min(w, h)
+	shrink := min(1, 1920/long, 1080/short)
+	m.width, m.height = int(w*shrink+0.01)/2*2, int(h*shrink+0.01)/2*2
+	if min(m.width, m.height) < 64 {
+		return unusable("%s is too small: it has %d × %d pixels, and at least 64 × 64 are needed.", name, width, height)
+	}
+	return nil
+}
+
+// aspect returns the ratio of the width of a pixel to its height.
+func aspect(text string) float64 {
+	var width, height float64
+	_, _ = fmt.Sscanf(text, "%f:%f", &width, &height) // they stay 0 if the ratio is unknown
+	if ratio := width / height; ratio >= 0.25 && ratio <= 4 {
+		return ratio
+	}
+	return 1
+}
+
+// frameRate returns the frame rate of a video. If the rate varies, it returns a close one.
+func frameRate(fixed, average string) rate {
+	read := func(text string) (r rate) {
+		_, _ = fmt.Sscanf(text, "%d/%d", &r.num, &r.den)
+		return r
+	}
+	first, mean := read(fixed), read(average)
+	if times := first.float() / mean.float(); times > 1.9 && times < 2.1 { // it counts the fields of interlaced frames
+		first.den *= 2
+	}
+	highest := rate{pictureRate, 1}
+	for _, r := range []rate{first, mean} {
+		switch {
+		case r.num <= 0 || r.den <= 0:
+		case r.float() > maxRate+0.01:
+			highest = rate{maxRate, 1}
+		case r.float() >= minRate:
+			return r
+		}
+	}
+	return highest
+}

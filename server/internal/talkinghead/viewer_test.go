@@ -1,0 +1,157 @@
+package talkinghead_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
+)
+
+// The size of the faces that a viewer sees, and how many columns at the left are erased from transparent ones.
+const (
+	seenWidth, seenHeight = 240, 300
+	erased                = 40
+)
+
+// looks are pictures of a face, by the filters of ffmpeg that make them.
+var looks = map[string]string{
+	"whole": "null",
+	// The columns at the left are magenta and transparent, which is white to a viewer.
+	"erased": fmt.Sprintf("format=rgba,geq=r='if(lt(X,%[1]d),255,r(X,Y))':g='if(lt(X,%[1]d),0,g(X,Y))':b='if(lt(X,%[1]d),255,b(X,Y))':a='if(lt(X,%[1]d),0,255)'", erased),
+	// Half of white is as bright in SDR as it is in HDR.
+	"dark": "lutrgb=r=val*0.6:g=val*0.6:b=val*0.6",
+}
+
+// kinds are files that show a face in different ways, each made by arguments of ffmpeg.
+var kinds = []struct {
+	name, look, args string
+	video, always    bool // whether it is made in the short form
+}{
+	{name: "rgba.png", look: "erased", always: true},
+	{name: "palette.png", look: "erased", args: "-vf split[a][b];[a]palettegen[p];[b][p]paletteuse -pix_fmt pal8"},
+	{name: "lossy.webp", look: "erased", args: "-c:v libwebp -q:v 95"},
+	{name: "vp9.webm", look: "erased", args: "-c:v libvpx-vp9 -pix_fmt yuva420p -cpu-used 8 -deadline realtime -crf 12 -b:v 0", video: true, always: true},
+	{name: "vp8.webm", look: "erased", args: "-c:v libvpx -pix_fmt yuva420p -auto-alt-ref 0 -cpu-used 8 -deadline realtime -crf 4 -b:v 4M", video: true},
+	{name: "prores.mov", look: "erased", args: "-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", video: true},
+	{name: "turned.jpg", look: "whole", args: "-vf transpose=2 -q:v 2"},
+	{name: "turned.png", look: "whole", args: "-vf transpose=2"},
+	{name: "turned.webp", look: "erased", args: "-vf transpose=2 -c:v libwebp -lossless 1 -pix_fmt bgra", always: true},
+	{name: "turned.mp4", look: "whole", args: "-vf transpose=2,format=yuv420p -c:v libx264 -preset ultrafast -crf 12", video: true},
+	{name: "hlg.mp4", look: "dark", args: hdr("arib-std-b67"), video: true, always: true},
+	{name: "pq.mkv", look: "dark", args: hdr("smpte2084"), video: true},
+	{name: "wide.mp4", look: "whole", args: "-vf " + wide + "t=iec61966-2-1,format=yuv420p -crf 12 -color_primaries bt2020 -color_trc iec61966-2-1 -colorspace bt2020nc", video: true},
+}
+
+// wide is a filter that converts to BT.2020. The white of HDR is that of paper.
+const wide = "format=gbrpf32le,zscale=tin=iec61966-2-1:pin=bt709:min=gbr:rin=full:p=bt2020:m=bt2020nc:r=tv:npl=203:agamma=0:"
+
+func hdr(transfer string) string {
+	return "-vf " + wide + "t=" + transfer + ",format=yuv420p10le -c:v libx265 -preset ultrafast -crf 12 -tag:v hvc1 " +
+		"-x265-params log-level=none:colorprim=bt2020:colormatrix=bt2020nc:transfer=" + transfer
+}
+
+// turn makes players turn a picture or video to the right.
+func turn(t *testing.T, path string) {
+	t.Helper()
+	if filepath.Ext(path) == ".mp4" {
+		lying := path + ".lying.mp4"
+		harness.Check(t, os.Rename(path, lying))
+		ffmpeg(t, "-i", lying, "-c", "copy", "-metadata:s:v", "rotate=270", path)
+		return
+	}
+	content := read(t, path)
+	exif := "MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
+	chunk := func(order binary.AppendByteOrder, name, data string) string { // of a RIFF file
+		return name + string(order.AppendUint32(nil, uint32(len(data)))) + data
+	}
+	var turned string
+	switch filepath.Ext(path) {
+	case ".jpg":
+		turned = string(content[:2]) + "\xff\xe1" + string(binary.BigEndian.AppendUint16(nil, uint16(8+len(exif)))) + "Exif\x00\x00" + exif + string(content[2:])
+	case ".png":
+		end := len(content) - 12 // before IEND
+		checksum := crc32.ChecksumIEEE([]byte("eXIf" + exif))
+		turned = string(content[:end]) + string(binary.BigEndian.AppendUint32(nil, uint32(len(exif)))) + "eXIf" + exif +
+			string(binary.BigEndian.AppendUint32(nil, checksum)) + string(content[end:])
+	case ".webp":
+		chunks := string(content[12:])
+		if !strings.HasPrefix(chunks, "VP8X") {
+			chunks = chunk(binary.LittleEndian, "VP8X", fmt.Sprintf("\x18\x00\x00\x00%c\x00\x00%c\x00\x00", seenHeight/256, 0)) + chunks
+		}
+		turned = chunk(binary.LittleEndian, "RIFF", "WEBP"+chunks+chunk(binary.LittleEndian, "EXIF", exif))
+	}
+	harness.Check(t, os.WriteFile(path, []byte(turned), 0o600))
+}
+
+// What is transparent, turned, or in other colours is shown as a viewer sees it, in everything that is made of it.
+func TestMake_showsWhatAViewerSees(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir, sound := t.TempDir(), newSound(t, "sine=frequency=500", "0.3")
+	wanted := map[string]picture{}
+	for look, filter := range looks {
+		ffmpeg(t, "-i", sample(t), "-vf", fmt.Sprintf("scale=%d:%d,%s", seenWidth, seenHeight, filter), "-frames:v", "1", filepath.Join(dir, look+".png"))
+		want := filepath.Join(dir, look+"-on-white.png")
+		ffmpeg(t, "-f", "lavfi", "-i", fmt.Sprintf("color=white:s=%dx%d", seenWidth, seenHeight), "-i", filepath.Join(dir, look+".png"),
+			"-filter_complex", "overlay=format=gbrp", "-frames:v", "1", want)
+		wanted[look] = readPicture(t, want, 0, seenWidth, seenHeight)
+	}
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && !kind.always {
+				t.Skip("not in the short form: others show it")
+			}
+			path, args := filepath.Join(t.TempDir(), kind.name), []string{"-i", filepath.Join(dir, kind.look+".png"), "-frames:v", "1"}
+			if kind.video {
+				args = []string{"-loop", "1", "-r", "10", "-i", filepath.Join(dir, kind.look+".png"), "-t", "1"}
+			}
+			ffmpeg(t, append(append(args, strings.Fields(kind.args)...), path)...)
+			if strings.HasPrefix(kind.name, "turned") {
+				turn(t, path)
+			}
+			check := func(of, path string, tolerance float64) {
+				t.Helper()
+				got := readPicture(t, path, 0, seenWidth, seenHeight)
+				for where, in := range map[string]area{
+					"left": {4, 20, erased - 8, seenHeight - 20}, "forehead": {90, 60, 150, 90}, "right": {seenWidth - 30, 20, seenWidth - 8, 120},
+				} {
+					dx, dy := got.align(wanted[kind.look], in)
+					if off := got.compare(wanted[kind.look], in, dx, dy); farthest(off) > tolerance {
+						t.Errorf("%s, %s: the colours are off by %.1f", of, where, off)
+					}
+				}
+			}
+			made := makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: sound})
+			check("video", made.Path, 4)
+			check("thumbnail", made.Thumbnail, 4)
+			check("still", made.Previews.Still, 4)
+			check("animation", made.Previews.Animation, 8)
+			for _, s := range watch(t, made.Path).streams {
+				if s.Kind == "video" && s.Transfer != "bt709" && kind.look == "dark" {
+					t.Errorf("the video says that it is %q", s.Transfer)
+				}
+			}
+			if testing.Short() && kind.video || !kind.always {
+				return
+			}
+			dir := t.TempDir()
+			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), path, dir)
+			harness.Check(t, err)
+			check("thumbnail of the avatar", avatar.Thumbnail, 4)
+			check("still of the avatar", avatar.Previews.Still, 4)
+			check("animation of the avatar", avatar.Previews.Animation, 8)
+			for _, stored := range keep(t, avatar, dir) {
+				if filepath.Ext(stored) != ".gob" {
+					check("stored face", stored, 4)
+				}
+			}
+		})
+	}
+}
