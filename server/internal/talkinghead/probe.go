@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -161,36 +163,39 @@ func (m *media) usePictures(ctx context.Context, duration, name string, orientat
 	if m.duration, err = strconv.ParseFloat(s.Duration, 64); err != nil {
 		m.duration, _ = strconv.ParseFloat(duration, 64)
 	}
-	if m.duration > maxDuration.Seconds() { // before minutes of pictures are decoded
-		length, err := m.measure(ctx)
-		if m.duration = length.pictures; m.duration > maxDuration.Seconds() {
-			return tooLong(name), err
-		}
-		return nil, err
+	if m.duration <= maxDuration.Seconds() {
+		return nil, nil
 	}
+	seconds, err := m.measure(ctx) // before minutes of pictures are decoded
+	switch {
+	case err != nil:
+		return nil, err
+	case seconds > maxDuration.Seconds():
+		return tooLong(name), nil
+	case !m.complete(seconds):
+		return damaged(name), nil
+	}
+	m.duration = seconds
 	return nil, nil
 }
 
-// A length is the time, in seconds, from the beginning of a file to the end of the last packet: of its pictures, and of
-// any stream.
-type length struct{ pictures, all float64 }
-
-// measure reads the packets of the file, which are not decoded, until the pictures are too long.
-func (m *media) measure(ctx context.Context) (found length, err error) {
+// measure returns the time from the beginning of the file to the end of the last packet of its pictures, in seconds. It
+// decodes nothing, and stops when they are too long.
+func (m *media) measure(ctx context.Context) (seconds float64, err error) {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	args := append([]string{"-v", "error", "-of", "csv=p=0", "-show_entries", "packet=stream_index,pts_time,duration_time"}, m.inputArgs()...)
 	p := newProcess(limited, "ffprobe", args...)
 	output, err := p.StdoutPipe()
 	if err != nil {
-		return found, err
+		return 0, err
 	}
 	if err := p.Start(); err != nil {
-		return found, err
+		return 0, err
 	}
 	defer p.stop()
-	begin := math.Inf(1)
-	for lines := bufio.NewScanner(output); lines.Scan() && found.pictures <= maxDuration.Seconds(); {
+	begin, index := math.Inf(1), strconv.Itoa(m.video.Index)
+	for lines := bufio.NewScanner(output); lines.Scan() && seconds <= maxDuration.Seconds(); {
 		fields := strings.SplitN(lines.Text(), ",", 4)
 		if len(fields) < 3 {
 			continue
@@ -200,29 +205,70 @@ func (m *media) measure(ctx context.Context) (found length, err error) {
 			continue // an unknown time
 		}
 		lasts, _ := strconv.ParseFloat(fields[2], 64) // 0 if it is unknown
-		begin = min(begin, at)
-		found.all = max(found.all, at+lasts-begin)
-		if fields[0] == strconv.Itoa(m.video.Index) {
-			found.pictures = max(found.pictures, at+lasts-begin)
+		if begin = min(begin, at); fields[0] == index {
+			seconds = max(seconds, at+lasts-begin)
 		}
 	}
-	return found, ctx.Err()
+	return seconds, ctx.Err()
 }
 
-// whole reports whether so many frames are all that the file has, even if it says that it is longer. The end of a file
-// is missing if no stream is as long as the file says.
+// whole reports whether so many frames are all that the file has, even if it says that it is longer.
 func (m *media) whole(ctx context.Context, frames int) (bool, error) {
 	enough := func(seconds float64) bool {
 		return float64(frames) >= seconds*m.rate.float()*0.9-m.rate.float()/2
 	}
-	if frames == 0 || enough(m.duration) {
+	if frames == 0 || m.limit > 0 || enough(m.duration) {
 		return frames > 0, nil
 	}
-	found, err := m.measure(ctx)
-	if _, err := strconv.ParseFloat(m.video.Duration, 64); err == nil { // of the pictures alone
-		found.all = found.pictures
+	seconds, err := m.measure(ctx)
+	return enough(seconds) && m.complete(seconds), err
+}
+
+// complete reports whether the end of a file is there, whose pictures last for so many seconds. In some files, only
+// the length of the file is known, of which another stream may be the longest.
+func (m *media) complete(seconds float64) bool {
+	if _, err := strconv.ParseFloat(m.video.Duration, 64); err == nil {
+		return seconds >= m.duration*0.9-0.5
 	}
-	return found.all >= m.duration*0.9-0.5 && enough(found.pictures), err
+	f, err := os.Open(m.path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	head := make([]byte, sniffedLength)
+	n, _ := f.ReadAt(head, 0) // what is missing is not found
+	at := uint64(0)
+	for range 2 { // the header of a Matroska file, and its segment
+		size, length := ebmlSize(head[min(at+4, uint64(n)):n])
+		if length == 0 {
+			return true // the size is unknown
+		}
+		at += 4 + uint64(length) + size
+	}
+	return at <= uint64(info.Size())
+}
+
+// ebmlSize returns the size of an element of Matroska, and how many bytes tell it; 0 if it is unknown.
+func ebmlSize(head []byte) (size uint64, length int) {
+	if len(head) == 0 {
+		return 0, 0
+	}
+	length = bits.LeadingZeros8(head[0]) + 1
+	if length > 8 || length > len(head) {
+		return 0, 0
+	}
+	for _, b := range head[:length] {
+		size = size<<8 | uint64(b)
+	}
+	most := uint64(1)<<(7*length) - 1
+	if size &= most; size == most {
+		return 0, 0
+	}
+	return size, length
 }
 
 // badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.

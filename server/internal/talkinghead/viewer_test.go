@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,7 +130,10 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 					}
 				}
 			}
-			made := makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: sound})
+			odd := filepath.Join(t.TempDir(), `it's [odd], a:b;c\d`)
+			harness.Check(t, os.Mkdir(odd, 0o700))
+			made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: path, Audio: sound}, odd)
+			harness.Check(t, err)
 			check("video", made.Path, 4)
 			check("thumbnail", made.Thumbnail, 4)
 			check("still", made.Previews.Still, 4)
@@ -151,6 +156,125 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 				if filepath.Ext(stored) != ".gob" {
 					check("stored face", stored, 4)
 				}
+			}
+		})
+	}
+}
+
+// The sound that a player plays moves the mouth, is that of the video, and is checked.
+func TestMake_soundsAsAListenerHears(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	const voice, silence = "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000:d=0.8", "anullsrc=r=16000:cl=mono:d=0.8"
+	face := filepath.Join(t.TempDir(), "face.png")
+	ffmpeg(t, "-i", sample(t), "-vf", fmt.Sprintf("scale=%d:%d", seenWidth, seenHeight), face)
+	for name, test := range map[string]struct {
+		args   string
+		silent bool
+		check  string // the status of the check of what one speaker plays
+	}{
+		"inverted.wav": {args: "-map 0 -af pan=stereo|c0=c0|c1=-1*c0", check: "false"},
+		"right.wav":    {args: "-map 0 -af pan=stereo|c1=c0", check: "true"},
+		"second.mkv":   {args: "-map 1 -map 0 -c:a flac -disposition:a:0 0 -disposition:a:1 default"},
+		"first.mkv":    {args: "-map 1 -map 0 -c:a flac -disposition:a:0 default -disposition:a:1 0", silent: true},
+		"surround.mkv": {args: "-map 0 -c:a flac -af pan=5.1|FC=c0", check: "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "inverted.wav" && name != "second.mkv" {
+				t.Skip("not in the short form: others show it")
+			}
+			path := filepath.Join(t.TempDir(), name)
+			ffmpeg(t, append(append([]string{"-f", "lavfi", "-i", voice, "-f", "lavfi", "-i", silence}, strings.Fields(test.args)...), path)...)
+			made := makeLipsync(t, talkinghead.Lipsync{Video: face, Audio: path})
+			open := slices.Max(watch(t, made.Path).dark(t))
+			t.Logf("the mouth is open by %.3f", open)
+			if open < 0.04 != test.silent {
+				t.Errorf("the mouth is open by %.3f", open)
+			}
+			for _, file := range []string{made.Path, made.Voice} {
+				loudest := int16(0)
+				for sample := range slices.Chunk(ffmpeg(t, "-i", file, "-map", "0:a", "-f", "s16le", "-ac", "2", "-"), 2) {
+					loudest = max(loudest, int16(binary.LittleEndian.Uint16(sample)))
+				}
+				if loudest < 1000 != test.silent {
+					t.Errorf("the loudest sample of %s is %d", filepath.Base(file), loudest)
+				}
+			}
+			var check string
+			for _, c := range made.Checks {
+				check = fmt.Sprint(c.OK)
+			}
+			if check != test.check {
+				t.Errorf("the check is %q, want %q", check, test.check)
+			}
+		})
+	}
+}
+
+// Streams that are not used refuse no file: of other codecs, of other kinds, too large, or too long.
+func TestMake_unusedStreamsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	harness.Check(t, os.WriteFile(path("title.srt"), []byte("1\n00:00:00,000 --> 00:00:09,000\nHello\n"), 0o600))
+	face := []string{"-loop", "1", "-r", "10", "-t", "1", "-i", sample(t)}
+	voice := []string{"-f", "lavfi", "-i", "sine=d=0.4"}
+	for name, args := range map[string][]string{
+		"sound.mkv":     append(voice, "-map", "0", "-map", "1", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "dca", "-strict", "-2", "-ar", "48000"),
+		"subtitles.mkv": {"-i", path("title.srt"), "-map", "0", "-map", "1", "-c:v", "libx264", "-preset", "ultrafast", "-c:s", "srt"},
+		"subtitles.mp4": {"-i", path("title.srt"), "-map", "0", "-map", "1", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:s", "mov_text"},
+		"second.mkv": {"-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-map", "1", "-map", "0", "-c:v:0", "ffv1", "-c:v:1", "libx264",
+			"-preset", "ultrafast", "-disposition:v:0", "0", "-disposition:v:1", "default"},
+		"pictures.mkv": append(voice, "-map", "0", "-map", "1", "-c:v", "ffv1", "-c:a", "aac"),
+		"large.avi":    append(voice, "-map", "0", "-map", "1", "-vf", "scale=4160:64", "-c:v", "mpeg4", "-frames:v", "3", "-c:a", "aac"),
+		"long.mkv":     append(voice, "-map", "0", "-map", "1", "-vf", "scale=64:64,setpts=1000*PTS", "-r", "1/100", "-c:v", "mpeg4", "-c:a", "aac"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "sound.mkv" && name != "pictures.mkv" {
+				t.Skip("not in the short form: others show it")
+			}
+			ffmpeg(t, append(append(face[:len(face):len(face)], args...), path(name))...)
+			lipsync := talkinghead.Lipsync{Video: path(name), Audio: newSound(t, "sine", "0.3")}
+			if slices.Contains([]string{"pictures.mkv", "large.avi", "long.mkv"}, name) {
+				lipsync.Video, lipsync.Audio = sample(t), path(name)
+			}
+			makeLipsync(t, lipsync)
+		})
+	}
+}
+
+// Interlaced video has no combs, and keeps its rate.
+func TestMakeLipsync_deinterlaces(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	for name, codec := range map[string]string{
+		"h264.mp4": "-c:v libx264 -preset ultrafast -x264-params tff=1", "mpeg2.mp4": "-c:v mpeg2video -q:v 2 -flags +ilme+ildct",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "h264.mp4" {
+				t.Skip("not in the short form: one shows it")
+			}
+			path := filepath.Join(t.TempDir(), name)
+			// A bar moves over the forehead by eight pixels in each field.
+			filter := "color=black:s=24x40:r=50[bar];[in][bar]overlay=x=mod(400*t\\,W):shortest=1,tinterlace=interleave_top,format=yuv420p"
+			ffmpeg(t, append(append([]string{"-loop", "1", "-r", "50", "-i", sample(t), "-t", "1", "-vf", filter}, strings.Fields(codec)...), path)...)
+			combs := func(f *film) (sum float64) {
+				for y := 8; y < 32; y++ {
+					for x := range f.width {
+						at := func(dy int) float64 { return float64(f.frames[7][(y+dy)*f.width+x]) }
+						sum += max(math.Abs(at(0)-at(1))-math.Abs(at(0)-at(2)), 0)
+					}
+				}
+				return sum
+			}
+			before, after := watch(t, path), watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: newSound(t, "sine", "0.4")}).Path)
+			t.Logf("combs are %.0f, then %.0f", combs(before), combs(after))
+			if combs(before) < 10_000 || combs(after) > combs(before)/10 || after.rate != 25 {
+				t.Errorf("combs are %.0f, before %.0f, at %v frames per second", combs(after), combs(before), after.rate)
 			}
 		})
 	}
