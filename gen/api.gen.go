@@ -760,7 +760,6 @@ type Problem struct {
 	// | `avatar_final` | 409 | The avatar is in a final state and accepts no decision. | Create another avatar. |
 	// | `avatar_not_published` | 409 | The avatar is not published, and only published avatars can make videos. | Wait until the avatar is published. |
 	// | `idempotency_key_in_use` | 409 | The first request with this key is in progress. | Retry later. |
-	// | `idempotency_key_spent` | 409 | The record that was created with this key has been deleted. | Use a new key. |
 	// | `project_imported` | 409 | The project is imported, and imported projects do not change. | Leave it as it is. |
 	// | `project_without_video` | 409 | The project is an avatar, which has no video to share. | Share a video of the avatar. |
 	// | `request_entity_too_large` | 413 | The body is larger than 1 MiB, or larger than 16 KiB if the operation needs no token. For uploads, the limit of the file applies. | Send a smaller body. |
@@ -1035,7 +1034,7 @@ type Video struct {
 	// Id of the avatar from which the video is made.
 	AvatarID string `json:"avatar_id"`
 
-	// Title of the avatar from which the video is made.
+	// Title of the avatar from which the video is made. The response to create_video does not have it.
 	AvatarTitle *string `json:"avatar_title,omitempty"`
 
 	// Address of the same subtitles for browsers (WebVTT).
@@ -1426,7 +1425,9 @@ type CreateAvatarParams struct {
 	ProjectWorkspaceID *ProjectWorkspaceID `json:"x-workspace-id,omitempty"`
 
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
-	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. Nothing that has changed
+	// since has an effect on it: the record may have been deleted, and a new request may be refused. Only the access token
+	// and the rate of requests are checked again. The response to the same key
 	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -1440,7 +1441,9 @@ type CreateVideoParams struct {
 	ProjectWorkspaceID *ProjectWorkspaceID `json:"x-workspace-id,omitempty"`
 
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
-	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. Nothing that has changed
+	// since has an effect on it: the record may have been deleted, and a new request may be refused. Only the access token
+	// and the rate of requests are checked again. The response to the same key
 	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -1515,7 +1518,9 @@ type ListEventsParams struct {
 // ReplayEventsParams defines parameters for ReplayEvents.
 type ReplayEventsParams struct {
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
-	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. Nothing that has changed
+	// since has an effect on it: the record may have been deleted, and a new request may be refused. Only the access token
+	// and the rate of requests are checked again. The response to the same key
 	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -1535,7 +1540,9 @@ type CreateLipsyncParams struct {
 	ProjectWorkspaceID *ProjectWorkspaceID `json:"x-workspace-id,omitempty"`
 
 	// Makes it safe to retry the request. For 24 hours, a repeated request with the same key, operation,
-	// `x-workspace-id` and body returns the response to the first request and creates nothing. The response to the same key
+	// `x-workspace-id` and body returns the response to the first request and creates nothing. Nothing that has changed
+	// since has an effect on it: the record may have been deleted, and a new request may be refused. Only the access token
+	// and the rate of requests are checked again. The response to the same key
 	// with another operation, workspace or body is 422. Only successes are kept: after an error, the same key can be
 	// used again. The key must consist of visible ASCII characters, such as those of a new UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`

@@ -345,3 +345,22 @@ func TestDownload_worksUntilDeletion(t *testing.T) {
 		t.Errorf("after the deletion: %v", err)
 	}
 }
+
+// A creation that is repeated with its key gets the first response, also after the record has finished and was deleted.
+func TestService_repeatsTheFirstResponse(t *testing.T) {
+	t.Parallel()
+	s, ctx := clienttest.New(t), t.Context()
+	s.AutoFinish()
+	c := newClient(t, s)
+	create := func() *gen.Lipsync {
+		lipsync, err := c.CreateLipsync(ctx, gen.CreateLipsyncRequest{Title: gen.Value("Hi")}, client.WithIdempotencyKey("key"))
+		check(t, err)
+		return lipsync
+	}
+	first := create()
+	finished := create()
+	check(t, c.DeleteLipsync(ctx, gen.DeleteInferenceRequest{InferenceID: first.InferenceID}))
+	if diff := cmp.Diff([]*gen.Lipsync{first, first}, []*gen.Lipsync{finished, create()}); diff != "" {
+		t.Error(diff)
+	}
+}

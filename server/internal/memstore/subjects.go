@@ -38,12 +38,8 @@ func (s *Store) CreateSubject(
 ) (studio.Subject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := pair{created.UserID, key.Key}
-	if used, ok := s.replays[name]; ok && used.at.After(key.After) {
-		return studio.Subject{}, studio.ErrKeyReused
-	}
-	if used, ok := s.keys[name]; ok && used.at.After(key.After) {
-		return s.createdBefore(used, key)
+	if earlier, err := s.createdBefore(created.UserID, key); !errors.Is(err, studio.ErrNotFound) {
+		return earlier, err
 	}
 	_, err := find(s.users, created.UserID)
 	if err == nil && created.AvatarID != "" {
@@ -60,7 +56,7 @@ func (s *Store) CreateSubject(
 	}
 	s.write(created)
 	if key.Key != "" {
-		s.keys[name] = creation{key.Fingerprint, created.ID, created.CreatedAt}
+		s.keys[pair{created.UserID, key.Key}] = creation{key.Fingerprint, created.ID, created.CreatedAt}
 	}
 	return created, nil
 }
@@ -80,16 +76,26 @@ func (s *Store) projectWorkspace(created studio.Subject) (id string, err error) 
 	return id, nil
 }
 
-// createdBefore returns the subject that was created with an idempotency key.
-func (s *Store) createdBefore(used creation, key studio.IdempotencyKey) (studio.Subject, error) {
-	if !bytes.Equal(used.fingerprint, key.Fingerprint) {
+func (s *Store) CreatedSubject(_ context.Context, userID string, key studio.IdempotencyKey) (studio.Subject, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.createdBefore(userID, key)
+}
+
+// createdBefore is CreatedSubject. s.mu must be held.
+func (s *Store) createdBefore(userID string, key studio.IdempotencyKey) (studio.Subject, error) {
+	name := pair{userID, key.Key}
+	if used, ok := s.replays[name]; ok && used.at.After(key.After) {
 		return studio.Subject{}, studio.ErrKeyReused
 	}
-	found, err := s.live(used.subjectID)
-	if err != nil {
-		return studio.Subject{}, studio.ErrKeySpent
+	used, ok := s.keys[name]
+	switch {
+	case !ok || !used.at.After(key.After):
+		return studio.Subject{}, studio.ErrNotFound
+	case !bytes.Equal(used.fingerprint, key.Fingerprint):
+		return studio.Subject{}, studio.ErrKeyReused
 	}
-	return found, nil
+	return s.subjects[used.subjectID].Subject, nil
 }
 
 // write writes a subject and its new events. s.mu must be held.
@@ -209,7 +215,10 @@ func (s *Store) erase(row subject, now time.Time) {
 	if !row.deletedAt.IsZero() {
 		return
 	}
-	kept := studio.Subject{ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID, WorkspaceID: row.WorkspaceID}
+	kept := studio.Subject{
+		ID: row.ID, Kind: row.Kind, UserID: row.UserID, AvatarID: row.AvatarID, WorkspaceID: row.WorkspaceID, WebhookURL: row.WebhookURL,
+		CreatedAt: row.CreatedAt,
+	}
 	s.subjects[row.ID] = subject{kept, now}
 	for _, event := range s.events {
 		if event.SubjectID == row.ID && event.State != studio.EventDelivered {

@@ -26,7 +26,8 @@ const DefaultRate = 10_000
 type Config struct {
 	// Rate limits the requests of a user per second, separately for each class: creations of avatars, videos and
 	// lip-syncs; and other changes. Operations that change nothing, whose ids begin with get, list or stream, are limited to
-	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. Each limit is also the burst.
+	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with its
+	// idempotency key counts, too. Each limit is also the burst.
 	// Defaults to DefaultRate.
 	Rate int
 }

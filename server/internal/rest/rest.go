@@ -79,9 +79,6 @@ var errorResponses = []struct {
 			{Pointer: "/custom_thumbnail", Keyword: "media", Detail: "must be the media_id of a JPEG, PNG, WebP or GIF of at most 10 MiB"},
 		},
 	}},
-	{studio.ErrKeySpent, server.Error{
-		Status: http.StatusConflict, Code: "idempotency_key_spent", Detail: "The record of this Idempotency-Key has been deleted.",
-	}},
 	{studio.ErrCursor, server.Error{
 		Status: http.StatusBadRequest, Code: "cursor_invalid", Detail: "The request does not match the interface.",
 		Violations: []gen.Violation{{Pointer: "query:cursor", Keyword: "cursor", Detail: "must be a next_cursor of the same list"}},

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -42,31 +41,48 @@ func (s *Store) createSubjects(ctx context.Context, tx transaction, group []*cre
 	if err := lockKeys(ctx, tx, keys); err != nil {
 		return err
 	}
+	if wait && (group[0].alone || group[0].err != nil) {
+		return group[0].repeat(ctx, tx)
+	}
 	if err := lockAvatars(ctx, tx, group, wait); err != nil {
 		return err
 	}
-	if wait && group[0].keyUse.id != "" && !group[0].keyUse.expired {
-		return group[0].repeat(ctx, tx)
-	}
 	return s.writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
+}
+
+func (s *Store) CreatedSubject(ctx context.Context, userID string, key studio.IdempotencyKey) (studio.Subject, error) {
+	c := &creation{keyed: newKeyed(userID, key)}
+	err := s.write(ctx, func(tx transaction) error {
+		c.err = nil
+		if err := lockKeys(ctx, tx, []*keyed{&c.keyed}); err != nil {
+			return err
+		}
+		return c.repeat(ctx, tx)
+	})
+	if err != nil {
+		return studio.Subject{}, err
+	}
+	return *c.earlier, nil
 }
 
 // repeat sets the subject that was created with the idempotency key. Its work is due again, because the first answer
 // may have failed.
 func (c *creation) repeat(ctx context.Context, tx transaction) error {
-	if !bytes.Equal(c.keyUse.fingerprint, c.key.Fingerprint) {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.keyUse.id == "" || c.keyUse.expired:
+		return studio.ErrNotFound
+	case !bytes.Equal(c.keyUse.fingerprint, c.key.Fingerprint):
 		return studio.ErrKeyReused
 	}
-	earlier, err := subjectByID(ctx, tx, c.keyUse.id)
-	switch {
-	case errors.Is(err, studio.ErrNotFound):
-		return studio.ErrKeySpent
-	case err != nil:
+	c.earlier = new(studio.Subject)
+	err := queryRow(ctx, tx, subjectDest(c.earlier), `SELECT `+subjectColumns+` FROM subjects s WHERE s.id = $1`, c.keyUse.id)
+	if err != nil {
 		return err
 	}
-	c.earlier = &earlier
-	tx.markDeliveryDue(Flow{earlier.UserID, studio.Origin(earlier.WebhookURL)})
-	if !earlier.RenderAt.IsZero() {
+	tx.markDeliveryDue(Flow{c.earlier.UserID, studio.Origin(c.earlier.WebhookURL)})
+	if !c.earlier.RenderAt.IsZero() {
 		tx.markRenderDue()
 	}
 	return nil

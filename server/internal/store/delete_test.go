@@ -87,16 +87,21 @@ func TestStore_DeleteSubject_duringAnAttemptMakesNothingDue(t *testing.T) {
 	})
 }
 
-// A repeated creation does not restore a subject that was deleted since.
-func TestStore_CreateSubject_withTheKeyOfADeletedSubjectFails(t *testing.T) {
+// A repeated creation returns a subject that was deleted since, and does not restore it.
+func TestStore_CreateSubject_doesNotRestoreADeletedSubject(t *testing.T) {
 	t.Parallel()
 	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
 		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
 		_, err := db.CreateSubject(t.Context(), subject("a", 0), key)
 		check(t, err)
 		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		_, err = db.CreateSubject(t.Context(), subject("b", 0), key)
-		wantError(t, err, studio.ErrKeySpent)
+		again, err := db.CreateSubject(t.Context(), subject("b", 0), key)
+		check(t, err)
+		if again.ID != "a" {
+			t.Errorf("the repeated creation made %s", again.ID)
+		}
+		_, err = db.Subject(t.Context(), "a")
+		wantError(t, err, studio.ErrNotFound)
 	})
 }
 

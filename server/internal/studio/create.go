@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"strings"
 	"time"
 )
@@ -49,8 +50,9 @@ func newIdempotencyKey(key, operation string, request []byte, now time.Time) Ide
 // user is not a member of the workspace, and [ErrTooManyCreations] if the user has too many creations in progress.
 //
 // If the user has created an avatar with the same idempotency key within [IdempotencyLifetime], CreateAvatar
-// creates nothing. It returns that avatar as it was when it was created, or [ErrKeyReused] if the request was
-// another one, [ErrKeySpent] if that avatar has been deleted, and [ErrKeyInUse] if it is being created.
+// creates nothing. It returns that avatar as it was when it was created, even if it has been deleted since, or if a new
+// creation would be refused. The error is [ErrKeyReused] if the request was another one, and [ErrKeyInUse] if the avatar is
+// being created.
 func (s *Service) CreateAvatar(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Avatar}, c)
 }
@@ -65,19 +67,7 @@ func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error
 // [ErrNotFound] if the user has no such avatar, [ErrNotPublished] if the avatar is not published, [ErrText] if the text
 // has nothing to speak, and an [*InvalidError] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateLipsync].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
-	avatar, err := s.Find(ctx, c.UserID, Avatar, avatarID)
-	if err != nil {
-		return Subject{}, err
-	}
-	if avatar.Status != Published {
-		return Subject{}, ErrNotPublished
-	}
-	if err := s.checkSpeech(ctx, c.Speech); err != nil {
-		return Subject{}, err
-	}
-	return s.create(ctx, Subject{
-		Kind: Video, AvatarID: avatarID, AvatarTitle: avatar.Title, WebhookURL: avatar.WebhookURL,
-	}, c)
+	return s.create(ctx, Subject{Kind: Video, AvatarID: avatarID}, c)
 }
 
 // Find returns a subject of the user. The error is [ErrNotFound] if the user has no such subject of this
@@ -93,23 +83,60 @@ func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string)
 	return subject, nil
 }
 
+// create looks the key up where it judges the creation: CreateSubject does so for a creation that nothing before has refused.
 func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subject, error) {
-	if err := checkTitle(c.Title); err != nil {
+	now := s.now()
+	key := newIdempotencyKey(c.IdempotencyKey, string(subject.Kind)+" "+c.WorkspaceID, c.Request, now)
+	end, err := s.admit(ctx, &subject, c)
+	switch {
+	case err == nil:
+		defer end()
+		subject, err = s.createAdmitted(ctx, subject, c, key, now)
+	case key.Key != "" && !errors.Is(err, ErrBusy):
+		refusal := err
+		if subject, err = s.Store.CreatedSubject(ctx, c.UserID, key); errors.Is(err, ErrNotFound) {
+			err = refusal
+		}
+	}
+	if err != nil {
 		return Subject{}, err
 	}
+	return subject.asCreated(c), nil
+}
+
+// admit judges a creation, and sets what its subject has from the webhook or the avatar. The caller must call end when the
+// subject has been written.
+func (s *Service) admit(ctx context.Context, subject *Subject, c Creation) (end func(), err error) {
+	if err := checkTitle(c.Title); err != nil {
+		return nil, err
+	}
 	if c.Webhook.Enabled {
-		canonical, err := s.checkWebhook("/webhook_data/webhook_url", c.Webhook.URL)
-		if err != nil {
-			return Subject{}, err
+		if subject.WebhookURL, err = s.checkWebhook("/webhook_data/webhook_url", c.Webhook.URL); err != nil {
+			return nil, err
 		}
-		subject.WebhookURL = canonical
+	}
+	if subject.Kind == Video {
+		avatar, err := s.Find(ctx, c.UserID, Avatar, subject.AvatarID)
+		if err != nil {
+			return nil, err
+		}
+		if avatar.Status != Published {
+			return nil, ErrNotPublished
+		}
+		if err := s.checkSpeech(ctx, c.Speech); err != nil {
+			return nil, err
+		}
+		subject.AvatarTitle, subject.WebhookURL = avatar.Title, avatar.WebhookURL
 	}
 	if subject.Kind != Avatar {
 		if err := s.checkCredits(ctx, c.UserID); err != nil {
-			return Subject{}, err
+			return nil, err
 		}
 	}
-	now := s.now()
+	return s.inProgress.begin(ctx, s, c.UserID)
+}
+
+func (s *Service) createAdmitted(ctx context.Context, subject Subject, c Creation, key IdempotencyKey, now time.Time) (Subject, error) {
 	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
 	subject.WorkspaceID = c.WorkspaceID
 	subject.CreatedAt, subject.RenderAt, subject.RequestID = now, now, c.RequestID
@@ -119,14 +146,7 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	if err := subject.enter(Processing, now); err != nil {
 		return Subject{}, err
 	}
-	key := newIdempotencyKey(c.IdempotencyKey, string(subject.Kind)+" "+c.WorkspaceID, c.Request, now)
-	end, err := s.inProgress.begin(ctx, s, c.UserID)
-	if err != nil {
-		return Subject{}, err
-	}
-	defer end()
-	created, err := s.Store.CreateSubject(ctx, subject, key)
-	return created.asCreated(), err
+	return s.Store.CreateSubject(ctx, subject, key)
 }
 
 func checkTitle(title *string) error {

@@ -23,8 +23,6 @@ var (
 	ErrNotPublished = errors.New("studio: the avatar is not published")
 	// ErrKeyReused is returned if the idempotency key was used with a different request.
 	ErrKeyReused = errors.New("studio: the idempotency key belongs to another request")
-	// ErrKeySpent is returned if the subject created with the idempotency key has been deleted.
-	ErrKeySpent = errors.New("studio: the record of the idempotency key has been deleted")
 	// ErrCursor is returned if the cursor does not belong to the list.
 	ErrCursor = errors.New("studio: the cursor does not belong to this list")
 	// ErrKeyInUse is returned if a request with the idempotency key is in progress.

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -94,11 +93,13 @@ type Subject struct {
 type SubjectStore interface {
 	// CreateSubject writes a new subject and its events. A subject without a workspace gets that of its user, if the user is
 	// a member of exactly one; the returned subject may lack it. If the user has used key before and it has not
-	// expired, it writes nothing. It then returns the subject created with the key, [ErrKeyReused] or
-	// [ErrKeySpent]. If another call with the key is in progress, it waits for that call or returns
-	// [ErrKeyInUse]. The error is [ErrNotFound] if the avatar of a video has been deleted, and [ErrForbidden] if the
+	// expired, it writes nothing. It then does what CreatedSubject does. The error is [ErrNotFound] if the avatar of a video has been deleted, and [ErrForbidden] if the
 	// user is not a member of the workspace.
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
+	// CreatedSubject returns the subject that the user created with key before, even if it has been deleted since. If the
+	// request was another one, it returns [ErrKeyReused]. If a call with the key is in progress, it waits for that call or
+	// returns [ErrKeyInUse]. The error is [ErrNotFound] if the key was not used or has expired.
+	CreatedSubject(ctx context.Context, userID string, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
 	// ActiveSubject is Subject for a subject whose user is not disabled.
 	ActiveSubject(ctx context.Context, id string) (Subject, error)
@@ -131,19 +132,12 @@ func (s *Subject) visible(ctx context.Context, userID string) bool {
 // Final reports whether the subject is in a final state.
 func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 }
 
-// asCreated returns the subject as it was when it was created.
-func (s *Subject) asCreated() Subject {
-	created := *s
-	created.Status, created.UpdatedAt = Processing, s.CreatedAt
-	created.FailureReason, created.Progress, created.Stage, created.Rendering = "", 0, "", Rendering{}
-	created.Project = ProjectDetails{}
-	var request struct {
-		Title *string `json:"title"`
+// asCreated returns the subject as it was when its creation c had made it, whatever has changed since.
+func (s *Subject) asCreated(c Creation) Subject {
+	return Subject{
+		ID: s.ID, Kind: s.Kind, UserID: s.UserID, AvatarID: s.AvatarID, Title: c.Title, Request: c.Request, WebhookURL: s.WebhookURL,
+		Status: Processing, CreatedAt: s.CreatedAt, UpdatedAt: s.CreatedAt,
 	}
-	if json.Unmarshal(s.Request, &request) == nil && request.Title != nil {
-		created.Title = request.Title // a project can have another one since
-	}
-	return created
 }
 
 // VideoSeconds returns how many credits of its user the subject has used: the seconds of its video, rounded up.
