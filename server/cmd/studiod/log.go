@@ -33,15 +33,23 @@ func logFormatFlag() cli.Flag {
 func newLogger(w io.Writer, format string) *slog.Logger {
 	file, isFile := w.(*os.File)
 	if format == logText || format == logAuto && isFile && term.IsTerminal(int(file.Fd())) {
-		return slog.New(slog.NewTextHandler(w, nil))
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: withoutZeroTime}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: inSeconds}))
 }
 
-// inSeconds adds the unit to the name of a duration, which JSON has no notation for.
-func inSeconds(_ []string, attr slog.Attr) slog.Attr {
+// withoutZeroTime drops a time that means that there is none, such as the expiry of a certificate before the first.
+func withoutZeroTime(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() == slog.KindTime && attr.Value.Time().IsZero() {
+		return slog.Attr{}
+	}
+	return attr
+}
+
+// inSeconds is withoutZeroTime that adds the unit to the name of a duration, which JSON has no notation for.
+func inSeconds(groups []string, attr slog.Attr) slog.Attr {
 	if attr.Value.Kind() == slog.KindDuration {
 		return slog.Float64(attr.Key+"_seconds", attr.Value.Duration().Seconds())
 	}
-	return attr
+	return withoutZeroTime(groups, attr)
 }
