@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -19,10 +19,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/acme"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
 const (
@@ -31,8 +29,6 @@ const (
 	maxAdminConnections = 256
 	maxAdminResponse    = 8 << 20 // bytes of responses in memory
 	adminWriteTimeout   = time.Minute
-	// readyTimeout is the timeout of the database check of /readyz.
-	readyTimeout = 2 * time.Second
 )
 
 // adminConfig configures the HTTP server for operators.
@@ -72,13 +68,14 @@ type admin struct {
 	listener *listener.Listener
 	host     string // of the configured address
 	http     *http.Server
+	logger   *slog.Logger
 	state    atomic.Pointer[adminState]
+	reported atomic.Pointer[string] // the last status of /readyz
 }
 
 type adminState struct {
 	name   string        // "starting", "ready" or "stopping"
-	db     *store.Store  // nil until the database is open
-	runner *jobs.Runner  // nil if the process delivers no events
+	checks []readyCheck  // of a daemon that is ready unless one fails
 	acme   *acme.Manager // nil without --domain
 }
 
@@ -97,7 +94,7 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
 	limits := listener.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
-	a := &admin{metrics: metrics.New(commandline.Version()), listener: listener.New(inner, limits), host: host} //nolint:contextcheck // the listener lives until it is closed
+	a := &admin{metrics: metrics.New(commandline.Version()), listener: listener.New(inner, limits), host: host, logger: d.cfg.Logger} //nolint:contextcheck // the listener lives until it is closed
 	a.state.Store(&adminState{name: "starting"})
 	a.http = d.newServer(a.handler())
 	a.http.ReadTimeout, a.http.WriteTimeout = 0, adminWriteTimeout // a profile ends with the first; pprof extends the second
@@ -107,12 +104,12 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 	return nil
 }
 
-// showAdmin reports on /readyz that the database is open, and logs the URL of the server for operators.
+// showAdmin reports on /readyz whether the daemon is ready, and logs the URL of the server for operators.
 func (d *daemon) showAdmin(ctx context.Context) {
 	switch {
 	case d.admin != nil:
 		d.admin.metrics.Watch(d.store)
-		d.admin.state.Store(&adminState{name: "ready", db: d.store, runner: d.runner, acme: d.acme})
+		d.admin.state.Store(&adminState{name: "ready", checks: d.readyChecks(), acme: d.acme})
 		d.cfg.Logger.InfoContext(ctx, "serving operators", "url", "http://"+d.admin.listener.Addr().String())
 	case d.noAdmin != nil:
 		d.cfg.Logger.WarnContext(ctx, "admin address not available; set another --admin-addr, or off", "err", d.noAdmin)
@@ -177,65 +174,4 @@ func (a *admin) close() error {
 		return nil
 	}
 	return a.http.Close()
-}
-
-// readiness is the response of /healthz and /readyz.
-type readiness struct {
-	Status      string            `json:"status"`
-	Rendering   *queueWaiting     `json:"rendering,omitempty"`
-	Delivery    *queueWaiting     `json:"delivery,omitempty"`
-	Certificate *certificateState `json:"certificate,omitempty"`
-}
-
-// certificateState is the state of the certificate of --domain.
-type certificateState struct {
-	Expires     time.Time `json:"expires,omitzero"`      // zero if there is none yet
-	NextAttempt time.Time `json:"next_attempt,omitzero"` // after a failure
-}
-
-type queueWaiting struct {
-	Due         int       `json:"due"`
-	Oldest      float64   `json:"oldest_due_seconds"`
-	PausedSince time.Time `json:"paused_since,omitzero"`
-}
-
-// ready responds with 200 if requests are served, the database is available and migrated, and events are delivered. It
-// reports the waiting work, but that does not affect readiness: all daemons on a database share the queues, so one
-// receiver that is down would make all of them unready. Neither does a missing certificate, because a load balancer must
-// pass on the validation of the domain.
-func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
-	state := a.state.Load()
-	if state.db == nil {
-		writeState(w, http.StatusServiceUnavailable, readiness{Status: state.name})
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
-	defer cancel()
-	switch err := state.db.Ready(ctx); {
-	case errors.Is(err, store.ErrNotMigrated):
-		writeState(w, http.StatusServiceUnavailable, readiness{Status: "database not migrated"})
-		return
-	case err != nil:
-		writeState(w, http.StatusServiceUnavailable, readiness{Status: "database unavailable"})
-		return
-	case state.runner != nil && !state.runner.HoldsLease():
-		writeState(w, http.StatusServiceUnavailable, readiness{Status: "no lease for deliveries"})
-		return
-	}
-	body := readiness{Status: state.name}
-	if waits, err := a.metrics.Status(ctx); err == nil {
-		body.Rendering = &queueWaiting{Due: waits.Rendering.Count, Oldest: waits.Rendering.Oldest.Seconds()}
-		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds(), waits.PausedSince}
-	}
-	if state.acme != nil {
-		body.Certificate = &certificateState{state.acme.Expires(), state.acme.Retry()}
-	}
-	writeState(w, http.StatusOK, body)
-}
-
-func writeState(w http.ResponseWriter, status int, body readiness) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }

@@ -171,12 +171,12 @@ func TestDaemon_readinessFollowsDatabase(t *testing.T) {
 		defer func() { check(t, d.admin.close()) }()
 		want := func(status int, what string) {
 			t.Helper()
-			got, body := d.operators(t, "/readyz")
-			var answer readiness
-			check(t, json.Unmarshal([]byte(body), &answer))
-			if got != status || answer.Status != what || (answer.Delivery != nil) != (status == http.StatusOK) {
-				t.Errorf("/readyz: %d %s, want %d %s", got, body, status, what)
-			}
+			harness.Eventually(t, what, func() bool {
+				got, body := d.operators(t, "/readyz")
+				var answer readiness
+				check(t, json.Unmarshal([]byte(body), &answer))
+				return got == status && answer.Status == what && (answer.Delivery != nil) == (status == http.StatusOK)
+			})
 			if alive, _ := d.operators(t, "/healthz"); alive != http.StatusOK {
 				t.Errorf("/healthz: %d", alive)
 			}
@@ -234,6 +234,18 @@ func TestDaemon_defaultAdminAddressMayBeTaken(t *testing.T) {
 	stderr := fails(t, exitFailure, "studiod: --admin-addr: ", "serve", "--db="+studiotest.NewSQLite(t), "--addr=127.0.0.1:0", "--admin-addr="+taken.Addr().String())
 	if !strings.Contains(stderr, "address already in use") {
 		t.Error(stderr)
+	}
+}
+
+// A log line has no time that means that there is none.
+func TestNewLogger_omitsZeroTimes(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{logText, logJSON} {
+		var log strings.Builder
+		newLogger(&log, format).Info("hello", "expires", time.Time{}, "next", time.Unix(0, 0).UTC())
+		if strings.Contains(log.String(), "expires") || !strings.Contains(log.String(), "1970-01-01") {
+			t.Errorf("%s: %s", format, log.String())
+		}
 	}
 }
 

@@ -40,12 +40,15 @@ func TestDomain_certificateComesAfterTheAuthorityIsUp(t *testing.T) {
 	if _, err := a.handshake(a.addr(securePort), testDomain); err == nil {
 		t.Error("without a certificate, a handshake succeeds")
 	}
-	if _, ready := get(t, p.AdminURL+"/readyz"); !strings.Contains(ready, `"certificate":{"next_attempt":"20`) {
+	if response, ready := get(t, p.AdminURL+"/readyz"); response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(ready, `"status":"no valid certificate","certificate":{"next_attempt":"20`) {
 		t.Errorf("/readyz: %s", ready)
+	}
+	if log := p.Log(); strings.Contains(log, "0001-01-01") {
+		t.Errorf("the log has a time that is none: %s", log)
 	}
 	a.failWith(nil)
 	serial := a.await(t, a.addr(securePort))
-	if _, ready := get(t, p.AdminURL+"/readyz"); !strings.Contains(ready, `"certificate":{"expires":"20`) {
+	if response, ready := get(t, p.AdminURL+"/readyz"); response.StatusCode != http.StatusOK || !strings.Contains(ready, `"certificate":{"expires":"20`) {
 		t.Errorf("/readyz: %s", ready)
 	}
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
@@ -136,7 +134,7 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 	execute := func(dsn, statements string) {
 		t.Helper()
 		db := studiotest.OpenSQL(t, dsn)
-		for _, statement := range strings.Split(statements, "; ") {
+		for statement := range strings.SplitSeq(statements, "; ") {
 			_, err := db.ExecContext(t.Context(), statement)
 			check(t, err)
 		}
@@ -148,12 +146,13 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.Database, cfg.Media = strings.Replace(app, "studio@", "ada:first@", 1), "file:"+t.TempDir()
-		cfg.Console, cfg.Docs, cfg.Render.Workers = true, true, noWorkers
+		cfg.Console, cfg.Docs, cfg.Render.Workers, cfg.Admin.Addr = true, true, noWorkers, "127.0.0.1:0"
 	})
 	all, events := d.everything(t), login(t, d.url(), testEmail).AccessToken
 	for _, way := range []struct {
 		name, dsn, refuse, repair string
-		partly                    bool // what needs no subjects is answered
+		partly                    bool   // what needs no subjects is answered
+		unready                   string // the status of /readyz; default: database unavailable
 	}{
 		{name: "55000", refuse: `ALTER DATABASE app ALLOW_CONNECTIONS false`, repair: `ALTER DATABASE app ALLOW_CONNECTIONS true`},
 		{name: "28000 of a role", refuse: `ALTER ROLE ada NOLOGIN`, repair: `ALTER ROLE ada LOGIN`},
@@ -166,7 +165,8 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 		{name: "53300", refuse: `ALTER ROLE ada CONNECTION LIMIT 0`, repair: `ALTER ROLE ada CONNECTION LIMIT -1`},
 		{name: "42501 of the database", refuse: `REVOKE CONNECT ON DATABASE app FROM PUBLIC, ada`, repair: `GRANT CONNECT ON DATABASE app TO ada`},
 		{name: "42501 of all tables", dsn: app, refuse: `REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ada`, repair: `GRANT ALL ON ALL TABLES IN SCHEMA public TO ada`},
-		{name: "42501 of subjects", dsn: app, refuse: `REVOKE ALL ON subjects FROM ada`, repair: `GRANT ALL ON subjects TO ada`, partly: true},
+		{name: "42501 of subjects", dsn: app, refuse: `REVOKE ALL ON subjects FROM ada`, repair: `GRANT ALL ON subjects TO ada`, partly: true, unready: "database not writable"},
+		{name: "42501 of new subjects", dsn: app, refuse: `REVOKE INSERT ON subjects FROM ada`, repair: `GRANT INSERT ON subjects TO ada`, partly: true, unready: "database not writable"},
 	} {
 		stream := openEvents(t, d.url(), events, "")
 		if strings.Contains(way.name, "pg_hba") {
@@ -178,7 +178,7 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 		for _, s := range all {
 			response, content := s.send(t, d.url())
 			switch {
-			case s.free && response.StatusCode != http.StatusOK:
+			case s.free && !way.partly && response.StatusCode != http.StatusOK:
 				t.Errorf("%s: %s %s needs no database, and gets %s", way.name, s.method, s.path, response.Status)
 			case !s.free && (!way.partly || response.StatusCode >= http.StatusInternalServerError):
 				refused++
@@ -190,6 +190,7 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 		if refused == 0 {
 			t.Errorf("%s: everything is answered", way.name)
 		}
+		d.awaitReadiness(t, cmp.Or(way.unready, "database unavailable"))
 		setAccess("scram-sha-256")
 		execute(cmp.Or(way.dsn, cluster.DSN), way.repair+"; "+reload)
 		var created *gen.Avatar
@@ -197,6 +198,7 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 			created, err = d.client.CreateAvatar(t.Context(), avatarRequest("after", d.url()))
 			return err == nil
 		})
+		d.awaitReadiness(t, "ready")
 		for data := ""; !strings.Contains(data, created.AvatarID); {
 			_, data = stream.next(t)
 		}
@@ -226,13 +228,8 @@ func mediaOutages() map[string]func(t *testing.T) mediaOutage {
 		},
 		"a full disk": func(t *testing.T) mediaOutage {
 			dir := studiotest.SmallDisk(t)
-			filler := filepath.Join(dir, "filler")
-			fill := func() {
-				if err := os.WriteFile(filler, make([]byte, 2*studiotest.SmallDiskSize), 0o600); !errors.Is(err, syscall.ENOSPC) {
-					t.Fatalf("the disk is not full: %v", err)
-				}
-			}
-			return mediaOutage{"file:" + dir, fill, func() { check(t, os.Remove(filler)) }, true}
+			fill, empty := fillsDisk(t, dir)
+			return mediaOutage{"file:" + dir, fill, empty, true}
 		},
 	}
 	for name, status := range map[string]int32{"403": http.StatusForbidden, "503": http.StatusServiceUnavailable, "507": http.StatusInsufficientStorage, "no response": -1} {
@@ -252,7 +249,9 @@ func TestDaemon_mediaOutageAnswers503(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			way := outage(t)
-			d := startDaemon(t, func(cfg *daemonConfig) { cfg.Media, cfg.Console, cfg.Render.Workers = way.place, true, noWorkers })
+			d := startDaemon(t, func(cfg *daemonConfig) {
+				cfg.Media, cfg.Console, cfg.Render.Workers, cfg.Admin.Addr = way.place, true, noWorkers, "127.0.0.1:0"
+			})
 			video, link := d.sharedVideo(t)
 			pair := login(t, d.url(), testEmail)
 			user, page := []string{bearer(pair.AccessToken), "Content-Type: image/png"}, []string{"Cookie: studio=" + pair.RefreshToken, "Content-Type: image/png"}
@@ -278,11 +277,13 @@ func TestDaemon_mediaOutageAnswers503(t *testing.T) {
 					t.Errorf("%s %s: %s, Retry-After %q, %s", s.method, s.path, response.Status, response.Header.Get("Retry-After"), content)
 				}
 			}
+			d.awaitReadiness(t, "media not writable")
 			remove := served{method: http.MethodPost, path: "/v1/lipsync/delete_lipsync", body: fmt.Sprintf(`{"inference_id":%q}`, video), headers: user[:1]}
 			if response, _ := remove.send(t, d.url()); response.StatusCode != http.StatusNoContent && response.Header.Get("Retry-After") == "" {
 				t.Errorf("a deletion: %s", response.Status)
 			}
 			way.recover()
+			d.awaitReadiness(t, "ready")
 			for want, s := range map[int]served{http.StatusCreated: upload, http.StatusNoContent: remove} {
 				if response, content := s.send(t, d.url()); response.StatusCode != want {
 					t.Errorf("afterwards, %s is %s %s", s.path, response.Status, content)

@@ -331,6 +331,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		_, err = db.Status(ctx)
 		check(t, err)
 		check(t, db.Ready(ctx))
+		check(t, db.CheckWritable(ctx))
 		check(t, db.ExhaustEvents(ctx, "s9", now, studio.ReasonDisabled))
 		_, err = db.Pause(ctx, store.PauseScope{}, now)
 		check(t, err)

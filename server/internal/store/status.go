@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -50,7 +51,7 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 // ErrNotMigrated means that the tables lack a migration of this version; see [Store.Ready].
 var ErrNotMigrated = errors.New("the tables are of an earlier version")
 
-// Ready returns nil if the database can be reached and is migrated to this version.
+// Ready returns nil if the database can be read and is migrated to this version.
 func (s *Store) Ready(ctx context.Context) error {
 	folder := "postgres"
 	if e, ok := s.engine.(*sqlite); ok {
@@ -69,6 +70,37 @@ func (s *Store) Ready(ctx context.Context) error {
 		err = ErrNotMigrated
 	}
 	return err
+}
+
+// tables are the tables that every daemon writes. Those of leases are not among them, because a lease shows that they can be
+// written.
+const tables = `acts, alerts, api_keys, attempts, breakers, daemons, deliveries, endpoints, event_clocks, events, installation,
+	known_addresses, links, login_tries, members, pauses, projects, refresh_tokens, renderings, replays, revocations, signing_keys,
+	subjects, uploads, users, webhook_secrets, workspaces`
+
+// CheckWritable writes a row. It returns nil if that succeeds and no table is locked, or lacks a permission on PostgreSQL. It
+// waits up to a second for a lock, or five seconds on SQLite, whatever ctx is. Rows of users are not written, so those may
+// still need more space than the disk has.
+func (s *Store) CheckWritable(ctx context.Context) error {
+	var checks []statement
+	if s.Shared() {
+		checks = []statement{
+			{query: `SET LOCAL lock_timeout = '1s'`},
+			{query: `LOCK TABLE ` + tables + ` IN ROW EXCLUSIVE MODE`},
+			{query: `SELECT name FROM unnest(regexp_split_to_array($1, ',\s*')) name WHERE NOT (has_table_privilege(name, 'SELECT')
+				AND has_table_privilege(name, 'INSERT') AND has_table_privilege(name, 'UPDATE') AND has_table_privilege(name, 'DELETE'))`, args: []any{tables}},
+		}
+	}
+	return s.write(ctx, func(tx transaction) error {
+		var refused error
+		err := tx.queryLast(ctx, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			refused = unavailableError{errors.New("the table " + name + " lacks a permission")}
+			return err
+		}, append(checks, statement{query: `UPDATE installation SET checked_at = ` + tx.clock()})...)
+		return cmp.Or(err, refused)
+	})
 }
 
 // Connections is the state of one connection pool of this process.

@@ -10,7 +10,8 @@ INSERT INTO compatibility (version, oldest) VALUES (1, 1);
 
 -- installation has one row.
 CREATE TABLE installation (
-    id TEXT NOT NULL -- a random UUID, by which projects name this installation
+    id         TEXT NOT NULL,             -- a random UUID, by which projects name this installation
+    checked_at BIGINT NOT NULL DEFAULT 0 -- when a daemon last checked that the database accepts writes
 );
 INSERT INTO installation (id) VALUES (gen_random_uuid());
 

@@ -10,7 +10,8 @@ INSERT INTO compatibility (version, oldest) VALUES (1, 1);
 
 -- installation has one row.
 CREATE TABLE installation (
-    id TEXT NOT NULL -- a random UUID, by which projects name this installation
+    id         TEXT NOT NULL,             -- a random UUID, by which projects name this installation
+    checked_at INTEGER NOT NULL DEFAULT 0 -- when a daemon last checked that the database accepts writes
 ) STRICT;
 INSERT INTO installation (id) SELECT substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 13, 3) || '-8' || substr(h, 16, 3) || '-' || substr(h, 19, 12)
     FROM (SELECT lower(hex(randomblob(15))) AS h);

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+const (
+	// readyTimeout is the timeout of all checks of /readyz.
+	readyTimeout = 2 * time.Second
+	// databaseInterval and mediaInterval are how long the success of a check is reused, and failureInterval its failure. A
+	// bucket may charge for each write.
+	databaseInterval = time.Second
+	mediaInterval    = 15 * time.Second
+	failureInterval  = time.Second
+)
+
+// readiness is the response of /healthz and /readyz.
+type readiness struct {
+	Status      string            `json:"status"`
+	Rendering   *queueWaiting     `json:"rendering,omitempty"`
+	Delivery    *queueWaiting     `json:"delivery,omitempty"`
+	Certificate *certificateState `json:"certificate,omitempty"`
+}
+
+// certificateState is the state of the certificate of --domain.
+type certificateState struct {
+	Expires     time.Time `json:"expires,omitzero"`      // zero if there is none yet
+	NextAttempt time.Time `json:"next_attempt,omitzero"` // after a failure
+}
+
+type queueWaiting struct {
+	Due         int       `json:"due"`
+	Oldest      float64   `json:"oldest_due_seconds"`
+	PausedSince time.Time `json:"paused_since,omitzero"`
+}
+
+// readyCheck is a condition of readiness.
+type readyCheck struct {
+	fails string // the status if it is not met
+	check func(ctx context.Context) error
+}
+
+// readyChecks returns the conditions of readiness. The daemon is open.
+func (d *daemon) readyChecks() []readyCheck {
+	database := newProbe(d.store.Ready, databaseInterval)
+	checks := []readyCheck{
+		{"database not migrated", func(ctx context.Context) error {
+			if err := database(ctx); errors.Is(err, store.ErrNotMigrated) {
+				return err
+			}
+			return nil
+		}},
+		{"database unavailable", database},
+		{"database not writable", newProbe(d.store.CheckWritable, databaseInterval)},
+	}
+	if d.runner != nil {
+		checks = append(checks, readyCheck{"no lease for deliveries", func(context.Context) error { return unless(d.runner.HoldsLease()) }})
+	}
+	if d.media != nil {
+		checks = append(checks, readyCheck{"media not writable", newProbe(d.media.CheckWritable, mediaInterval)})
+	}
+	if d.certificate != nil {
+		checks = append(checks, readyCheck{"no valid certificate", func(context.Context) error { return unless(time.Now().Before(d.certificate.Expires())) }})
+	}
+	return checks
+}
+
+// errNotMet is the error of a condition that has no cause.
+var errNotMet = errors.New("the condition is not met")
+
+func unless(met bool) error {
+	if met {
+		return nil
+	}
+	return errNotMet
+}
+
+// probe is a check whose result is shared.
+type probe struct {
+	check    func(ctx context.Context) error
+	interval time.Duration
+
+	mu    sync.Mutex
+	last  *probing // nil before the first call
+	began time.Time
+}
+
+// probing is one run of a check.
+type probing struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// newProbe returns a check that runs check if its last success began an interval ago, or its last failure failureInterval ago.
+// There is one run at a time, however many callers wait for it, and it ends after readyTimeout if it respects its context.
+func newProbe(check func(ctx context.Context) error, interval time.Duration) func(ctx context.Context) error {
+	p := &probe{check: check, interval: interval}
+	return func(ctx context.Context) error {
+		run := p.run(ctx)
+		select {
+		case <-run.done:
+			return run.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// run returns the last run, or begins another one.
+func (p *probe) run(ctx context.Context) *probing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last != nil {
+		select {
+		default:
+			return p.last
+		case <-p.last.done:
+		}
+		valid := p.interval
+		if p.last.err != nil {
+			valid = failureInterval
+		}
+		if time.Since(p.began) < valid {
+			return p.last
+		}
+	}
+	run := &probing{done: make(chan struct{})}
+	p.last, p.began = run, time.Now()
+	go func() {
+		defer close(run.done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // other callers share the result
+		defer cancel()
+		run.err = p.check(ctx)
+	}()
+	return run
+}
+
+// ready responds with 200 if all conditions are met. It reports the waiting work, but that does not affect readiness: all
+// daemons on a database share the queues, so one receiver that is down would make all of them unready.
+func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
+	state := a.state.Load()
+	body := readiness{Status: state.name}
+	if state.acme != nil {
+		body.Certificate = &certificateState{state.acme.Expires(), state.acme.Retry()}
+	}
+	if len(state.checks) == 0 { // it starts or stops
+		writeState(w, http.StatusServiceUnavailable, body)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	for _, c := range state.checks {
+		if err := c.check(ctx); err != nil {
+			body.Status = c.fails
+			a.report(r.Context(), body.Status, err)
+			writeState(w, http.StatusServiceUnavailable, body)
+			return
+		}
+	}
+	a.report(r.Context(), body.Status, nil)
+	if waits, err := a.metrics.Status(ctx); err == nil {
+		body.Rendering = &queueWaiting{Due: waits.Rendering.Count, Oldest: waits.Rendering.Oldest.Seconds()}
+		body.Delivery = &queueWaiting{waits.Delivery.Count, waits.Delivery.Oldest.Seconds(), waits.PausedSince}
+	}
+	writeState(w, http.StatusOK, body)
+}
+
+// report logs a status that differs from the last one. The response of /readyz does not have the cause.
+func (a *admin) report(ctx context.Context, status string, cause error) {
+	if ctx.Err() != nil { // the client has left, which may be the cause
+		return
+	}
+	last := a.reported.Swap(&status)
+	switch {
+	case last != nil && *last == status:
+	case cause != nil:
+		a.logger.WarnContext(ctx, "not ready", "status", status, "err", cause)
+	case last != nil:
+		a.logger.InfoContext(ctx, "ready again")
+	}
+}
+
+func writeState(w http.ResponseWriter, status int, body readiness) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
+}
