@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// defaultStallTimeout bounds each wait for an object store. An upload waits for up to five parts of 8 MiB at once.
-const defaultStallTimeout = time.Minute
+// defaultStallTimeout bounds each wait for an object store. The end of a write waits for up to five parts of 8 MiB.
+const defaultStallTimeout = 2 * time.Minute
 
 var errStalled = errors.New("the object store does not respond")
 
@@ -57,13 +57,16 @@ func (c content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stoppable returns a context that ends while bound runs a call for longer than the stall timeout. bound must not be called
-// concurrently. The caller must call cancel.
+// stoppable returns a context that ends while bound runs a call for longer than the stall timeout, unless the bucket is a
+// directory. bound must not be called concurrently. The caller must call cancel.
 func (s *Store) stoppable(ctx context.Context) (_ context.Context, bound func(call func() error) error, cancel context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(s.stallTimeout, func() { end(errStalled) })
 	timer.Stop()
 	bound = func(call func() error) error {
+		if s.dir != "" {
+			return call()
+		}
 		timer.Reset(s.stallTimeout)
 		defer timer.Stop()
 		err := call()
