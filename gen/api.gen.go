@@ -630,6 +630,9 @@ type InferenceStatus string
 
 // Lipsync is a lip-sync video. Members without a value are omitted.
 type Lipsync struct {
+	// Results of the checks of the inputs. A check that failed does not prevent the video.
+	Checks *[]AvatarProcessingResult `json:"checks,omitempty"`
+
 	// Time of the creation request, in UTC.
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 

@@ -29,7 +29,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	}
 
 	voice := filepath.Join(t.TempDir(), "voice")
-	script := "#!/bin/sh\n[ \"$1 $(cat)\" = 'deep Good morning!' ] && exec ffmpeg -v error -nostdin -f lavfi -i sine=frequency=600 -t 0.5 -f wav -\n"
+	script := "#!/bin/sh\n[ \"$1 $(cat)\" = 'deep Good morning!' ] && exec ffmpeg -v error -nostdin -f lavfi -i sine=frequency=600 -t 0.5 -af 'pan=stereo|c0=c0|c1=-1*c0' -f wav -\n"
 	harness.Check(t, os.WriteFile(voice, []byte(script), 0o700))
 	video, err := exchange(t, protocol.Request{
 		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: videoDir,
@@ -37,6 +37,9 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	harness.Check(t, err)
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)
+	}
+	if len(video.Checks) != 1 || video.Checks[0].Name != "heard_in_mono" || video.Checks[0].Status != protocol.Failed {
+		t.Errorf("the checks of inverted speech are %+v", video.Checks)
 	}
 	for _, name := range []string{
 		video.Video, video.Thumbnail, video.Voice, video.Previews.Still, video.Previews.StillPlay, video.Previews.Animation, video.Previews.AnimationPlay,

@@ -34,6 +34,7 @@ func (a *API) lipsync(s studio.Subject) gen.Lipsync {
 	l.InputAudio = input.AudioURL.Value
 	l.UseAudioFromVideo = input.UseAudioFromVideo.Value
 	l.SyncMode = (*string)(input.SyncMode.Value)
+	l.Checks = checks(s.Rendering.Checks)
 	l.VideoURL = optional(a.studio.ResultURL(s.ID, s.Rendering.Video))
 	l.ThumbnailURL = optional(a.studio.ResultURL(s.ID, s.Rendering.Thumbnail))
 	l.Progress, l.ProgressStage, l.SecondsLeft = a.progress(s)

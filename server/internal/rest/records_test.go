@@ -97,13 +97,18 @@ func (s *setup) utc(text string) time.Time {
 	return at
 }
 
-// A succeeded video or lip-sync has the URLs of its results.
+// A succeeded video or lip-sync has the URLs of its results and the checks of its inputs.
 func TestResponse_ofASucceededRecord(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		for _, kind := range s.kinds()[1:] {
 			created := s.record("POST", kind.create, kind.body, nil)
-			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{Video: "out.mp4", Thumbnail: "out.jpg"}, nil)
+			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{
+				Video: "out.mp4", Thumbnail: "out.jpg", Checks: []studio.Check{{Name: "heard_in_mono", Message: "No."}},
+			}, nil)
 			s.check(err)
+			if _, answer := s.do("GET", kind.details+created.InferenceID, "", nil); !strings.Contains(answer, `"checks":[{"check_name":"heard_in_mono","check_status":"FAILED","message":"No."}]`) {
+				s.t.Errorf("%s does not show the check", answer)
+			}
 			done := s.record("GET", kind.details+created.InferenceID, "", nil)
 			address := "https://media.example.com/results/" + created.InferenceID
 			if done.Status != "succeeded" || done.FailureReason != "" || done.Progress != 100 ||
@@ -114,21 +119,20 @@ func TestResponse_ofASucceededRecord(t *testing.T) {
 	})
 }
 
-// A video of a text has its voice, its subtitles and the checks of the text.
+// A video of a text has its voice and its subtitles.
 func TestResponse_ofASpokenVideo(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		kind := s.kinds()[1]
 		body := strings.TrimSuffix(kind.body, "}") + `,"text":"Hi.","voice":"en-gb","language":"en-AU"}`
 		created := s.record("POST", kind.create, body, nil)
 		_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{
-			Video: "out.mp4", Subtitles: "out.srt", Captions: "out.vtt", Language: "en-GB", Checks: []studio.Check{{Name: "speaks_language", Message: "No."}},
+			Video: "out.mp4", Subtitles: "out.srt", Captions: "out.vtt", Language: "en-GB",
 		}, nil)
 		s.check(err)
 		_, answer := s.do("GET", kind.details+created.InferenceID, "", nil)
 		address := "https://media.example.com/results/" + created.InferenceID
 		for _, want := range []string{
 			`"voice":"en-gb"`, `"language":"en-GB"`, `"subtitles":"` + address + `/out.srt"`, `"captions":"` + address + `/out.vtt"`,
-			`"checks":[{"check_name":"speaks_language","check_status":"FAILED","message":"No."}]`,
 		} {
 			if !strings.Contains(answer, want) {
 				s.t.Errorf("%s does not show %s", answer, want)
