@@ -212,12 +212,15 @@ func (m *media) measure(ctx context.Context) (seconds float64, err error) {
 	return seconds, ctx.Err()
 }
 
-// whole reports whether so many frames are all that the file has, even if it says that it is longer.
+// whole reports whether so many frames are all that is used of the file, even if it says that it is longer.
 func (m *media) whole(ctx context.Context, frames int) (bool, error) {
 	enough := func(seconds float64) bool {
+		if m.limit > 0 {
+			seconds = min(seconds, m.limit)
+		}
 		return float64(frames) >= seconds*m.rate.float()*0.9-m.rate.float()/2
 	}
-	if frames == 0 || m.limit > 0 || enough(m.duration) {
+	if frames == 0 || enough(m.duration) {
 		return frames > 0, nil
 	}
 	seconds, err := m.measure(ctx)

@@ -4,7 +4,8 @@
 //
 // Input may be a picture (JPEG, PNG, WebP), a video (MP4, MOV, WebM, MKV, AVI) or a sound (WAV, MP3, M4A, OGG,
 // FLAC). It is limited to 10 minutes, videos to 4K, and pictures to 25 million pixels. Both need at least
-// 64 × 64 pixels. A sound to be spoken lasts at least 0.1 seconds.
+// 64 × 64 pixels. A sound to be spoken lasts at least 0.1 seconds. Everything that is made shows an input as a player
+// does; what is transparent is white.
 //
 // Frames and samples are streamed through pipes, so memory use does not depend on the length of a video. An
 // error that wraps [*InputError] is permanent and about the input. Any other error may be transient.

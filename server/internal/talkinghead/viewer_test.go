@@ -45,14 +45,14 @@ var kinds = []struct {
 	{name: "turned.mp4", look: "whole", args: "-vf transpose=2,format=yuv420p -c:v libx264 -preset ultrafast -crf 12", video: true},
 	{name: "hlg.mp4", look: "dark", args: hdr("arib-std-b67"), video: true, always: true},
 	{name: "pq.mkv", look: "dark", args: hdr("smpte2084"), video: true},
-	{name: "wide.mp4", look: "whole", args: "-vf " + wide + "t=iec61966-2-1,format=yuv420p -crf 12 -color_primaries bt2020 -color_trc iec61966-2-1 -colorspace bt2020nc", video: true},
+	{name: "p3.mp4", look: "whole", args: "-vf " + wide + "t=iec61966-2-1:p=smpte432:m=709,format=yuv420p -crf 12 -color_primaries smpte432 -color_trc iec61966-2-1 -colorspace bt709", video: true},
 }
 
-// wide is a filter that converts to BT.2020. The white of HDR is that of paper.
-const wide = "format=gbrpf32le,zscale=tin=iec61966-2-1:pin=bt709:min=gbr:rin=full:p=bt2020:m=bt2020nc:r=tv:npl=203:agamma=0:"
+// wide is a filter that converts colours to those of options that follow. The white of HDR is that of paper.
+const wide = "format=gbrpf32le,zscale=tin=iec61966-2-1:pin=bt709:min=gbr:rin=full:r=tv:npl=203:agamma=0:"
 
 func hdr(transfer string) string {
-	return "-vf " + wide + "t=" + transfer + ",format=yuv420p10le -c:v libx265 -preset ultrafast -crf 12 -tag:v hvc1 " +
+	return "-vf " + wide + "p=bt2020:m=bt2020nc:t=" + transfer + ",format=yuv420p10le -c:v libx265 -preset ultrafast -crf 12 -tag:v hvc1 " +
 		"-x265-params log-level=none:colorprim=bt2020:colormatrix=bt2020nc:transfer=" + transfer
 }
 
