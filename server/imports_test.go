@@ -48,7 +48,7 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/internal/ratelimit":       {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{database, postgres}},
 		"server/internal/console":         {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
 		"server/internal/share":           {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
-		"server/internal/jobs":            {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing"}, never: []string{openapi, exporter}},
+		"server/internal/jobs":            {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing", "server/internal/faultlog"}, never: []string{openapi, exporter}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
 		list.Dir = ".."

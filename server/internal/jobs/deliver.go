@@ -15,13 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// Recording an attempt is retried with a backoff from minRecordPause to maxRecordPause. lastRecordTimeout
-// bounds the last try, which is made after the context has ended.
 const (
-	minRecordPause    = time.Second
-	maxRecordPause    = 5 * time.Second // the next event is late by up to this after an outage
-	lastRecordTimeout = 2 * time.Second
-
 	// The secrets of up to maxCachedUsers users are cached for secretsLifetime.
 	secretsLifetime = time.Second
 	maxCachedUsers  = 10_000
@@ -65,7 +59,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	outcome, wait := decide(tries, sent)
 	endAttempt(span, outcomeOfAttempt(outcome.State), sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
-	nextDue, err = d.jobs.record(d.ctx, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
+	nextDue, err = d.jobs.record(d.ctx, d.stop, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
 		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
@@ -111,13 +105,11 @@ func (d *deliverer) retryTime(err error) time.Time {
 	return d.databaseNow().Add(errorPause)
 }
 
-// record stores an attempt and returns when the subject is due again. Sending the event again would
-// duplicate it, so record retries until the database accepts the attempt or ctx ends. After ctx has ended
-// it tries once more, for up to lastRecordTimeout. If another process has taken the lease over, that process
-// decides the outcome of the event; record then stores the attempt without an outcome, unless the event was
-// delivered.
-func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextDue time.Time, err error) {
-	try := func(ctx context.Context) error {
+// record stores an attempt and returns when the subject is due again. Sending the event again would duplicate it, so record
+// repeats the write, until stop ends. If another process has taken the lease over, that process decides the outcome of the
+// event; record then stores the attempt without an outcome, unless the event was delivered.
+func (j *Jobs) record(ctx, stop context.Context, holder string, r store.Record) (nextDue time.Time, err error) {
+	write(ctx, stop, func(ctx context.Context) bool {
 		nextDue, err = j.Store.Record(ctx, holder, r)
 		if errors.Is(err, store.ErrLeaseLost) {
 			if holder = ""; r.Outcome.State != studio.EventDelivered {
@@ -125,23 +117,17 @@ func (j *Jobs) record(ctx context.Context, holder string, r store.Record) (nextD
 			}
 			nextDue, err = j.Store.Record(ctx, holder, r)
 		}
-		return err
-	}
-	for wait := minRecordPause; ctx.Err() == nil; wait = min(2*wait, maxRecordPause) {
-		switch err := try(ctx); {
-		case err == nil:
-			return nextDue, nil
-		case errors.Is(err, studio.ErrNotFound): // the rows were deleted, by a restore for instance
-			return nextDue, fmt.Errorf("the event %s: %w", r.Event.ID, err)
+		if err == nil || errors.Is(err, studio.ErrNotFound) { // the rows were deleted, by a restore for instance
+			return true
 		}
 		if ctx.Err() == nil {
-			j.Logger.ErrorContext(ctx, "attempt not recorded", "event", r.Event.ID, "err", err)
-			studio.Pause(ctx, wait)
+			j.faults.Report(ctx, slog.LevelError, "record", "attempt not recorded", "event", r.Event.ID, "err", err)
 		}
+		return false
+	})
+	if errors.Is(err, studio.ErrNotFound) {
+		err = fmt.Errorf("the event %s: %w", r.Event.ID, err)
 	}
-	lastContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
-	defer cancel()
-	err = try(lastContext)
 	return nextDue, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/faultlog"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -77,6 +78,7 @@ type Jobs struct {
 	processID    string // written to the rows of subjects that this process renders
 	secretCache  secretCache
 	alerts       alerter
+	faults       faultlog.Log
 	renderLeases renderLeases
 	// rescanInterval is how often all due work is looked for without a notification.
 	rescanInterval time.Duration
@@ -101,6 +103,7 @@ func New(cfg Config) *Jobs {
 		cfg.Now = time.Now
 	}
 	j := &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval}
+	j.faults.Logger = cfg.Logger
 	j.renderLeases = renderLeases{jobs: j, began: make(chan struct{}, 1), running: make(map[*renderLease]struct{})}
 	return j
 }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -35,7 +37,7 @@ const (
 // is written. After an error, or if ctx ends first, it releases the subject so that any process may claim it, and
 // reports that it did.
 func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject, rendered func(took time.Duration)) (released bool) {
-	err := j.renderOnce(ctx, subject, rendered)
+	err := j.renderOnce(ctx, stop, subject, rendered)
 	if err == nil {
 		return false
 	}
@@ -43,8 +45,8 @@ func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject, rendere
 		j.report(ctx, renderWork, err)
 		studio.Pause(stop, errorPause)
 	}
-	for !j.releaseRendering(ctx, subject.ID) && ctx.Err() == nil {
-		studio.Pause(ctx, errorPause)
+	for !j.releaseRendering(ctx, subject.ID) && stop.Err() == nil {
+		studio.Pause(stop, errorPause)
 	}
 	return true
 }
@@ -59,10 +61,10 @@ func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done boo
 }
 
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.
-func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered func(took time.Duration)) error {
+func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject, rendered func(took time.Duration)) error {
 	subjectID := subject.ID
 	kind, outcome, began := subject.Kind, RenderingDiscarded, j.Now()
-	spanContext, span := j.traceRendering(ctx, subject)
+	_, span := j.traceRendering(ctx, subject)
 	defer func() { endRendering(span, outcome) }()
 	renderContext, cancel := context.WithCancelCause(ctx)
 	timeoutContext, cancelTimeout := context.WithTimeout(renderContext, j.RenderTimeout)
@@ -83,15 +85,14 @@ func (j *Jobs) renderOnce(ctx context.Context, subject studio.Subject, rendered 
 		return nil
 	}
 	var err error
-	for {
-		subject, err = j.Studio.Rendered(spanContext, subjectID, result, failure)
-		if !errors.Is(err, studio.ErrBusy) || ctx.Err() != nil {
-			break
+	write(ctx, stop, func(ctx context.Context) bool { // the result may have taken minutes
+		subject, err = j.Studio.Rendered(trace.ContextWithSpan(ctx, span), subjectID, result, failure)
+		if errors.Is(err, studio.ErrBusy) {
+			j.report(ctx, renderWork, err)
+			return false
 		}
-		// The result may have taken minutes, so writing it is retried until the database is back.
-		j.report(ctx, renderWork, err)
-		studio.Pause(ctx, errorPause)
-	}
+		return true
+	})
 	if errors.Is(err, studio.ErrNotFound) {
 		return nil // the subject was deleted during the rendering
 	}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -148,9 +149,35 @@ func (j *Jobs) beSeen(stop context.Context) {
 	j.report(ended, "be seen", j.Store.RemoveDaemon(ended, daemon.ID))
 }
 
-// report logs an error of some work. It ignores a nil error and the end of a context.
+// report logs an error of some work, as [faultlog.Log] does. It ignores a nil error and the end of a context.
 func (j *Jobs) report(ctx context.Context, work string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		j.Logger.ErrorContext(ctx, "work failed", "work", work, "err", err)
+		j.faults.Report(ctx, slog.LevelError, work, "work failed", "work", work, "err", err)
+	}
+}
+
+const (
+	// write repeats with a pause from minWritePause to maxWritePause, so what follows the write is late by up to that after
+	// an outage. After its end it repeats for up to lastWrites, with lastWritePause.
+	minWritePause, maxWritePause = time.Second, 5 * time.Second
+	lastWrites, lastWritePause   = 2 * time.Second, 250 * time.Millisecond
+)
+
+// write calls try until it returns true, or until stop or ctx has ended and a further lastWrites have passed. So a result is
+// written although the database was unavailable, and a process ends although it is.
+func write(ctx, stop context.Context, try func(ctx context.Context) (done bool)) {
+	repeating, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(stop, cancel)()
+	for wait := minWritePause; repeating.Err() == nil; wait = min(2*wait, maxWritePause) {
+		if try(ctx) {
+			return
+		}
+		studio.Pause(repeating, wait)
+	}
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancelLast()
+	for !try(last) && last.Err() == nil {
+		studio.Pause(last, lastWritePause)
 	}
 }
