@@ -106,7 +106,7 @@ func (d *daemon) openMedia(ctx context.Context) (err error) {
 			d.cfg.Logger.WarnContext(ctx, "only clients on this machine can open the URLs of files; set --public-url", "url", d.cfg.PublicURL)
 		}
 	}
-	cfg.PublicURL = d.cfg.PublicURL
+	cfg.PublicURL, cfg.Places = d.cfg.PublicURL, d.store
 	if cfg.Key, err = d.store.Key(ctx, mediaKeyName, newKey); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Package backup copies the database and the media of a daemon to another place, and restores them from there. A place
 // is a directory or a prefix of a bucket. Its layout is:
 //
-//	installation                      the id of the installation that the place belongs to, encrypted if files are
+//	installation                      the id of the installation that the place belongs to, encrypted if files are; see [media.Mark]
 //	db/2026-11-22T10:00:00Z.db.gz     a snapshot of a SQLite database
 //	db/2026-11-22T10:00:00Z.media     a backup of the media of a PostgreSQL database
 //	media/KEY@MODIFIED-SIZE           a version of a file
@@ -35,7 +35,6 @@ import (
 )
 
 const (
-	installationKey = "installation"
 	// placeTimeout bounds the first requests to a place, so that one that hangs is reported.
 	placeTimeout = time.Minute
 	// sweepGrace exceeds the time that an upload may take.
@@ -53,8 +52,6 @@ var (
 	ErrOverlap = errors.New("the place of backups and the media must not contain each other")
 	// ErrOther means that the place has the backups of another installation.
 	ErrOther = errors.New("the place has the backups of another installation")
-	// ErrGone means that the place is empty although it had a backup, as after its disk was unmounted.
-	ErrGone = errors.New("the place is empty although it had a backup: mount its disk, or restart studiod to begin there again")
 	// ErrPlain means that a backup is not encrypted although there are keys, so that anybody may have written it.
 	ErrPlain = errors.New("the backup is not encrypted, so it may not be your own; to restore it, set no key file")
 	// ErrTime means that a text names no time.
@@ -105,6 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if place.Overlaps(cfg.Media) {
 		return nil, errors.Join(ErrOverlap, place.Close())
 	}
+	place.Guard()
 	b := &Backup{cfg: cfg, sealer: &sealer{keys: cfg.Keys}, place: place}
 	b.status.Store(&Status{Every: cfg.Every, Began: cfg.Now()})
 	return b, nil
@@ -186,32 +184,36 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 		return nil, err
 	}
 	mark, owner, err := readMark(ctx, b.place, b.cfg.Keys)
+	if errors.Is(err, studio.ErrNotFound) {
+		var known bool
+		if known, err = b.cfg.Store.KnowsPlace(ctx, b.place.Name()); known {
+			err = media.ErrGone
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case mark != "" && owner != id:
 		return nil, ErrOther
-	case mark == "" && !b.Status().Last.IsZero():
-		return nil, ErrGone
 	case mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil):
-		if err := b.place.Write(ctx, installationKey, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor("", installationKey)))); err != nil {
+		if err := b.place.Write(ctx, media.Mark, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor("", media.Mark)))); err != nil {
 			return nil, err
 		}
+	}
+	if err := b.cfg.Store.AddPlace(ctx, b.place.Name()); err != nil {
+		return nil, err
 	}
 	b.sealer.installation = id
 	return list(ctx, b.place)
 }
 
-// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if there
-// is no such file.
+// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if the
+// file is empty, and the error is [studio.ErrNotFound] if there is none.
 func readMark(ctx context.Context, place *media.Store, keys *keyring.Keyring) (mark, installation string, err error) {
-	if mark, err = read(ctx, place, installationKey); errors.Is(err, studio.ErrNotFound) {
-		return "", "", nil
+	if mark, err = read(ctx, place, media.Mark); err != nil {
+		return "", "", err
 	}
-	if err == nil {
-		installation, err = keys.Open(mark, sealedFor("", installationKey))
-	}
-	if err != nil { // the key was lost and reset
+	if installation, err = keys.Open(mark, sealedFor("", media.Mark)); err != nil { // the key was lost and reset
 		err = fmt.Errorf("the place has backups with another key: %w", err)
 	}
 	return mark, installation, err

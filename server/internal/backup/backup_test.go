@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -357,18 +358,47 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 	}
 }
 
-// The mount point of a disk that was unmounted is an empty directory, or is gone.
-func TestBackup_isNotWrittenWhereTheDiskIsNotMounted(t *testing.T) {
+// The mount point of a disk that was unmounted is an empty directory, or is gone. Neither backups nor, if it is the disk of the
+// media, the marks of deleted files are written then, also after a restart.
+func TestBackup_isNotWrittenWhileADiskIsNotMounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	m := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
+	guarded, err := media.Open(t.Context(), media.Config{Bucket: "file:" + m.dir, Key: []byte("key"), Places: m.store})
+	check(t, err)
+	defer func() { check(t, guarded.Close()) }()
+	m.cfg.Media = guarded
+	m.write("results/1/out.mp4", "content")
 	m.backUpAfter(0)
-	check(t, os.Rename(dir, dir+".elsewhere"))
-	m.clock.Add(2 * time.Hour)
-	if _, err := m.backUp(t.Context()); !errors.Is(err, ErrGone) {
-		t.Errorf("%v", err)
+	before := m.keys("")
+	for _, unmounted := range []string{dir, m.dir} {
+		for _, empty := range []bool{false, true} {
+			check(t, os.Rename(unmounted, unmounted+".elsewhere"))
+			if empty {
+				check(t, os.Mkdir(unmounted, 0o700))
+			}
+			again, err := Open(t.Context(), m.cfg)
+			check(t, err)
+			for _, b := range []*Backup{m.Backup, again} {
+				m.clock.Add(2 * time.Hour)
+				if _, err := b.backUp(t.Context()); !errors.Is(err, media.ErrGone) {
+					t.Errorf("without %s: %v", unmounted, err)
+				}
+			}
+			check(t, again.Close())
+			if left, _ := os.ReadDir(unmounted); len(left) > 0 {
+				t.Errorf("%v are written", left)
+			}
+			check(t, os.RemoveAll(unmounted))
+			check(t, os.Rename(unmounted+".elsewhere", unmounted))
+			if after := m.keys(""); !slices.Equal(after, before) {
+				t.Errorf("there are %v, want %v", after, before)
+			}
+		}
 	}
-	check(t, os.RemoveAll(dir))
-	check(t, os.Rename(dir+".elsewhere", dir))
 	m.backUpAfter(0)
+	check(t, os.RemoveAll(dir))
+	check(t, os.Mkdir(dir, 0o700))
+	check(t, os.WriteFile(filepath.Join(dir, media.Mark), nil, 0o600)) // begins there again
+	m.backUpAfter(2 * time.Hour)
 }

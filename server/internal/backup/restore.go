@@ -18,6 +18,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // Restoration configures [Restore]. All fields but Keys and Now are required.
@@ -84,7 +85,7 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	sealer := &sealer{keys: r.Keys}
 	if r.Keys != nil {
 		mark, installation, err := readMark(ctx, place, r.Keys)
-		if err != nil {
+		if err != nil && !errors.Is(err, studio.ErrNotFound) {
 			return result, err
 		}
 		if keyring.Sealed(mark) {
@@ -94,7 +95,11 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	if err := sealer.check(ctx, place, p.key); err != nil {
 		return result, fmt.Errorf("%s: %w", p.key, err)
 	}
-	if result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media); err != nil || !result.Database {
+	result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media)
+	if err == nil {
+		err = r.Media.WriteMark(ctx)
+	}
+	if err != nil || !result.Database {
 		return result, err
 	}
 	content, err := place.Open(ctx, p.key)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -36,7 +37,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		_, err := m.upload(t.Context(), "", pointKey(m.clock.Now(), mediaExtension+sealedExtension)) // as of PostgreSQL
 		check(t, err)
 		files := make(map[string]string)
-		for _, key := range m.keys("") {
+		for _, key := range append(m.keys(""), media.Mark) {
 			file, err := m.place.Open(t.Context(), key)
 			check(t, err)
 			content, err := io.ReadAll(file)
@@ -51,7 +52,7 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		t.Fatalf("the places have %v and %v", all, slices.Sorted(maps.Keys(foreign)))
 	}
 	// The content of a mark in gone is not read.
-	targets := map[string]bool{installationKey: true}
+	targets := map[string]bool{media.Mark: true}
 	for key := range own {
 		if p, ok := parsePoint(key, 0); ok {
 			for _, shift := range []time.Duration{0, -30 * time.Minute, 365 * 24 * time.Hour} {
@@ -65,14 +66,14 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 	}
 	// refuse puts content under a key.
 	refuse := func(to, content string) error {
-		if to == installationKey {
+		if to == media.Mark {
 			check(t, m.place.Write(t.Context(), to, strings.NewReader(content)))
 			_, err := m.backUp(t.Context())
 			return err
 		}
 		dir, target := t.TempDir(), t.TempDir()
 		place := openMedia(t, dir)
-		check(t, place.Write(t.Context(), installationKey, strings.NewReader(own[installationKey])))
+		check(t, place.Write(t.Context(), media.Mark, strings.NewReader(own[media.Mark])))
 		check(t, place.Write(t.Context(), to, strings.NewReader(content)))
 		p, isPoint := parsePoint(to, 0)
 		if !isPoint {
@@ -91,16 +92,16 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 	for to := range targets {
 		for _, files := range []map[string]string{own, foreign} {
 			for from, content := range files {
-				if content == own[to] {
+				if content == own[to] || content == "" && to == media.Mark { // like one that was deleted
 					continue
 				}
 				err := refuse(to, content)
-				if err == nil || to != installationKey && !errors.Is(err, store.ErrDamaged) {
+				if err == nil || to != media.Mark && !errors.Is(err, store.ErrDamaged) {
 					t.Errorf("%s under the key %s: %v", from, to, err)
 				}
 			}
 		}
 	}
-	check(t, m.place.Write(t.Context(), installationKey, strings.NewReader(own[installationKey])))
+	check(t, m.place.Write(t.Context(), media.Mark, strings.NewReader(own[media.Mark])))
 	m.backUpAfter(0)
 }

@@ -35,6 +35,9 @@ type Config struct {
 	PublicURL string
 	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
+	// Places remembers a directory, so that Open returns [ErrGone] instead of making one that is gone anew, and later calls
+	// return it while the directory is gone. If nil, a directory is made if it does not exist.
+	Places Places
 	// Now returns the current time. Default [time.Now].
 	Now func() time.Time
 }
@@ -44,6 +47,9 @@ type Store struct {
 	cfg    Config
 	bucket *blob.Bucket
 	dir    string // directory of the bucket, or "" for an object store
+
+	name    string // see Name
+	guarded bool   // see Guard
 
 	signers      *sync.Pool
 	stallTimeout time.Duration
@@ -68,6 +74,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	s = &Store{cfg: cfg, signers: newSigners(cfg.Key), stallTimeout: defaultStallTimeout}
 	dir, isFile := strings.CutPrefix(cfg.Bucket, filePrefix)
 	if !isFile {
+		s.name = s.location()
 		s.bucket, err = blob.OpenBucket(ctx, cfg.Bucket)
 		return s, err
 	}
@@ -76,6 +83,21 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	}
 	if s.dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	s.name = host + " " + s.dir
+	if cfg.Places != nil {
+		s.Guard()
+		known, err := cfg.Places.KnowsPlace(ctx, s.name)
+		if known {
+			err = s.checkMark("")
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	// Temporary files are created in the bucket's directory, so that they can be renamed. Sweep removes
 	// those that a crash leaves behind.
@@ -87,6 +109,9 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	}
 	// openDirectly accepts no links.
 	s.dir, err = filepath.EvalSymlinks(s.dir)
+	if err == nil && cfg.Places != nil {
+		err = errors.Join(s.WriteMark(ctx), cfg.Places.AddPlace(ctx, s.name))
+	}
 	return s, err
 }
 
@@ -124,6 +149,9 @@ func (s *Store) Write(ctx context.Context, key string, content io.Reader) (err e
 	}()
 	ctx, bound, cancel := s.stoppable(ctx)
 	defer cancel() // cancelling before Close discards the written content
+	if err := s.checkMark(key); err != nil {
+		return err
+	}
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType(key), BeforeWrite: makePrivate})
 	if err != nil {
 		return err
@@ -196,7 +224,11 @@ func (s *Store) open(ctx context.Context, key string) (_ file, err error) {
 		if err != nil {
 			return file{}, studio.ErrNotFound
 		}
-		return openFile(s.dir, name)
+		f, err := openFile(s.dir, name)
+		if errors.Is(err, studio.ErrNotFound) {
+			err = cmp.Or(s.checkMark(key), err)
+		}
+		return f, err
 	}
 	ctx, bound, cancel := s.stoppable(ctx)
 	var r *blob.Reader
@@ -282,6 +314,9 @@ func (s *Store) removeDirectory(key string) {
 
 // ForEach calls do for each object whose key has the prefix.
 func (s *Store) ForEach(ctx context.Context, prefix string, do func(*blob.ListObject) error) error {
+	if err := s.checkMark(""); err != nil {
+		return err
+	}
 	if err := s.checkReadable(prefix); err != nil {
 		return err
 	}
@@ -291,7 +326,7 @@ func (s *Store) ForEach(ctx context.Context, prefix string, do func(*blob.ListOb
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
+		if err == nil && object.Key != Mark {
 			err = do(object)
 		}
 		if err != nil {

@@ -332,6 +332,11 @@ CREATE TABLE webhook_secrets (
 CREATE INDEX webhook_secrets_user ON webhook_secrets (user_id);
 CREATE INDEX webhook_secrets_expiry ON webhook_secrets (expires_at) WHERE expires_at IS NOT NULL;
 
+-- places have files of this installation, so a directory that is empty may be that of a disk that is not mounted.
+CREATE TABLE places (
+    name TEXT PRIMARY KEY
+);
+
 -- signing_keys are the keys of the service, for access tokens and URLs of files.
 CREATE TABLE signing_keys (
     name TEXT PRIMARY KEY,
