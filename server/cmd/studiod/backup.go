@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -36,7 +37,8 @@ func restoreCommand() *cli.Command {
 	return described(leaf("restore", "create a database from a backup, or all from a backup of studiod serve", "FILE|PLACE@TIME",
 		[]cli.Flag{mediaFlag("a directory next to the database")}, restore),
 		`The command checks the backup, and migrates tables of an earlier version. Copy the key file of the backup next to
-the database, with the name of the database and the extension .keys, or set it as --key-file of studiod serve.
+the database, with the name of the database and the extension .keys, or set it as --key-file of studiod serve. If the
+key of the backup is missing, the command says in which file.
 Events that were pending in the backup are sent again, with the same ids.
 
 From a backup by --backup of studiod serve, the command restores the files and the database. It needs the key file
@@ -79,31 +81,52 @@ func restore(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if from := command.Args().First(); isPlace(from) {
-		return explainRestore(restorePlace(ctx, command, dsn, from))
-	}
-	if err := explainRestore(store.Restore(ctx, command.Args().First(), dsn)); err != nil {
+	source, from := keySourceOf(command), command.Args().First()
+	keys, err := source.restoring(dsn)
+	if err != nil {
 		return err
 	}
-	return printLines(command, "the database is restored", "studiod serve needs the key file that belongs to it")
+	if isPlace(from) {
+		return explainRestore(restorePlace(ctx, command, dsn, from, keys), source, dsn)
+	}
+	if err := explainRestore(store.Restore(ctx, from, dsn), source, dsn); err != nil {
+		return err
+	}
+	return printLines(command, append([]string{"the database is restored"}, keyHint(ctx, source, dsn, keys)...)...)
+}
+
+// keyHint returns a line about the key file that a restored database needs, if it needs one.
+func keyHint(ctx context.Context, source keySource, dsn string, keys *keyring.Keyring) []string {
+	db, err := store.Open(ctx, dsn, store.Config{MustExist: true, Keys: keys})
+	if err == nil {
+		_, err = db.Keys(ctx)
+		err = errors.Join(err, db.Close())
+	}
+	switch {
+	case errors.Is(err, keyring.ErrNoKey):
+		return []string{"studiod serve needs the key of this database, and " + source.lacks(dsn) + ": copy its key file there, or set --key-file"}
+	case keys != nil:
+		return []string{"studiod serve needs the same key file"}
+	}
+	return nil
 }
 
 // explainRestore converts errors that the caller can fix to usage errors.
-func explainRestore(err error) error {
+func explainRestore(err error, source keySource, dsn string) error {
 	switch {
 	case errors.Is(err, store.ErrNotSQLite):
 		return usagef("restore PostgreSQL with: %s", restoreLine)
 	case errors.Is(err, fs.ErrExist):
-		return usagef("the database already exists; set another --db, or move the database and its -wal file")
+		return usagef("the database already exists; set another --db, or move %s and its -wal file", strings.TrimPrefix(dsn, "sqlite:"))
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("no such file")
+		return usagef("%w", err)
 	case errors.Is(err, store.ErrNewer):
 		return usagef("the backup was %w", err)
 	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, backup.ErrPlace), errors.Is(err, backup.ErrTime),
 		errors.Is(err, backup.ErrNone), errors.Is(err, backup.ErrPlain):
 		return usagef("%w", err)
 	case errors.Is(err, keyring.ErrNoKey):
-		return usagef("the backup is encrypted with another key; set --key-file to the key file of the daemon that wrote it")
+		return usagef("the key of the backup is missing, and %s; copy the key file of the daemon that wrote it there, or set --key-file", source.lacks(dsn))
 	}
 	return err
 }

@@ -72,15 +72,12 @@ func isPlace(text string) bool {
 }
 
 // restorePlace restores a backup by --backup.
-func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (err error) {
+func restorePlace(ctx context.Context, command *cli.Command, dsn, from string, keys *keyring.Keyring) (err error) {
 	i := strings.LastIndexByte(from, '@')
 	if i < 0 {
 		return usagef("a place must end with @TIME, such as %s@latest", from)
 	}
-	restoration := backup.Restoration{Place: from[:i], At: from[i+1:], Database: dsn}
-	if restoration.Keys, err = restoreKeys(keySourceOf(command), dsn); err != nil {
-		return err
-	}
+	restoration := backup.Restoration{Place: from[:i], At: from[i+1:], Database: dsn, Keys: keys}
 	if restoration.Media, err = openFiles(ctx, command, dsn); err != nil {
 		return err
 	}
@@ -89,11 +86,12 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	if err != nil {
 		return err
 	}
-	what, hint := "the database and", "studiod serve needs the key file that belongs to it"
-	if !restored.Database {
-		what, hint = "", "restore the database with the tools of PostgreSQL, as it was then or earlier"
+	lines := []string{fmt.Sprintf("%d files of %s are restored", restored.Files, formatTime(restored.Time))}
+	if restored.Database {
+		lines = append([]string{"the database and " + lines[0]}, keyHint(ctx, keySourceOf(command), dsn, keys)...)
+	} else {
+		lines = append(lines, "restore the database with the tools of PostgreSQL, as it was then or earlier")
 	}
-	lines := []string{strings.TrimSpace(fmt.Sprintf("%s %d files of %s are restored", what, restored.Files, formatTime(restored.Time))), hint}
 	if restored.Skipped != "" {
 		lines = append(lines, "skipped, because they are later than the clock of this machine: "+restored.Skipped)
 	}
@@ -104,11 +102,11 @@ func restorePlace(ctx context.Context, command *cli.Command, dsn, from string) (
 	return err
 }
 
-// restoreKeys returns the keys for a database that does not exist yet, or nil if there is no key file.
-func restoreKeys(source keySource, dsn string) (*keyring.Keyring, error) {
+// restoring returns the keys for a database that does not exist yet, or nil if there is no key file.
+func (s keySource) restoring(dsn string) (*keyring.Keyring, error) {
 	path, beside := sqlitePath(dsn)
-	if !beside || source.File != "" || source.Content != "" {
-		keys, _, err := source.open(dsn)
+	if !beside || s.File != "" || s.Content != "" {
+		keys, _, err := s.open(dsn)
 		return keys, err
 	}
 	keys, err := keyring.Load(keyFileBeside(path))

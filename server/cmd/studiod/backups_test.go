@@ -8,6 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
 )
@@ -57,6 +58,8 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	if check(t, err); len(left) != 0 {
 		t.Errorf("%v are left", left)
 	}
+	snapshot := filepath.Join(t.TempDir(), "snapshot.db")
+	must(t, "", "backup", "--db="+dsn, snapshot)
 	check(t, os.RemoveAll(lost))
 
 	dsn = "sqlite:" + filepath.Join(found, "studio.db")
@@ -64,7 +67,27 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	check(t, err)
 	check(t, files.Write(t.Context(), "db/2999-11-22T10:00:00Z.db.gz.age", strings.NewReader("of a clock that was ahead")))
 	check(t, files.Close())
-	fails(t, exitUsage, "another key", "restore", "--db="+dsn, place+"@latest")
+	beside, another := filepath.Join(found, "studio.keys"), filepath.Join(t.TempDir(), "another.keys")
+	check(t, keyring.New().Create(another))
+	for _, from := range []string{place + "@latest", snapshot} {
+		for missing, args := range map[string][]string{
+			"there is no key file " + beside: nil, "it is not in " + another: {"--key-file=" + another}, another + "2: no such file": {"--key-file=" + another + "2"},
+		} {
+			if from == snapshot && !strings.Contains(missing, "no such file") { // the key may be lost
+				said := must(t, "", append([]string{"restore", "--db=" + dsn, snapshot}, args...)...)
+				if !strings.Contains(said, "the database is restored") || !strings.Contains(said, missing) {
+					t.Errorf("%v: %s", args, said)
+				}
+				check(t, os.Remove(filepath.Join(found, "studio.db")))
+				continue
+			}
+			fails(t, exitUsage, missing, append([]string{"restore", "--db=" + dsn, from}, args...)...)
+		}
+	}
+	if said := must(t, "", "restore", "--db="+dsn, "--key-file="+key, snapshot); !strings.Contains(said, "needs the same key file") {
+		t.Error(said)
+	}
+	check(t, os.Remove(filepath.Join(found, "studio.db")))
 	fails(t, exitUsage, "must end with @TIME", "restore", "--db="+dsn, "--key-file="+key, "file:backups")
 	fails(t, exitUsage, "no backup of this time", "restore", "--db="+dsn, "--key-file="+key, place+"@2020-01-01")
 	code, stdout, stderr := studiod(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v3"
 
@@ -78,14 +79,31 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 	return keys, "", nil
 }
 
+// lacks says where a key of a database is missing.
+func (s keySource) lacks(dsn string) string {
+	file := s.File
+	if path, beside := sqlitePath(dsn); file == "" && s.Content != "" {
+		return "it is not in " + keysVariable
+	} else if file == "" && beside {
+		file = keyFileBeside(path)
+	}
+	if file == "" {
+		return "there is no key file"
+	}
+	if path, err := filepath.Abs(file); err == nil {
+		file = path
+	}
+	if !exists(file) {
+		return "there is no key file " + file
+	}
+	return "it is not in " + file
+}
+
 // openSecrets checks that the keys belong to the database, and encrypts secrets that are stored as plain
 // text. It writes a file for new keys before it uses them.
 func (d *daemon) openSecrets(ctx context.Context, file string) error {
 	if _, err := d.store.Keys(ctx); err != nil {
-		if file != "" {
-			err = fmt.Errorf("no key file %s: %w", file, err)
-		}
-		return withoutKey(err)
+		return d.cfg.Keys.explain(err, d.cfg.Database)
 	}
 	if file != "" {
 		if err := d.keys.Create(file); err != nil {
@@ -104,13 +122,13 @@ func (d *daemon) openSecrets(ctx context.Context, file string) error {
 	if sealed > 0 {
 		d.cfg.Logger.InfoContext(ctx, "secrets encrypted", "count", sealed, "key", d.keys.IDs()[0])
 	}
-	return withoutKey(err)
+	return d.cfg.Keys.explain(err, d.cfg.Database)
 }
 
-// withoutKey returns an error that explains how to provide the missing key.
-func withoutKey(err error) error {
+// explain returns an error that explains how to provide the missing key of a database.
+func (s keySource) explain(err error, dsn string) error {
 	if errors.Is(err, keyring.ErrNoKey) {
-		return usagef("%w; set --key-file to the file with this key, or see studiod keyfile reset --help if it is lost", err)
+		return usagef("%w: %s; set --key-file to the file with this key, or see studiod keyfile reset --help if it is lost", err, s.lacks(dsn))
 	}
 	return err
 }

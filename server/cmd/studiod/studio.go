@@ -40,7 +40,8 @@ func withKeys(ctx context.Context, command *cli.Command, cfg store.Config, do fu
 	if err != nil {
 		return err
 	}
-	if cfg.Keys, _, err = keySourceOf(command).open(dsn); err != nil {
+	source := keySourceOf(command)
+	if cfg.Keys, _, err = source.open(dsn); err != nil {
 		return err
 	}
 	cfg.Logger = newLogger(command.Root().ErrWriter, logAuto)
@@ -49,7 +50,7 @@ func withKeys(ctx context.Context, command *cli.Command, cfg store.Config, do fu
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return withoutKey(do(db, cfg.Keys))
+	return source.explain(do(db, cfg.Keys), dsn)
 }
 
 // openStore opens the database. An error is a usage error unless the database is in use or unavailable.
