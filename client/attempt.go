@@ -35,14 +35,20 @@ type attempt struct {
 // timeout then applies only until the response begins.
 func (c *call) attempt(ctx context.Context) *attempt {
 	a := &attempt{call: c}
-	ctx, cancel, begun := bound(ctx, c.timeout, c.operation.streams())
+	streams := c.operation.streams()
+	paced := c.body != nil && !streams
+	ctx, cancel, timer := bound(ctx, c.timeout, streams || paced)
 	streaming := false
 	defer func() {
 		if !streaming {
 			cancel()
 		}
 	}()
-	response, err := c.client.do(a.request(ctx))
+	request := a.request(ctx)
+	if paced {
+		request.Body = &pacedBody{request.Body, timer, c.timeout}
+	}
+	response, err := c.client.do(request)
 	if err != nil {
 		a.err = transportError(c.request, timeoutError(ctx, err))
 		a.unsent = a.sending.seal()
@@ -51,9 +57,9 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	response.Request = c.request
 	a.response = response
 	success := c.operation.success(response.StatusCode)
-	if success && c.operation.streams() {
+	if success && streams {
 		response.Body = &openBody{response.Body, cancel}
-		if streaming = begun(); !streaming {
+		if streaming = timer.Stop(); !streaming {
 			response.Body.Close()
 			a.err = transportError(c.request, context.DeadlineExceeded)
 		}
@@ -72,7 +78,7 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	case !success:
 		a.err = newProblemError(response, a.content)
 	case err != nil:
-		a.err = transportError(c.request, err)
+		a.err = transportError(c.request, timeoutError(ctx, err))
 	case long:
 		a.err = newError(response, noteTooLarge)
 	case !c.operation.promises(response, a.content):
@@ -108,16 +114,31 @@ func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error
 	return response, nil
 }
 
-// bound returns a context that ends after timeout. If the response is streamed, begun removes the timeout
-// and reports whether the response began in time. The context then ends only with cancel.
-func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), begun func() bool) {
+// bound returns a context that ends after timeout. If the request or the response is streamed, that is when the timer fires,
+// which the caller may reset or stop.
+func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), timer *time.Timer) {
 	if !streamed {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		return ctx, cancel, nil
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(timeout, func() { stop(context.DeadlineExceeded) })
-	return ctx, func() { timer.Stop(); stop(nil) }, timer.Stop
+	timer = time.AfterFunc(timeout, func() { stop(context.DeadlineExceeded) })
+	return ctx, func() { timer.Stop(); stop(nil) }, timer
+}
+
+// pacedBody is a request body of any length. The timer limits each write, which is the time until net/http reads on, and then
+// the response. It does not limit the source of the body.
+type pacedBody struct {
+	io.ReadCloser
+	timer   *time.Timer
+	timeout time.Duration
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	b.timer.Stop()
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Reset(b.timeout)
+	return n, err
 }
 
 // timeoutError returns the error of a request with a context of bound. HTTP/2 reports a timeout there as a cancellation.

@@ -50,8 +50,9 @@ type Config struct {
 	Workspace string
 
 	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport
-	// is called for each attempt, so it is the place for tracing and metrics. Defaults to a client with
-	// http.DefaultTransport.
+	// is called for each attempt, so it is the place for tracing and metrics. Its Timeout limits each exchange as a whole, which
+	// cuts long uploads and downloads, and ends streams; the client opens a stream again that it ends. So better set
+	// Timeout below. Defaults to a client with http.DefaultTransport.
 	HTTPClient *http.Client
 
 	// NoAutoKey stops the client from adding an Idempotency-Key to creations, for services that do not
@@ -67,7 +68,8 @@ type Config struct {
 	Poll Poll
 
 	// Timeout limits each attempt, from the request to the end of the response, or to the begin of a
-	// response that is streamed. Defaults to 30 seconds. See also [WithTimeout].
+	// response that is streamed. While a file is sent or received, it limits each write or read instead, and then the
+	// response. Defaults to 30 seconds. See also [WithTimeout].
 	Timeout time.Duration
 
 	// MaxResponseBytes limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed
@@ -121,6 +123,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: Email: is required with Password")
 	case c.Email != "" && c.Password == "":
 		return nil, errors.New("client: Password: is required with Email")
+	case strings.ContainsAny(string(c.Token), " \t"):
+		return nil, errors.New("client: Token: must be only the token, without Bearer and spaces")
 	case !headerValue(string(c.Token)):
 		return nil, errors.New("client: Token: has a character that is not allowed in a header")
 	case !headerValue(c.Workspace):

@@ -40,6 +40,8 @@ func TestNew_validatesConfig(t *testing.T) {
 		"token and password":        {client.Config{BaseURL: "https://h", Email: "a", Password: canary, Token: canary}, "Token"},
 		"no email":                  {client.Config{BaseURL: "https://h", Password: canary}, "Email"},
 		"no password":               {client.Config{BaseURL: "https://h", Email: canary}, "Password"},
+		"token with its scheme":     {client.Config{BaseURL: "https://h", Token: "Bearer " + canary}, "Token"},
+		"token with a space":        {client.Config{BaseURL: "https://h", Token: canary + " "}, "Token"},
 		"token of two lines":        {client.Config{BaseURL: "https://h", Token: canary + "\n"}, "Token"},
 		"workspace of two":          {client.Config{BaseURL: "https://h", Workspace: canary + "\r\nX: y"}, "Workspace"},
 		"source":                    {client.Config{BaseURL: "https://h", TokenSource: &source{}}, ""},

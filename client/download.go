@@ -175,7 +175,7 @@ func (d *download) locate(ctx context.Context) error {
 
 // attempt sends one request and writes the content of the response.
 func (d *download) attempt(ctx context.Context) error {
-	ctx, cancel, begun := bound(ctx, d.call.timeout, true)
+	ctx, cancel, timer := bound(ctx, d.call.timeout, true)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.address, nil)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d *download) attempt(ctx context.Context) error {
 		return transportError(request, timeoutError(ctx, err))
 	}
 	defer response.Body.Close()
-	if !begun() {
+	if !timer.Stop() {
 		return transportError(request, context.DeadlineExceeded)
 	}
 	body := newTimeoutReader(response.Body, d.call.timeout, cancel)

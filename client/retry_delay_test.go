@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -146,3 +147,73 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 		})
 	}
 }
+
+// An upload may take any time. The timeout limits each write, and then the response, but not the source of the file.
+func TestUploadMedia_hasTheTimeoutForEachWrite(t *testing.T) {
+	t.Parallel()
+	const size = 3 << 20
+	for name, test := range map[string]struct {
+		source, write, answer time.Duration // each time
+		took                  time.Duration // until the timeout; 0 if there is none
+	}{
+		"slow network": {write: 25 * time.Second},
+		"slow source":  {source: 10 * time.Minute},
+		"slow answer":  {answer: 29 * time.Second},
+		"no progress":  {write: time.Hour, took: 30 * time.Second},
+		"no answer":    {write: time.Second, answer: time.Hour, took: (size>>15-1)*time.Second + 30*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				c := newClient(t, static, once, func(c *client.Config) {
+					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						wait := func(d time.Duration) error {
+							select {
+							case <-r.Context().Done():
+								return r.Context().Err()
+							case <-time.After(d):
+								return nil
+							}
+						}
+						for part := make([]byte, 32<<10); sent < size; {
+							n, err := io.ReadFull(r.Body, part)
+							sent += n
+							if err := cmp.Or(err, wait(test.write)); err != nil {
+								return nil, err
+							}
+						}
+						if err := wait(test.answer); err != nil {
+							return nil, err
+						}
+						return respond(http.StatusCreated, http.Header{"Content-Type": {"application/json"}}, `{"media_id":"m","url":"https://h/m","content_type":"video/mp4","size":1,"expires_at":"2026-01-01T00:00:00Z"}`), nil
+					})}
+				})
+				began := time.Now()
+				_, err := c.UploadMedia(t.Context(), "video/mp4", slowSource{test.source, io.LimitReader(zeros{}, size)})
+				switch took := time.Since(began); {
+				case test.took == 0 && (err != nil || sent != size):
+					t.Errorf("%d bytes are sent, error %v after %v", sent, err, took)
+				case test.took > 0 && (!errors.Is(err, context.DeadlineExceeded) || took != test.took):
+					t.Errorf("error %v after %v, want %v", err, took, test.took)
+				}
+			})
+		})
+	}
+}
+
+// slowSource waits before each read.
+type slowSource struct {
+	wait time.Duration
+	io.Reader
+}
+
+func (s slowSource) Read(p []byte) (int, error) {
+	time.Sleep(s.wait)
+	return s.Reader.Read(p)
+}
+
+// zeros is a source that never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

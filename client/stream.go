@@ -107,11 +107,15 @@ func (s *streamCall) run(ctx context.Context, give func(*attempt, stream.Frame) 
 	renewsToken := s.renewsToken
 	for {
 		s.attempts++
+		sent := time.Now()
 		a := s.attempt(ctx)
 		a.record(s.into)
 		begun := a.err == nil
 		if begun {
 			a.err = s.read(ctx, a, give)
+			if limit := s.client.http.Timeout; limit > 0 && time.Since(sent) >= limit && errors.Is(a.err, context.DeadlineExceeded) {
+				s.worked = true // the limit ends quiet streams, too
+			}
 		}
 		if s.worked {
 			s.attempts, s.renewsToken, s.worked = 1, renewsToken, false

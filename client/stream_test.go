@@ -367,3 +367,23 @@ func TestStreamEvents_resumesSilentStreams(t *testing.T) {
 		}
 	})
 }
+
+// The Timeout of an HTTPClient ends each connection of a stream. That is no failure, even if the stream was silent.
+func TestStreamEvents_outlivesTheTimeoutOfItsHTTPClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		c := newService().direct(t, static, func(config *client.Config) {
+			config.Retry.Attempts = 2
+			config.HTTPClient = &http.Client{Timeout: 5 * time.Second, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if requests++; requests > 20 {
+					return respond(http.StatusNoContent, http.Header{}, ""), nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {sse}}, Body: &quiet{ctx: r.Context()}}, nil
+			})}
+		})
+		if got, err := ticks(client.StreamEvents[tick](t.Context(), c, true)); got != "" || err != nil || requests != 21 {
+			t.Errorf("%d requests, events %s, error %v", requests, got, err)
+		}
+	})
+}
