@@ -106,14 +106,14 @@ func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session
 
 // changePassword changes the password and continues in a new session.
 func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s session) error {
-	pair, err := c.cfg.Studio.ChangePassword(r.Context(), server.ClientAddr(r.Context()), s.Email, r.PostFormValue("current"), r.PostFormValue("password"))
+	token, err := c.cfg.Studio.ChangePassword(r.Context(), server.ClientAddr(r.Context()), s.Email, r.PostFormValue("current"), r.PostFormValue("password"))
 	if problem := passwordProblem(err); problem != "" {
 		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{PasswordProblem: problem})
 	}
 	if err != nil {
 		return err
 	}
-	c.startSession(w, r, pair)
+	c.startSession(w, r, token)
 	return redirect(w, r, accountPath+"?done=password")
 }
 

@@ -54,7 +54,7 @@ func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int,
 
 func (c *Console) failLink(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, studio.ErrLink) {
-		detail := "This link was used or has expired. Ask an operator for another one."
+		detail := "This link was used or has expired. If you have chosen a password with it, sign in. Otherwise ask an operator for another one."
 		if empty, err := c.cfg.Store.Empty(r.Context()); err == nil && empty {
 			detail = "This link has expired. studiod prints another one when it starts."
 		}
@@ -70,16 +70,15 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) {
 		c.failLink(w, r, err)
 		return
 	}
-	pair, err := c.cfg.Studio.UseLink(r.Context(), server.ClientAddr(r.Context()), form.Secret, r.PostFormValue("email"), r.PostFormValue("password"))
+	token, err := c.cfg.Studio.UseLink(r.Context(), server.ClientAddr(r.Context()), form.Secret, r.PostFormValue("email"), r.PostFormValue("password"))
 	switch {
 	case err == nil:
-		if other, err := c.session(r); err == nil {
-			if err := c.cfg.Studio.EndSession(r.Context(), other.token); err != nil {
-				c.fail(w, r, err)
-				return
+		if other, err := r.Cookie(c.cookie(r).Name); err == nil {
+			if err := c.cfg.Studio.EndSession(r.Context(), other.Value); err != nil { // the link is used nevertheless
+				c.cfg.Logger.WarnContext(r.Context(), "the session of another user goes on after the use of a link", "err", err)
 			}
 		}
-		c.startSession(w, r, pair)
+		c.startSession(w, r, token)
 		next := homePath
 		if form.Setup() {
 			next += "/new"

@@ -164,7 +164,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 		return
 	}
-	c.startSession(w, r, pair)
+	c.startSession(w, r, pair.Refresh)
 	if !hasDraft {
 		http.Redirect(w, r, form.Next, http.StatusSeeOther)
 		return
@@ -178,10 +178,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// startSession sets the cookie of a session.
-func (c *Console) startSession(w http.ResponseWriter, r *http.Request, pair studio.TokenPair) {
+// startSession sets the cookie of a session with a refresh token.
+func (c *Console) startSession(w http.ResponseWriter, r *http.Request, token string) {
 	cookie := c.cookie(r) //nolint:gosec // its attributes depend on TLS
-	cookie.Value, cookie.MaxAge = pair.Refresh, int(studio.RefreshTokenLifetime.Seconds())
+	cookie.Value, cookie.MaxAge = token, int(studio.RefreshTokenLifetime.Seconds())
 	http.SetCookie(w, cookie)
 }
 

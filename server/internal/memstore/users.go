@@ -30,7 +30,7 @@ func (s *Store) UserByEmail(_ context.Context, email string) (studio.User, error
 	return studio.User{}, studio.ErrNotFound
 }
 
-func (s *Store) SetPassword(_ context.Context, userID, hash string, now time.Time) error {
+func (s *Store) SetPassword(_ context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user, err := find(s.users, userID)
@@ -39,6 +39,9 @@ func (s *Store) SetPassword(_ context.Context, userID, hash string, now time.Tim
 	}
 	user.PasswordHash = hash
 	s.revokeTokens(userID, now)
+	if session.Hash != nil {
+		s.tokens[string(session.Hash)] = &token{RefreshToken: session}
+	}
 	return nil
 }
 

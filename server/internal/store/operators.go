@@ -28,7 +28,13 @@ func (s *Store) Link(ctx context.Context, hash []byte) (link studio.Link, err er
 	return link, err
 }
 
-func (s *Store) Join(ctx context.Context, hash []byte, user studio.User, workspace studio.Workspace) error {
+// ClaimLink also takes a claim that ends later than a new one: the clock was set back.
+func (s *Store) ClaimLink(ctx context.Context, hash []byte, now, until time.Time) error {
+	return s.execFound(ctx, `UPDATE links SET claimed_until = $3
+		WHERE hash = $1 AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3)`, hash, micros(now), micros(until))
+}
+
+func (s *Store) Join(ctx context.Context, hash []byte, user studio.User, workspace studio.Workspace, session studio.RefreshToken) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := takeLink(ctx, tx, hash); err != nil {
 			return err
@@ -40,16 +46,16 @@ func (s *Store) Join(ctx context.Context, hash []byte, user studio.User, workspa
 		if workspace.ID != "" {
 			all = append(all, insertMember(workspace.ID, user.ID))
 		}
-		return tx.execAll(ctx, all)
+		return tx.execAll(ctx, append(all, insertSession(session)...))
 	})
 }
 
-func (s *Store) ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, now time.Time) error {
+func (s *Store) ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, session studio.RefreshToken, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := takeLink(ctx, tx, hash); err != nil {
 			return err
 		}
-		return setPassword(ctx, tx, userID, passwordHash, now)
+		return setPassword(ctx, tx, userID, passwordHash, session, now)
 	})
 }
 

@@ -214,7 +214,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 	for range calls {
 		_, err := db.UserByEmail(ctx, "u5")
 		check(t, err)
-		check(t, db.SetPassword(ctx, "u5", "new", now))
+		check(t, db.SetPassword(ctx, "u5", "new", studio.RefreshToken{}, now))
 		check(t, db.SetRole(ctx, "u5", studio.Operator))
 		for _, below := range []string{"", "u5"} {
 			_, err = db.Users(ctx, store.UserFilter{WorkspaceID: "w0"}, below, 25)

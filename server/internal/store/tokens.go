@@ -15,7 +15,7 @@ func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, 
 			return studio.ErrUnauthorized
 		}
 		if err == nil {
-			err = addRefreshToken(ctx, tx, token)
+			err = tx.execAll(ctx, insertSession(token))
 		}
 		if err != nil {
 			return err
@@ -30,10 +30,15 @@ func (s *Store) AddRefreshToken(ctx context.Context, token studio.RefreshToken, 
 	})
 }
 
-func addRefreshToken(ctx context.Context, tx transaction, token studio.RefreshToken) error {
-	_, err := tx.exec(ctx, `INSERT INTO refresh_tokens (hash, family, user_id, expires_at) VALUES ($1, $2, $3, $4)`,
-		token.Hash, token.Family, token.UserID, micros(token.ExpiresAt))
-	return err
+// insertSession adds a token, or nothing if it is zero.
+func insertSession(token studio.RefreshToken) []statement {
+	if token.Hash == nil {
+		return nil
+	}
+	return []statement{{
+		`INSERT INTO refresh_tokens (hash, family, user_id, expires_at) VALUES ($1, $2, $3, $4)`,
+		[]any{token.Hash, token.Family, token.UserID, micros(token.ExpiresAt)},
+	}}
 }
 
 func (s *Store) RotateRefreshToken(
@@ -59,10 +64,7 @@ func (s *Store) RotateRefreshToken(
 			stolen = true // an error here would roll the deletion back
 			return endSession(ctx, tx, next.Family, now)
 		}
-		if _, err := tx.exec(ctx, `UPDATE refresh_tokens SET used = 1 WHERE hash = $1`, hash); err != nil {
-			return err
-		}
-		return addRefreshToken(ctx, tx, next)
+		return tx.execAll(ctx, append([]statement{{`UPDATE refresh_tokens SET used = 1 WHERE hash = $1`, []any{hash}}}, insertSession(next)...))
 	})
 	if err == nil && stolen {
 		err = studio.ErrUnauthorized

@@ -89,19 +89,28 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE deleted_at IS NULL AND `+condition+tx.forUpdate(), args...)
 }
 
-func (s *Store) SetPassword(ctx context.Context, userID, hash string, now time.Time) error {
-	return s.write(ctx, func(tx transaction) error { return setPassword(ctx, tx, userID, hash, now) })
+func (s *Store) SetPassword(ctx context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error { return setPassword(ctx, tx, userID, hash, session, now) })
 }
 
-func setPassword(ctx context.Context, tx transaction, userID, hash string, now time.Time) error {
-	err := execFound(ctx, tx, `UPDATE users SET password_hash = $2 WHERE id = $1 AND deleted_at IS NULL`, userID, hash)
-	if err != nil {
+func setPassword(ctx context.Context, tx transaction, userID, hash string, session studio.RefreshToken, now time.Time) error {
+	condition := `id = $1`
+	if session.Hash != nil {
+		condition += ` AND disabled_at IS NULL`
+	}
+	if err := lockUser(ctx, tx, condition, userID); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash); err != nil {
 		return err
 	}
 	if _, err := tx.exec(ctx, `DELETE FROM links WHERE purpose = $2 AND email = (SELECT email FROM users WHERE id = $1)`, userID, string(studio.ResetLink)); err != nil {
 		return err
 	}
-	return revokeTokens(ctx, tx, userID, now)
+	if err := revokeTokens(ctx, tx, userID, now); err != nil {
+		return err
+	}
+	return tx.execAll(ctx, insertSession(session))
 }
 
 // DeleteUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It locks the

@@ -49,6 +49,9 @@ type Link struct {
 	ExpiresAt   time.Time
 }
 
+// linkClaim is for how long the use of a link keeps others from using it, while the password is hashed.
+const linkClaim = 10 * time.Second
+
 // LinkStore stores links; see [OperatorStore].
 type LinkStore interface {
 	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its workspace
@@ -56,11 +59,15 @@ type LinkStore interface {
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)
-	// Join deletes a link and adds a user to a workspace, which it creates if it has a time of creation. Without an ID, there
-	// is no workspace. Of concurrent calls with a link, one succeeds, and the others return [ErrNotFound].
-	Join(ctx context.Context, hash []byte, user User, workspace Workspace) error
+	// ClaimLink claims a link until a time. The error is [ErrNotFound] if there is no such link, or another claim has not ended
+	// at now.
+	ClaimLink(ctx context.Context, hash []byte, now, until time.Time) error
+	// Join deletes a link and adds a user to a workspace, which it creates if it has a time of creation, and the token of a
+	// session. Without an ID, there is no workspace. Of concurrent calls with a link, one succeeds, and the others return
+	// [ErrNotFound].
+	Join(ctx context.Context, hash []byte, user User, workspace Workspace, session RefreshToken) error
 	// ResetPassword deletes a link and sets a password, as SetPassword does. Of concurrent calls, one succeeds.
-	ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, now time.Time) error
+	ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, session RefreshToken, now time.Time) error
 }
 
 // NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is a
@@ -98,56 +105,79 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
 	return link, err
 }
 
-// UseLink uses a link with the password that its holder has chosen, and logs the user in. email is that of the first
-// operator, who also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength], [ErrEmail], and
-// [ErrExists] if there is a user with this email.
-func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email, password string) (TokenPair, error) {
+// UseLink uses a link with the password that its holder has chosen, and returns the refresh token of a new session, which
+// begins with the use: either both happen, or neither, also if ctx ends meanwhile. email is that of the first operator, who
+// also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength], [ErrEmail], [ErrExists] if there
+// is a user with this email, and [ErrBusy] if the link is being used, or too much work is queued.
+func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email, password string) (token string, err error) {
 	link, err := s.OpenLink(ctx, secret)
 	if err != nil {
-		return TokenPair{}, err
+		return "", err
 	}
 	if link.Purpose != SetupLink {
 		email = link.Email
 	} else if email, err = s.checkEmail(email); err != nil {
-		return TokenPair{}, err
+		return "", err
 	}
 	if !ValidPassword(password) {
-		return TokenPair{}, ErrPasswordLength
+		return "", ErrPasswordLength
 	}
-	if link.Purpose == InviteLink {
-		if _, err := s.UserByEmail(ctx, email); !errors.Is(err, ErrNotFound) {
-			return TokenPair{}, errors.Join(err, ErrExists)
-		}
+	user, err := s.UserByEmail(ctx, email)
+	if link.Purpose != ResetLink && !errors.Is(err, ErrNotFound) {
+		return "", errors.Join(err, ErrExists)
+	} else if link.Purpose == ResetLink && err != nil {
+		return "", err
 	}
+	if err := s.claimLink(ctx, link, secret); err != nil {
+		return "", err
+	}
+	ctx = context.WithoutCancel(ctx) // otherwise each use that is interrupted would cost a hash
+	done, err := s.comparisons.acquire(ctx, addressOf(client), false)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	hash, err := s.Passwords.Hash(ctx, password)
+	done()
+	if err != nil {
+		return "", err
+	}
+	now := s.now()
 	act := s.WithAct(ctx, "", string(link.Purpose)+" link used", email)
+	var session RefreshToken
 	if link.Purpose == ResetLink {
-		err = s.resetPassword(act, link, password)
+		token, session = s.newSession(user.ID, now)
+		err = s.Operators.ResetPassword(act, link.Hash, user.ID, hash, session, now)
 	} else {
-		err = s.join(act, link, email, password)
+		user = s.newUser("", email, hash)
+		token, session = s.newSession(user.ID, now)
+		err = s.join(act, link, user, session)
 	}
 	if errors.Is(err, ErrNotFound) {
 		err = ErrLink
 	}
 	if err != nil {
-		return TokenPair{}, err
+		return "", err
 	}
-	return s.Login(ctx, client, email, password)
+	s.seeAddress(ctx, session, client, now)
+	return token, nil
 }
 
-func (s *Service) resetPassword(ctx context.Context, link Link, password string) error {
-	id, hash, err := s.newPassword(ctx, link.Email, password)
-	if err != nil {
+// claimLink claims a link before its password is hashed, so that concurrent uses cost one hash.
+func (s *Service) claimLink(ctx context.Context, link Link, secret string) error {
+	now := s.now()
+	err := s.Operators.ClaimLink(ctx, link.Hash, now, now.Add(linkClaim))
+	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	return s.Operators.ResetPassword(ctx, link.Hash, id, hash, s.now())
+	if _, err := s.OpenLink(ctx, secret); err != nil { // it was used in the meantime
+		return err
+	}
+	return &LimitError{Limit: ErrBusy, RetryAfter: linkClaim}
 }
 
 // join adds the user of a link to invite, or the first operator with a workspace.
-func (s *Service) join(ctx context.Context, link Link, email, password string) error {
-	user, err := s.newUser(ctx, "", email, password)
-	if err != nil {
-		return err
-	}
+func (s *Service) join(ctx context.Context, link Link, user User, session RefreshToken) error {
 	workspace := Workspace{ID: link.WorkspaceID}
 	if link.Purpose == SetupLink {
 		workspace = s.newWorkspace("", "Studio")
@@ -156,5 +186,5 @@ func (s *Service) join(ctx context.Context, link Link, email, password string) e
 	if link.Operator {
 		user.Role = Operator
 	}
-	return s.Operators.Join(ctx, link.Hash, user, workspace)
+	return s.Operators.Join(ctx, link.Hash, user, workspace, session)
 }

@@ -1,10 +1,17 @@
 package studio_test
 
 import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -49,5 +56,205 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		}
 		_, err = service.NewSetupLink(t.Context())
 		wantError(t, err, studio.ErrExists)
+	})
+}
+
+// linksOf make a link of each purpose, and the email of its user.
+var linksOf = map[studio.LinkPurpose]func(t *testing.T, service *studio.Service) (secret, email string){
+	studio.SetupLink: func(t *testing.T, service *studio.Service) (secret, email string) {
+		t.Helper()
+		secret, err := service.NewSetupLink(t.Context())
+		check(t, err)
+		return secret, "olga@example.com"
+	},
+	studio.InviteLink: func(t *testing.T, service *studio.Service) (secret, email string) {
+		t.Helper()
+		secret, err := service.Invite(t.Context(), studio.User{}, "bob@example.com", "", false)
+		check(t, err)
+		return secret, "bob@example.com"
+	},
+	studio.ResetLink: func(t *testing.T, service *studio.Service) (secret, email string) {
+		t.Helper()
+		studiotest.AddUser(t, service, "ada@example.com")
+		secret, err := service.NewResetLink(t.Context(), studio.User{}, "ada@example.com")
+		check(t, err)
+		return secret, "ada@example.com"
+	},
+}
+
+// eachLink runs a test with a link of each purpose on each database. newService returns another process with the database.
+func eachLink(t *testing.T, test func(t *testing.T, newService func(change func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose)) {
+	t.Helper()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		for _, purpose := range []studio.LinkPurpose{studio.SetupLink, studio.InviteLink, studio.ResetLink} { // a setup link is for a database without users
+			test(t, func(change func(*studio.Config)) *studio.Service {
+				db := studiotest.Open(t, dsn)
+				cfg := studiotest.Config(db, studiotest.NewClock().Now) // which stands still, so that no claim ends
+				cfg.Operators = db
+				change(&cfg)
+				return studio.New(cfg)
+			}, purpose)
+		}
+	})
+}
+
+// slowPasswords counts the passwords that it hashes. The first takes until the others have got their answers.
+type slowPasswords struct {
+	studio.Passwords
+
+	hashed   *atomic.Int32
+	answered <-chan struct{}
+}
+
+func (p slowPasswords) Hash(ctx context.Context, password string) (string, error) {
+	if p.hashed.Add(1) == 1 {
+		select {
+		case <-p.answered:
+		case <-time.After(harness.Timeout):
+		}
+	}
+	return p.Passwords.Hash(ctx, password)
+}
+
+// Concurrent uses of a link, in several processes, cost one hash. The others are told to wait.
+func TestUseLink_hashesOnePasswordForEachLink(t *testing.T) {
+	t.Parallel()
+	eachLink(t, func(t *testing.T, newService func(func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose) {
+		var hashed, worked atomic.Int32
+		var others, uses sync.WaitGroup
+		answered := make(chan struct{})
+		secret, email := linksOf[purpose](t, newService(func(*studio.Config) {}))
+		const processes, each = 2, 12
+		others.Add(processes*each - 1)
+		go func() { others.Wait(); close(answered) }()
+		for range processes {
+			service := newService(func(cfg *studio.Config) { cfg.Passwords = slowPasswords{cfg.Passwords, &hashed, answered} })
+			for range each {
+				uses.Go(func() {
+					_, err := service.UseLink(t.Context(), netip.Addr{}, secret, email, "a new password")
+					if err == nil {
+						worked.Add(1)
+						return
+					}
+					others.Done()
+					if limit := (*studio.LimitError)(nil); !errors.As(err, &limit) || limit.Limit != studio.ErrBusy || limit.RetryAfter != 10*time.Second {
+						t.Errorf("%s: a use is answered %v", purpose, err)
+					}
+				})
+			}
+		}
+		uses.Wait()
+		if hashed.Load() != 1 || worked.Load() != 1 {
+			t.Errorf("%d uses of a link of the purpose %s cost %d hashes, and %d worked", processes*each, purpose, hashed.Load(), worked.Load())
+		}
+	})
+}
+
+// A use that ends without an answer, as after a crash, keeps the link for ten seconds, also if the clock is set back.
+func TestUseLink_worksAgainAfterACrash(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		clock := studiotest.NewClock()
+		cfg := studiotest.Config(db, clock.Now)
+		cfg.Operators = db
+		service := studio.New(cfg)
+		for _, later := range []time.Duration{10 * time.Second, -time.Second} {
+			secret := fmt.Sprint("bob", later)
+			hash := sha256.Sum256([]byte(secret))
+			check(t, db.AddLink(t.Context(), studio.Link{
+				Hash: hash[:], Purpose: studio.InviteLink, Email: secret + "@example.com", ExpiresAt: clock.Now().Add(time.Hour),
+			}))
+			check(t, db.ClaimLink(t.Context(), hash[:], clock.Now(), clock.Now().Add(10*time.Second)))
+			use := func() error {
+				_, err := service.UseLink(t.Context(), netip.Addr{}, secret, "", "a new password")
+				return err
+			}
+			wantError(t, use(), studio.ErrBusy)
+			clock.Add(later)
+			check(t, use())
+		}
+	})
+}
+
+// brokenAfterwards fails after a password was changed or a user was added.
+type brokenAfterwards struct {
+	*store.Store
+
+	broken *atomic.Bool
+}
+
+func (b brokenAfterwards) failure() error {
+	if b.broken.Load() {
+		return studio.ErrBusy
+	}
+	return nil
+}
+
+func (b brokenAfterwards) changed(err error) error {
+	b.broken.Store(err == nil)
+	return err
+}
+
+func (b brokenAfterwards) SetPassword(ctx context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
+	return b.changed(b.Store.SetPassword(ctx, userID, hash, session, now))
+}
+
+func (b brokenAfterwards) Join(ctx context.Context, hash []byte, user studio.User, workspace studio.Workspace, session studio.RefreshToken) error {
+	return b.changed(b.Store.Join(ctx, hash, user, workspace, session))
+}
+
+func (b brokenAfterwards) ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, session studio.RefreshToken, now time.Time) error {
+	return b.changed(b.Store.ResetPassword(ctx, hash, userID, passwordHash, session, now))
+}
+
+func (b brokenAfterwards) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string, now time.Time) error {
+	return errors.Join(b.failure(), b.changed(b.Store.AddRefreshToken(ctx, token, passwordHash, now)))
+}
+
+func (b brokenAfterwards) UserByEmail(ctx context.Context, email string) (studio.User, error) {
+	user, err := b.Store.UserByEmail(ctx, email)
+	return user, errors.Join(b.failure(), err)
+}
+
+func (b brokenAfterwards) KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error) {
+	known, err := b.Store.KnowsAddress(ctx, userID, address, after)
+	return known, errors.Join(b.failure(), err)
+}
+
+func (b brokenAfterwards) SeeAddress(context.Context, string, string, time.Time) error {
+	return b.failure()
+}
+
+// Whatever changes a password or begins a session succeeds if the change was made, although the database fails right after it.
+func TestSessions_beginWithTheChange(t *testing.T) {
+	t.Parallel()
+	eachLink(t, func(t *testing.T, newService func(func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose) {
+		secret, email := linksOf[purpose](t, newService(func(*studio.Config) {}))
+		var broken atomic.Bool
+		service := newService(func(cfg *studio.Config) {
+			db := brokenAfterwards{cfg.Store.(*store.Store), &broken}
+			cfg.Store, cfg.Operators = db, db
+		})
+		client := address("192.0.2.1")
+		for _, begin := range []func() (token string, err error){
+			func() (string, error) { return service.UseLink(t.Context(), client, secret, email, "a new password") },
+			func() (string, error) {
+				return service.ChangePassword(t.Context(), client, email, "a new password", "another password")
+			},
+			func() (string, error) {
+				pair, err := service.Login(t.Context(), client, email, "another password")
+				return pair.Refresh, err
+			},
+		} {
+			token, err := begin()
+			if !broken.Swap(false) || err != nil {
+				t.Errorf("%s: the change is reported as %v", purpose, err)
+				continue
+			}
+			user, _, err := service.Session(t.Context(), token)
+			if check(t, err); user.Email != email {
+				t.Errorf("the session is of %s", user.Email)
+			}
+		}
 	})
 }

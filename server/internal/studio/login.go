@@ -87,16 +87,37 @@ func addressOf(client netip.Addr) string {
 // error is [ErrTooManyTries] if the login must wait because of earlier failures, and [ErrBusy] if too many
 // password comparisons are queued.
 func (s *Service) Login(ctx context.Context, client netip.Addr, email, password string) (TokenPair, error) {
+	user, err := s.authenticate(ctx, client, email, password)
+	if err != nil {
+		return TokenPair{}, err
+	}
+	now := s.now()
+	plain, token := s.newSession(user.ID, now)
+	if err := s.Store.AddRefreshToken(ctx, token, user.PasswordHash, now); err != nil {
+		return TokenPair{}, err
+	}
+	s.seeAddress(ctx, token, client, now)
+	return s.pair(token, plain, now)
+}
+
+// seeAddress makes an address known to the user of a session. It ignores errors, because the session has begun; the next
+// refresh or login tries again.
+func (s *Service) seeAddress(ctx context.Context, session RefreshToken, client netip.Addr, now time.Time) {
+	_ = s.Store.SeeAddress(ctx, session.UserID, addressOf(client), now)
+}
+
+// authenticate returns the user with an email and a password, as Login does.
+func (s *Service) authenticate(ctx context.Context, client netip.Addr, email, password string) (User, error) {
 	email, now := s.NormalizeEmail(email), s.now()
 	address := addressOf(client)
 	user, err := s.Store.UserByEmail(ctx, email)
 	unknown := errors.Is(err, ErrNotFound) || !user.DisabledAt.IsZero()
 	if err != nil && !unknown {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	known, err := s.Store.KnowsAddress(ctx, user.ID, address, now.Add(-AddressMemory))
 	if err != nil {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	throttles := throttles(email, user.PasswordHash, address, known)
 	// Logins with the same account and address run one at a time. Otherwise, concurrent logins with the right
@@ -104,39 +125,32 @@ func (s *Service) Login(ctx context.Context, client netip.Addr, email, password 
 	// compared.
 	release, err := s.loginLocks.lock(ctx, throttles[0].Key)
 	if err != nil {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	defer release()
 	now = s.now()
 	if wait, err := s.Store.LoginWait(ctx, throttles, now); err != nil || wait > 0 {
-		return TokenPair{}, tooManyTries(err, wait)
+		return User{}, tooManyTries(err, wait)
 	}
 	done, err := s.comparisons.acquire(ctx, address, known)
 	if err != nil {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	defer done()
 	// The login is counted as failed before the comparison, so that other daemons do not compare more guesses
 	// than allowed in the meantime.
 	if wait, err := s.Store.CountLogin(ctx, throttles, now); err != nil || wait > 0 {
-		return TokenPair{}, tooManyTries(err, wait)
+		return User{}, tooManyTries(err, wait)
 	}
 	err = s.checkPassword(ctx, user, unknown, password)
 	done()
 	if errors.Is(err, ErrUnauthorized) {
-		return TokenPair{}, err
+		return User{}, err
 	}
 	if err := s.Store.ReleaseLoginAttempt(context.WithoutCancel(ctx), throttles, err == nil); err != nil {
-		return TokenPair{}, err
+		return User{}, err
 	}
-	if err != nil {
-		return TokenPair{}, err
-	}
-	pair, err := s.startFamily(ctx, user, now)
-	if err == nil {
-		err = s.Store.SeeAddress(ctx, user.ID, address, now)
-	}
-	return pair, err
+	return user, err
 }
 
 func tooManyTries(err error, wait time.Duration) error {

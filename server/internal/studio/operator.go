@@ -140,7 +140,7 @@ func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
 // Leave erases a user who knows the password, as RemoveUser does. A wrong password counts as a failed login; see
 // [Service.Login] for its errors.
 func (s *Service) Leave(ctx context.Context, client netip.Addr, user User, password string) error {
-	if _, err := s.Login(ctx, client, user.Email, password); err != nil {
+	if _, err := s.authenticate(ctx, client, user.Email, password); err != nil {
 		return err
 	}
 	return s.removeUser(ctx, user, user, "left")

@@ -64,17 +64,15 @@ func (s *Service) Refresh(ctx context.Context, client netip.Addr, token string) 
 	if err != nil {
 		return TokenPair{}, err
 	}
-	_ = s.Store.SeeAddress(ctx, next.UserID, addressOf(client), now) // ignored, because the token has been used; the next refresh tries again
+	s.seeAddress(ctx, next, client, now)
 	return s.pair(next, plain, now)
 }
 
-func (s *Service) startFamily(ctx context.Context, user User, now time.Time) (TokenPair, error) {
-	plain, token := newRefreshToken(now)
-	token.Family, token.UserID = s.NewID(), user.ID
-	if err := s.Store.AddRefreshToken(ctx, token, user.PasswordHash, now); err != nil {
-		return TokenPair{}, err
-	}
-	return s.pair(token, plain, now)
+// newSession returns the first refresh token of a new session of a user, and its record.
+func (s *Service) newSession(userID string, now time.Time) (plain string, token RefreshToken) {
+	plain, token = newRefreshToken(now)
+	token.Family, token.UserID = s.NewID(), userID
+	return plain, token
 }
 
 func (s *Service) pair(token RefreshToken, refresh string, now time.Time) (TokenPair, error) {

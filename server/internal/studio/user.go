@@ -41,8 +41,10 @@ type UserStore interface {
 	CreateUser(ctx context.Context, user User) error
 	// UserByEmail returns the user with a normalized email.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// SetPassword replaces the password hash, deletes the link to reset it, and revokes all tokens, as RevokeTokens does.
-	SetPassword(ctx context.Context, userID, hash string, now time.Time) error
+	// SetPassword replaces the password hash, deletes the link to reset it, and revokes all tokens, as RevokeTokens does. It
+	// then adds the token of a new session, unless that is zero. The error is [ErrNotFound] if a user with a new session is
+	// disabled.
+	SetPassword(ctx context.Context, userID, hash string, session RefreshToken, now time.Time) error
 	// SetRole replaces the role of a user. The links that a former operator has made end.
 	SetRole(ctx context.Context, userID string, role Role) error
 	// DeleteUser erases a user with all records except projects. It erases subjects as DeleteSubject does. It
@@ -90,57 +92,67 @@ func (s *Service) checkEmail(email string) (string, error) {
 
 // AddUser creates a user. If id is empty, the user gets a new id.
 func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
-	user, err := s.newUser(ctx, id, email, password)
-	if err != nil {
-		return User{}, err
-	}
-	return user, s.Store.CreateUser(ctx, user)
-}
-
-func (s *Service) newUser(ctx context.Context, id, email, password string) (User, error) {
 	hash, err := s.Passwords.Hash(ctx, password)
 	if err != nil {
 		return User{}, err
 	}
+	user := s.newUser(id, email, hash)
+	return user, s.Store.CreateUser(ctx, user)
+}
+
+func (s *Service) newUser(id, email, hash string) User {
 	if id == "" {
 		id = s.NewID()
 	}
-	return User{ID: id, Email: s.NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}, nil
+	return User{ID: id, Email: s.NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}
 }
 
 // SetPassword replaces the password of a user and ends all sessions, as [Service.RevokeTokens] does.
 func (s *Service) SetPassword(ctx context.Context, email, password string) error {
-	id, hash, err := s.newPassword(ctx, email, password)
+	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
 		return err
 	}
-	return s.Store.SetPassword(ctx, id, hash, s.now())
-}
-
-// newPassword returns the id of a user and the hash of the password that the user gets.
-func (s *Service) newPassword(ctx context.Context, email, password string) (id, hash string, err error) {
-	user, err := s.UserByEmail(ctx, email)
+	hash, err := s.Passwords.Hash(ctx, password)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	hash, err = s.Passwords.Hash(ctx, password)
-	return user.ID, hash, err
+	return s.Store.SetPassword(ctx, user.ID, hash, RefreshToken{}, s.now())
 }
 
-// ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the tokens of a
-// new session. A wrong current password counts as a failed login; see [Service.Login] for its errors. The error is
-// [ErrPasswordLength] if the new password is too short or too long.
-func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, current, password string) (TokenPair, error) {
+// ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the refresh
+// token of a new session, which begins with the change: either both happen, or neither. A wrong current password counts as a
+// failed login; see [Service.Login] for its errors. The error is [ErrPasswordLength] if the new password is too short or too
+// long.
+func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, current, password string) (token string, err error) {
 	if !ValidPassword(password) {
-		return TokenPair{}, ErrPasswordLength
+		return "", ErrPasswordLength
 	}
-	if _, err := s.Login(ctx, client, email, current); err != nil {
-		return TokenPair{}, err
+	user, err := s.authenticate(ctx, client, email, current)
+	if err != nil {
+		return "", err
 	}
-	if err := s.SetPassword(ctx, email, password); err != nil {
-		return TokenPair{}, err
+	done, err := s.comparisons.acquire(ctx, addressOf(client), true)
+	if err != nil {
+		return "", err
 	}
-	return s.Login(ctx, client, email, password)
+	defer done()
+	hash, err := s.Passwords.Hash(ctx, password)
+	done()
+	if err != nil {
+		return "", err
+	}
+	now := s.now()
+	token, session := s.newSession(user.ID, now)
+	err = s.Store.SetPassword(ctx, user.ID, hash, session, now)
+	if errors.Is(err, ErrNotFound) { // deleted or disabled in the meantime
+		err = ErrUnauthorized
+	}
+	if err != nil {
+		return "", err
+	}
+	s.seeAddress(ctx, session, client, now)
+	return token, nil
 }
 
 // SetRole replaces the role of a user. It takes effect with the next request.

@@ -94,13 +94,14 @@ CREATE TABLE workspaces (
 
 -- links let their holders do one thing once, without a password.
 CREATE TABLE links (
-    hash         BYTEA PRIMARY KEY,
-    purpose      TEXT NOT NULL,
-    email        TEXT NOT NULL, -- of the user; '' for the first operator
-    workspace_id TEXT REFERENCES workspaces (id), -- of an invited user; NULL for none
-    operator     INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
-    made_by      TEXT NOT NULL, -- id of the operator; '' for the daemon
-    expires_at   BIGINT NOT NULL
+    hash          BYTEA PRIMARY KEY,
+    purpose       TEXT NOT NULL,
+    email         TEXT NOT NULL, -- of the user; '' for the first operator
+    workspace_id  TEXT REFERENCES workspaces (id), -- of an invited user; NULL for none
+    operator      INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
+    made_by       TEXT NOT NULL, -- id of the operator; '' for the daemon
+    expires_at    BIGINT NOT NULL,
+    claimed_until BIGINT -- while the password of a use is hashed; NULL before the first use
 );
 CREATE INDEX links_email ON links (email, purpose);
 CREATE INDEX links_operator ON links (made_by);

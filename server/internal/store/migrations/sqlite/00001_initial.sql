@@ -95,13 +95,14 @@ CREATE TABLE workspaces (
 
 -- links let their holders do one thing once, without a password.
 CREATE TABLE links (
-    hash         BLOB PRIMARY KEY,
-    purpose      TEXT NOT NULL,
-    email        TEXT NOT NULL, -- of the user; '' for the first operator
-    workspace_id TEXT REFERENCES workspaces (id), -- of an invited user; NULL for none
-    operator     INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
-    made_by      TEXT NOT NULL, -- id of the operator; '' for the daemon
-    expires_at   INTEGER NOT NULL
+    hash          BLOB PRIMARY KEY,
+    purpose       TEXT NOT NULL,
+    email         TEXT NOT NULL, -- of the user; '' for the first operator
+    workspace_id  TEXT REFERENCES workspaces (id), -- of an invited user; NULL for none
+    operator      INTEGER NOT NULL, -- 1 if an invited user becomes an operator, or 0
+    made_by       TEXT NOT NULL, -- id of the operator; '' for the daemon
+    expires_at    INTEGER NOT NULL,
+    claimed_until INTEGER -- while the password of a use is hashed; NULL before the first use
 ) STRICT;
 CREATE INDEX links_email ON links (email, purpose);
 CREATE INDEX links_operator ON links (made_by);
