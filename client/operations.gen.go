@@ -640,9 +640,10 @@ func (c *Client) UploadMedia(ctx context.Context, contentType string, body io.Re
 // With `x-workspace-id`, a project of another workspace is not found.
 //
 // A shared project has a `smart_url`, at which everyone can watch the video when it has succeeded. The
-// URL stops working when the project is no longer shared or is deleted. A project that is shared again
-// gets a new URL. The response is 409 for an avatar that is to be shared, because it has no video, and
-// for imported projects, which do not change.
+// URL stops working when the project is no longer shared or is deleted, when an operator of the
+// service stops the sharing, and while the user is disabled. A project that is shared again gets a new
+// URL. The response is 409 for an avatar that is to be shared, because it has no video, and for
+// imported projects, which do not change.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrConflict], [ErrRateLimited], [ErrServer].

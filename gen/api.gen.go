@@ -909,7 +909,7 @@ type ProjectList struct {
 	UnpublishedProjects int `json:"unpublished_projects"`
 }
 
-// ProjectTags are the labels that a project gets.
+// ProjectTags are the labels that a project gets. White space and control characters in a label become a space.
 type ProjectTags struct {
 	// Colours of the labels, in the order of their names.
 	Colors *[]string `json:"colors,omitempty"`
@@ -1025,7 +1025,7 @@ type UpdateProjectRequest struct {
 	// True if everyone who has the `smart_url` can watch the video.
 	Shared *bool `json:"shared,omitempty"`
 
-	// The labels that a project gets.
+	// The labels that a project gets. White space and control characters in a label become a space.
 	Tags *ProjectTags `json:"tags,omitempty"`
 
 	// Title of the project.

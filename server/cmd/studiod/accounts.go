@@ -61,12 +61,11 @@ func checkID(text string) error {
 }
 
 func addWorkspace(ctx context.Context, command *cli.Command) error {
-	name := strings.TrimSpace(command.Args().First())
-	if name == "" {
-		return usagef("the name of the workspace is empty")
-	}
 	return withStudio(ctx, command, true, func(service *studio.Service) error {
-		workspace, err := service.AddWorkspace(ctx, command.String("id"), name)
+		workspace, err := service.AddWorkspace(ctx, command.String("id"), command.Args().First())
+		if errors.Is(err, studio.ErrWorkspaceName) {
+			return usagef("the name must have 1 to %d characters", studio.MaxName)
+		}
 		if err != nil {
 			return explain(err, "workspace")
 		}

@@ -76,7 +76,7 @@ func addAPIKey(ctx context.Context, command *cli.Command) error {
 		_, secret, err := service.AddAPIKey(ctx, key)
 		switch {
 		case errors.Is(err, studio.ErrAPIKeyName):
-			return usagef("the name must have 1 to %d characters", studio.MaxAPIKeyName)
+			return usagef("the name must have 1 to %d characters", studio.MaxName)
 		case errors.Is(err, studio.ErrTooManyAPIKeys):
 			return usagef("the user has %d keys; revoke one", studio.MaxAPIKeys)
 		case errors.Is(err, studio.ErrForbidden):

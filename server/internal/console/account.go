@@ -84,7 +84,7 @@ func (c *Console) addAPIKey(w http.ResponseWriter, r *http.Request, s session) e
 	switch {
 	case errors.Is(err, studio.ErrAPIKeyName):
 		return c.showAccount(w, r, s, http.StatusUnprocessableEntity, accountView{
-			KeyName: key.Name, KeyProblem: fmt.Sprintf("Enter a name of at most %d characters.", studio.MaxAPIKeyName),
+			KeyName: key.Name, KeyProblem: fmt.Sprintf("Enter a name of at most %d characters.", studio.MaxName),
 		})
 	case errors.Is(err, studio.ErrTooManyAPIKeys):
 		return c.showAccount(w, r, s, http.StatusConflict, accountView{

@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"unicode"
 
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -153,21 +152,12 @@ func (h *handler) render(w http.ResponseWriter, r *http.Request, status int, v p
 	_, _ = text.WriteTo(w) // fails if the client has disconnected
 }
 
-// plainTitle returns a title as one short line. It drops the characters that change the direction of the text around a
-// title, because apps show it in previews beside their own text.
+// plainTitle returns a title as one short line. Apps show it in previews beside their own text.
 func plainTitle(title *string) string {
 	if title == nil {
 		return "Untitled video"
 	}
-	text := []rune(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		case unicode.IsControl(r):
-			return ' '
-		}
-		return r
-	}, *title)), " "))
+	text := []rune(studio.Line(*title))
 	if len(text) > maxTitle {
 		text = append(text[:maxTitle-1], '…')
 	}

@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // APIKeyPrefix begins every API key. Scanners for leaked secrets find keys by it: a key matches avs_[0-9A-Za-z]{38}, and
@@ -18,8 +17,6 @@ const APIKeyPrefix = "avs_"
 const (
 	// MaxAPIKeys is the maximum number of API keys of a user.
 	MaxAPIKeys = 100
-	// MaxAPIKeyName is the maximum length of the name of an API key, in characters.
-	MaxAPIKeyName = 100
 	// APIKeyUseInterval is the precision of the time of the last use of an API key.
 	APIKeyUseInterval = time.Minute
 
@@ -32,7 +29,7 @@ const (
 var (
 	// ErrTooManyAPIKeys is returned if the user has [MaxAPIKeys].
 	ErrTooManyAPIKeys = errors.New("studio: too many API keys")
-	// ErrAPIKeyName is returned if the name of an API key is empty or too long, or has control characters.
+	// ErrAPIKeyName is returned if the name of an API key is empty or too long.
 	ErrAPIKeyName = errors.New("studio: the name of an API key has 1 to 100 characters")
 	// ErrAPIKeyExpiry is returned if the expiry of a new API key is in the past.
 	ErrAPIKeyExpiry = errors.New("studio: the expiry of the API key is in the past")
@@ -67,11 +64,11 @@ type APIKey struct {
 	UsedAt      time.Time // of the last use, rounded down to [APIKeyUseInterval]; zero if there is none
 }
 
-// AddAPIKey adds a key with the name, user, scope, workspace and expiry of key. It returns the added key and its secret, which
+// AddAPIKey adds a key with the name, which becomes one line, and the user, scope, workspace and expiry of key. It returns the added key and its secret, which
 // is stored nowhere.
 func (s *Service) AddAPIKey(ctx context.Context, key APIKey) (added APIKey, secret string, err error) {
-	name := s.NFC(strings.TrimSpace(key.Name))
-	if n := utf8.RuneCountInString(name); n == 0 || n > MaxAPIKeyName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+	name, ok := s.name(key.Name)
+	if !ok {
 		return APIKey{}, "", ErrAPIKeyName
 	}
 	now := s.now()

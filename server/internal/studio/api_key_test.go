@@ -62,7 +62,7 @@ func TestAddAPIKey_refusesWhatNoKeyCanBe(t *testing.T) {
 		workspace, err := service.AddWorkspace(t.Context(), "", "Films")
 		check(t, err)
 		for want, key := range map[error]studio.APIKey{
-			studio.ErrAPIKeyName:   {UserID: ada.ID, Name: strings.Repeat("ä", studio.MaxAPIKeyName+1)},
+			studio.ErrAPIKeyName:   {UserID: ada.ID, Name: strings.Repeat("ä", studio.MaxName+1)},
 			studio.ErrAPIKeyExpiry: {UserID: ada.ID, Name: "batch", ExpiresAt: clock.Now()},
 			studio.ErrForbidden:    {UserID: ada.ID, Name: "batch", WorkspaceID: workspace.ID},
 			studio.ErrNotFound:     {UserID: workspace.ID, Name: "batch"},

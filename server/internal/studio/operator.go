@@ -5,18 +5,11 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // ActRetention is how long acts are kept.
 const ActRetention = 365 * 24 * time.Hour
-
-const maxWorkspaceName = 100
-
-// ErrWorkspaceName is returned for the name of a workspace that is empty or too long.
-var ErrWorkspaceName = errors.New("studio: the name of a workspace has 1 to 100 characters")
 
 // ErrLastOperator is returned if the service would have no operator any more, or operators would lock themselves out.
 var ErrLastOperator = errors.New("studio: operators cannot remove themselves or the last operator")
@@ -63,7 +56,7 @@ func (s *Service) WithAct(ctx context.Context, by, action, target string) contex
 }
 
 func (s *Service) newAct(by, action, target string) Act {
-	return Act{ID: s.NewID(), At: s.now(), By: by, Action: action, Target: target}
+	return Act{ID: s.NewID(), At: s.now(), By: by, Action: action, Target: Line(target)}
 }
 
 // Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is [ErrEmail],
@@ -208,12 +201,8 @@ func (s *Service) ChangeEndpoint(ctx context.Context, by User, email, endpointID
 	return s.SetEndpoint(ctx, user.ID, endpointID, enabled)
 }
 
-// CreateWorkspace creates a workspace, and returns its ID. The error is [ErrWorkspaceName] if the name is empty or longer than
-// 100 characters.
+// CreateWorkspace creates a workspace, as AddWorkspace does, and returns its ID.
 func (s *Service) CreateWorkspace(ctx context.Context, by User, name string) (id string, err error) {
-	if name = strings.TrimSpace(name); name == "" || utf8.RuneCountInString(name) > maxWorkspaceName || strings.ContainsRune(name, 0) {
-		return "", ErrWorkspaceName
-	}
 	workspace, err := s.AddWorkspace(s.WithAct(ctx, by.Email, "created the workspace", name), "", name)
 	return workspace.ID, err
 }

@@ -16,7 +16,7 @@ type ProjectDetails struct {
 	SharedAt        time.Time `json:"shared_at,omitzero"`         // zero if the project is not shared
 }
 
-// Tags are the labels of a project.
+// Tags are the labels of a project, each of one line.
 type Tags struct {
 	Colors []string `json:"colors,omitempty"`
 	Names  []string `json:"names,omitempty"`
@@ -105,7 +105,7 @@ func (s *Service) applyChange(subject *Subject, change ProjectChange, thumbnail 
 		subject.Title = change.Title
 	}
 	if change.Tags != nil {
-		details.Tags = *change.Tags
+		details.Tags = Tags{lines(change.Tags.Colors), lines(change.Tags.Names)}
 	}
 	if change.CustomThumbnail != nil {
 		details.CustomThumbnail = thumbnail

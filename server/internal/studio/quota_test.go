@@ -51,7 +51,7 @@ func TestLimits_holdInAllProcesses(t *testing.T) {
 				return err
 			},
 		} {
-			user := studiotest.AddUser(t, services[0], limit.Error())
+			user := studiotest.AddUser(t, services[0], fmt.Sprintf("ada-%d@example.com", len(limit.Error())))
 			var calls sync.WaitGroup
 			var admitted atomic.Int64
 			for i := range 6 * most {
@@ -181,7 +181,7 @@ func limitsInTwoProcesses(t *testing.T, dbs ...studio.Store) {
 			cfg.MaxInProgress = limit
 			services[i] = studio.New(cfg)
 		}
-		user := studiotest.AddUser(t, services[0], fmt.Sprint(limit))
+		user := studiotest.AddUser(t, services[0], fmt.Sprintf("ada-%d@example.com", limit))
 		var creating sync.WaitGroup
 		var created atomic.Int64
 		create := func(service *studio.Service) error {

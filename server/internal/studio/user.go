@@ -33,7 +33,7 @@ const maxEmail = 254
 // ValidEmail reports whether a new user may have an email.
 func ValidEmail(email string) bool {
 	address, err := mail.ParseAddress(email)
-	return err == nil && address.Address == email && len(email) <= maxEmail && !strings.ContainsAny(email, " \t")
+	return err == nil && address.Address == email && len(email) <= maxEmail && !strings.ContainsAny(email, " \t") && Line(email) == email
 }
 
 // UserStore stores users; see [Store].
@@ -90,8 +90,12 @@ func (s *Service) checkEmail(email string) (string, error) {
 	return email, nil
 }
 
-// AddUser creates a user. If id is empty, the user gets a new id.
+// AddUser creates a user. If id is empty, the user gets a new id. The error is [ErrEmail] if the email is no address.
 func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
+	email, err := s.checkEmail(email)
+	if err != nil {
+		return User{}, err
+	}
 	hash, err := s.Passwords.Hash(ctx, password)
 	if err != nil {
 		return User{}, err
@@ -100,11 +104,12 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 	return user, s.Store.CreateUser(ctx, user)
 }
 
+// newUser returns a user with a normalized email.
 func (s *Service) newUser(id, email, hash string) User {
 	if id == "" {
 		id = s.NewID()
 	}
-	return User{ID: id, Email: s.NormalizeEmail(email), PasswordHash: hash, CreatedAt: s.now()}
+	return User{ID: id, Email: email, PasswordHash: hash, CreatedAt: s.now()}
 }
 
 // SetPassword replaces the password of a user and ends all sessions, as [Service.RevokeTokens] does.

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -42,8 +43,16 @@ func inWorkspace(ctx context.Context, id string) bool {
 	return only == "" || only == id
 }
 
-// AddWorkspace creates a workspace. If id is empty, the workspace gets a new id.
+// ErrWorkspaceName is returned for the name of a workspace that is empty or too long.
+var ErrWorkspaceName = errors.New("studio: the name of a workspace has 1 to 100 characters")
+
+// AddWorkspace creates a workspace. If id is empty, the workspace gets a new id. The name becomes one line. The error is
+// [ErrWorkspaceName] if it is empty or longer than 100 characters.
 func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace, error) {
+	name, ok := s.name(name)
+	if !ok {
+		return Workspace{}, ErrWorkspaceName
+	}
 	workspace := s.newWorkspace(id, name)
 	return workspace, s.Store.CreateWorkspace(ctx, workspace)
 }
