@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -61,12 +62,13 @@ func (k kind) pathOf(id string) string { return k.Path + "/" + url.PathEscape(id
 // Avatar reports whether k is the kind of avatars.
 func (k kind) Avatar() bool { return k.Kind == studio.Avatar }
 
-// name returns a title, or a text for subjects without one.
+// name returns a title as one line, or a text for subjects without one.
 func (k kind) name(title *string) string {
-	if title == nil || *title == "" {
-		return "Untitled " + k.Singular
+	line := ""
+	if title != nil {
+		line = studio.Line(*title)
 	}
-	return *title
+	return cmp.Or(line, "Untitled "+k.Singular)
 }
 
 // labels has the names of the members of creation requests on pages, in the order of the page of a subject.

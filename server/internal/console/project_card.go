@@ -49,9 +49,12 @@ func newProjectCard(p studio.Project, userID string) projectCard {
 	} else {
 		v.showDocument(p.Document)
 	}
+	if v.Title != nil {
+		v.Title = new(studio.Line(*v.Title))
+	}
 	if v.Project.Tags != nil && v.Project.Tags.Names != nil {
 		for i, name := range *v.Project.Tags.Names {
-			t := tag{Name: name}
+			t := tag{Name: studio.Line(name)}
 			if colors := v.Project.Tags.Colors; colors != nil && i < len(*colors) && color.MatchString((*colors)[i]) {
 				t.Color = (*colors)[i]
 			}

@@ -19,6 +19,30 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
+// A title is shown as one line, and changes the direction of no text around it.
+func TestConsole_showsTitlesAsOneLine(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	made := s.create(t, studio.Lipsync, "Take\n\u202e one\x1b")
+	s.create(t, studio.Lipsync, "\u202e\n")
+	_, err := s.studio.ImportProjects(t.Context(), []studio.Project{
+		{ID: "imported", WorkspaceID: s.workspace, UserID: s.user.ID, Document: `{"title":"Take\n two\u202e","tags":{"names":["first\u2028cut"]}}`},
+	})
+	check(t, err)
+	v := s.signIn(t, email)
+	for path, want := range map[string][]string{
+		"/console/lipsyncs":            {">Take one<", ">Untitled lip-sync<"},
+		"/console/lipsyncs/" + made.ID: {">Take one<"},
+		"/console/projects":            {"Take one", "Take two", "first cut"},
+	} {
+		p := v.get(path)
+		p.want(t, http.StatusOK, want...)
+		if path != "/console/lipsyncs/"+made.ID { // which has a form with the title as it is
+			p.wantNone(t, "\u202e", "\u2028", "\x1b")
+		}
+	}
+}
+
 func TestSubjects_showStateProgressAndReason(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {

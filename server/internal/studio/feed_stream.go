@@ -64,7 +64,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 		return nil, err
 	}
 	stream.position, stream.told, stream.read = from.CreatedAt, from.CreatedAt, readTime(from)
-	stream.knows = func(e *EventRecord) bool { return inWorkspace(ctx, e.WorkspaceID) }
+	stream.workspace = onlyWorkspace(ctx)
 	end := func(reason error) {
 		s.removeStream(stream)
 		if s.OnStreamEnd != nil {
@@ -137,13 +137,13 @@ func streamList(userID string) string { return string(frame("event stream", user
 // eventStream is an open stream of a user. It reads past events from the store. When it has read all, it follows the feed of
 // the user, which passes new events to it.
 type eventStream struct {
-	feed     *feed
-	wake     chan struct{}           // receives a value when the queue or following changes
-	knows    func(*EventRecord) bool // whether the client may know an event; see [OnlyWorkspace]
-	position time.Time               // up to which the stream has read
-	told     time.Time               // the position that the client knows
-	read     time.Time               // when all events up to told were read
-	readAll  bool                    // whether there were no more past events
+	workspace string // of the client; see [OnlyWorkspace]
+	feed      *feed
+	wake      chan struct{} // receives a value when the queue or following changes
+	position  time.Time     // up to which the stream has read
+	told      time.Time     // the position that the client knows
+	read      time.Time     // when all events up to told were read
+	readAll   bool          // whether there were no more past events
 
 	following bool // guarded by feeds.mu, like queue
 	queue     []*StreamedEvent
@@ -216,7 +216,9 @@ func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 	if len(events) > 0 {
 		e.position = events[len(events)-1].Event.CreatedAt
 	}
-	events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return !e.knows(item.Event) })
+	if e.workspace != "" {
+		events = slices.DeleteFunc(events, func(item *StreamedEvent) bool { return item.Event.WorkspaceID != e.workspace })
+	}
 	if len(events) > 0 {
 		told := events[len(events)-1].Event.CreatedAt
 		e.told, e.read = told, told
