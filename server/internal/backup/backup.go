@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -86,7 +87,7 @@ type Backup struct {
 	place  *media.Store
 	status atomic.Pointer[Status]
 
-	skipped string // the backups from the future that were logged
+	skipped string // the backups that were logged by latest
 }
 
 // Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
@@ -134,13 +135,10 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepPlace, err)
 	}
 	now := b.cfg.Now().UTC().Truncate(time.Second)
-	past, future := split(points, now)
-	if skipped := names(future); skipped != b.skipped {
-		if b.skipped = skipped; skipped != "" {
-			b.cfg.Logger.WarnContext(ctx, "backups from the future are skipped; delete them if a clock was ahead", "backups", skipped)
-		}
+	last, err := b.latest(ctx, points, now)
+	if err != nil {
+		return next, step(StepPlace, err)
 	}
-	last := latest(past)
 	b.succeeded(last)
 	if next = last.time.Add(b.cfg.Every); now.Before(next) {
 		return next, nil
@@ -166,6 +164,30 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 	}
 	b.succeeded(made)
 	return now.Add(b.cfg.Every), step(StepSweep, b.sweep(ctx, append(points, made), live))
+}
+
+// latest returns the latest point that is not from the future and that this installation has encrypted. It logs the others.
+func (b *Backup) latest(ctx context.Context, points []point, now time.Time) (last point, err error) {
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
+	past, skipped := split(points, now)
+	for len(past) > 0 {
+		last = latest(past)
+		if err = b.sealer.check(ctx, b.place, last.key); err == nil {
+			break
+		}
+		if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, ErrPlain) && !errors.Is(err, keyring.ErrNoKey) {
+			return last, err
+		}
+		past, skipped = slices.DeleteFunc(past, func(p point) bool { return p.key == last.key }), append(skipped, last)
+		last = point{}
+	}
+	if text := names(skipped); text != b.skipped {
+		if b.skipped = text; text != "" {
+			b.cfg.Logger.WarnContext(ctx, "backups are skipped, which are from the future or not encrypted by this installation", "backups", text)
+		}
+	}
+	return last, nil
 }
 
 // succeeded records the latest complete backup.

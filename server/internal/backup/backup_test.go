@@ -207,7 +207,7 @@ func TestBackup_skipsWhatIsFromTheFuture(t *testing.T) {
 		t.Errorf("the latest backup is of %v", made)
 	}
 	last := future[len(future)-1]
-	if log := m.log.String(); strings.Count(log, "from the future") != 1 || !strings.Contains(log, last.Format(timeFormat)) {
+	if log := m.log.String(); strings.Count(log, "backups are skipped") != 1 || !strings.Contains(log, last.Format(timeFormat)) {
 		t.Errorf("the log has not one line about %v: %s", last, log)
 	}
 	for at, want := range map[string]struct {
@@ -237,7 +237,7 @@ func TestBackup_skipsWhatIsFromTheFuture(t *testing.T) {
 	points, err := list(t.Context(), m.place)
 	check(t, err)
 	past, left := split(points, m.clock.Now())
-	if len(past) < 10 || len(left) == 0 || strings.Count(m.log.String(), "from the future") != 1 {
+	if len(past) < 10 || len(left) == 0 || strings.Count(m.log.String(), "backups are skipped") != 1 {
 		t.Errorf("kept are %d backups, and %d from the future", len(past), len(left))
 	}
 	if files := m.keys(mediaFolder); len(files) != 0 {

@@ -103,5 +103,34 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 		}
 	}
 	check(t, m.place.Write(t.Context(), media.Mark, strings.NewReader(own[media.Mark])))
-	m.backUpAfter(0)
+
+	// The files of a whole backup are exchanged for a snapshot.
+	snapshot := ""
+	for key, content := range own {
+		if p, ok := parsePoint(key, 0); ok && p.hasDatabase() {
+			snapshot = content
+		}
+	}
+	for key := range own {
+		if _, ok := parseVersion(key); ok {
+			check(t, m.place.Write(t.Context(), key, strings.NewReader(snapshot)))
+		}
+	}
+	target := t.TempDir()
+	restored, err := Restore(t.Context(), Restoration{
+		Place: m.cfg.Place, At: "latest", Media: openMedia(t, target), Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Keys: keys, Now: m.clock.Now,
+	})
+	check(t, err)
+	if left, err := os.ReadDir(target); restored.Files > 0 || len(restored.Damaged) != 2 || len(left) != 1 {
+		t.Errorf("%+v are restored, and there are %v, %v", restored, left, err)
+	}
+
+	// A forged snapshot does not pass for the latest backup, so the next one is made.
+	forged := m.clock.Now().Add(2 * time.Hour).Add(-time.Second)
+	for _, extension := range []string{databaseExtension, databaseExtension + sealedExtension} {
+		check(t, m.place.Write(t.Context(), pointKey(forged, extension), strings.NewReader(snapshot)))
+	}
+	if made := m.backUpAfter(2 * time.Hour); made != m.clock.Now().UTC().Truncate(time.Second) || !strings.Contains(m.log.String(), forged.Format(timeFormat)) {
+		t.Errorf("the latest backup is of %v: %s", made, m.log)
+	}
 }
