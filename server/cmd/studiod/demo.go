@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -20,14 +21,14 @@ const (
 	demoEmail = "demo@example.com"
 	// The id of the workspace is fixed, so that the next start finds it.
 	demoWorkspace = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"
+	// demoPasswordKey is the name of the password among the keys of the database.
+	demoPasswordKey = "demo password"
 )
 
-// showDemo fills an empty database and prints how to try the service. The demo user gets a new password at
-// every start, because only the hash of a password is stored. showDemo rejects databases that were not made
+// showDemo fills an empty database and prints how to try the service. showDemo rejects databases that were not made
 // for a demo, because a demo may send webhooks to this machine.
 func showDemo(ctx context.Context, out io.Writer, d *daemon) error {
-	password := rand.Text()
-	user, err := demoUser(ctx, d, password)
+	user, password, err := demoUser(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -87,34 +88,41 @@ curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Co
 {{end}}
 `
 
-// demoUser returns the demo user with a new password. In an empty database, it first creates the demo
-// workspace, which identifies the database as that of a demo.
-func demoUser(ctx context.Context, d *daemon, password string) (studio.User, error) {
-	empty, err := d.store.Empty(ctx)
+// demoUser returns the demo user with the password, which is stored in the database, so that each start prints the same. In
+// an empty database, it first creates the demo workspace, which identifies the database as that of a demo.
+func demoUser(ctx context.Context, d *daemon) (user studio.User, password string, err error) {
+	users, err := d.store.Users(ctx, store.UserFilter{}, "", 1)
 	if err != nil {
-		return studio.User{}, err
+		return user, "", err
 	}
-	if empty {
-		if _, err := d.studio.AddWorkspace(ctx, demoWorkspace, "Demo"); err != nil && !errors.Is(err, studio.ErrExists) {
-			return studio.User{}, err
+	if len(users) == 0 {
+		_, err = d.studio.AddWorkspace(ctx, demoWorkspace, "Demo")
+		if err == nil || errors.Is(err, studio.ErrExists) {
+			_, err = d.studio.AddUser(ctx, "", demoEmail, rand.Text()) // replaced below
 		}
-		user, err := d.studio.AddUser(ctx, "", demoEmail, password)
 		if err != nil {
-			return studio.User{}, err
+			return user, "", err
 		}
-		return user, d.studio.AddMember(ctx, demoWorkspace, demoEmail)
 	}
 	err = d.studio.AddMember(ctx, demoWorkspace, demoEmail)
 	if errors.Is(err, studio.ErrNotFound) {
-		return studio.User{}, usagef("--demo needs an empty database or the database of an earlier demo")
+		return user, "", usagef("--demo needs an empty database or the database of an earlier demo")
 	}
 	if err != nil {
-		return studio.User{}, err
+		return user, "", err
 	}
-	if err := d.studio.SetPassword(ctx, demoEmail, password); err != nil {
-		return studio.User{}, err
+	key, err := d.store.Key(ctx, demoPasswordKey, newKey)
+	if err != nil {
+		return user, "", err
 	}
-	return d.studio.UserByEmail(ctx, demoEmail)
+	if user, err = d.studio.UserByEmail(ctx, demoEmail); err != nil {
+		return user, "", err
+	}
+	same, err := d.studio.Passwords.Compare(ctx, string(key), user.PasswordHash)
+	if err == nil && !same { // the user is new, or has chosen another password
+		err = d.studio.SetPassword(ctx, demoEmail, string(key))
+	}
+	return user, string(key), err
 }
 
 // seedDemo adds the projects, unless the workspace has some. An earlier start may have been interrupted
