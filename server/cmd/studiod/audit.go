@@ -69,7 +69,7 @@ func audited(root *cli.Command) {
 	}
 }
 
-// showSetupLink prints the link for the first operator of an empty database. It is not in the log.
+// showSetupLink prints the link for the first operator, if there is none. It is not in the log.
 func showSetupLink(ctx context.Context, out io.Writer, d *daemon) error {
 	if d.console == nil {
 		return nil
@@ -79,7 +79,7 @@ func showSetupLink(ctx context.Context, out io.Writer, d *daemon) error {
 		return nil
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(out, "There are no users yet. Open this link within %s to become the first operator:\n  %s\n",
+		_, err = fmt.Fprintf(out, "There is no operator yet. Open this link within %s to become the first operator:\n  %s\n",
 			studio.SetupLink.Lifetime(), console.LinkURL(d.studio.PublicURL, secret))
 	}
 	return err

@@ -19,7 +19,23 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// A service without users prints a link at each start until one is used. The link is not in the log.
+// An operator can be added by command.
+func TestUserAdd_addsOperators(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		must(t, testPassword+"\n", "user", "add", "--db="+dsn, "--operator", testEmail)
+		if users := must(t, "", "user", "list", "--db="+dsn, "--json"); !strings.Contains(users, `"role":"operator"`) {
+			t.Errorf("the users are %s", users)
+		}
+		if acts := must(t, "", "audit", "--db="+dsn); !strings.Contains(acts, "made an operator") {
+			t.Errorf("the audit log is\n%s", acts)
+		}
+		fails(t, exitUsage, "this is the last operator", "user", "role", "--db="+dsn, testEmail, "user")
+	})
+}
+
+// A service without an operator prints a link at each start until one is used, although it has users. The link is not in the
+// log.
 func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
@@ -38,6 +54,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 			}
 			return p, found
 		}
+		must(t, testPassword+"\n", "user", "add", "--db="+dsn, "bob@example.com")
 		p, earlier := start()
 		check(t, p.Stop())
 		p, found := start()
@@ -89,7 +106,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 			check(t, json.Unmarshal([]byte(line), &a))
 			acts = append(acts, a)
 		}
-		if len(acts) != 2 || acts[0].By != byCommand || acts[0].Action != "workspace add" || acts[0].Target != "Films" || acts[1].Target != testEmail {
+		if len(acts) != 3 || acts[0].By != byCommand || acts[0].Action != "workspace add" || acts[0].Target != "Films" || acts[1].Target != testEmail {
 			t.Errorf("the audit log is %+v", acts)
 		}
 		check(t, p.Stop())

@@ -27,7 +27,9 @@ func userCommand() *cli.Command {
 	return &cli.Command{
 		Name: "user", Usage: "add and list users, set their passwords and roles, and disable and delete them",
 		Commands: []*cli.Command{
-			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{idFlag("user")}, addUser),
+			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{
+				idFlag("user"), &cli.BoolFlag{Name: "operator", Usage: "make the user an operator, who can see all users and the state of the service in the console"},
+			}, addUser),
 			described(leaf("list", "list users, the newest first", "", append(pageFlags("users"),
 				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), listUsers),
 				`JSON fields: id, email, role (operator or user), in_progress (creations that wait for rendering or are being
@@ -62,7 +64,13 @@ func addUser(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	return withStudio(ctx, command, true, func(service *studio.Service) error {
-		user, err := service.AddUser(ctx, command.String("id"), email, password)
+		add := service.AddUser
+		if command.Bool("operator") {
+			add = func(ctx context.Context, id, email, password string) (studio.User, error) {
+				return service.AddOperator(ctx, studio.User{Email: byCommand}, id, email, password)
+			}
+		}
+		user, err := add(ctx, command.String("id"), email, password)
 		if err != nil {
 			return explain(err, "user")
 		}

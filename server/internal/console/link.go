@@ -55,7 +55,7 @@ func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int,
 func (c *Console) failLink(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, studio.ErrLink) {
 		detail := "This link was used or has expired. If you have chosen a password with it, sign in. Otherwise ask an operator for another one."
-		if empty, err := c.cfg.Store.Empty(r.Context()); err == nil && empty {
+		if found, err := c.cfg.Store.HasOperator(r.Context()); err == nil && !found {
 			detail = "This link has expired. studiod prints another one when it starts."
 		}
 		err = &server.Error{Status: http.StatusNotFound, Detail: detail}

@@ -91,6 +91,14 @@ func (s *Store) Demote(ctx context.Context, userID string) error {
 	})
 }
 
+// operatorsQuery returns the ids of the operators who are not disabled.
+const operatorsQuery = `SELECT id FROM users WHERE role = 'operator' AND deleted_at IS NULL AND disabled_at IS NULL`
+
+func (s *Store) HasOperator(ctx context.Context) (bool, error) {
+	operators, err := queryRows(ctx, s.engine, oneColumn[string], operatorsQuery+` LIMIT 1`)
+	return len(operators) > 0, err
+}
+
 // deleteLinksOf deletes the links that an operator has made.
 func deleteLinksOf(ctx context.Context, tx transaction, userID string) error {
 	_, err := tx.exec(ctx, `DELETE FROM links WHERE made_by = $1`, userID)
@@ -100,8 +108,7 @@ func deleteLinksOf(ctx context.Context, tx transaction, userID string) error {
 // keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the operators,
 // so that they cannot remove each other at the same time.
 func keepOperator(ctx context.Context, tx transaction, userID string) error {
-	operators, err := queryRows(ctx, tx, oneColumn[string], `SELECT id FROM users WHERE role = $1 AND deleted_at IS NULL AND disabled_at IS NULL
-		ORDER BY id`+tx.forUpdate(), string(studio.Operator))
+	operators, err := queryRows(ctx, tx, oneColumn[string], operatorsQuery+` ORDER BY id`+tx.forUpdate())
 	if err == nil && slices.Equal(operators, []string{userID}) {
 		err = studio.ErrLastOperator
 	}

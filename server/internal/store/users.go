@@ -7,13 +7,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// Empty reports whether there is no user yet.
-func (s *Store) Empty(ctx context.Context) (bool, error) {
-	var users int
-	err := queryRow(ctx, s.engine, []any{&users}, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS found`)
-	return users == 0, err
-}
-
 func (s *Store) CreateUser(ctx context.Context, user studio.User) error {
 	return s.execAll(ctx, []statement{insertUser(user)})
 }

@@ -70,10 +70,10 @@ type LinkStore interface {
 	ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, session RefreshToken, now time.Time) error
 }
 
-// NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is a
-// user.
+// NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is
+// an operator.
 func (s *Service) NewSetupLink(ctx context.Context) (secret string, err error) {
-	if empty, err := s.Operators.Empty(ctx); err != nil || !empty {
+	if found, err := s.Operators.HasOperator(ctx); err != nil || found {
 		return "", errors.Join(err, ErrExists)
 	}
 	return s.newLink(ctx, Link{Purpose: SetupLink})
@@ -93,7 +93,8 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
 	switch {
 	case err != nil:
 	case link.Purpose == SetupLink:
-		useful, err = s.Operators.Empty(ctx)
+		useful, err = s.Operators.HasOperator(ctx)
+		useful = !useful
 	case link.Purpose == ResetLink:
 		var user User
 		user, err = s.UserByEmail(ctx, link.Email)

@@ -17,7 +17,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// The link for the first operator is valid for half an hour, until there is a later one, and until there is a user.
+// The link for the first operator is valid for half an hour, until there is a later one, and until there is an operator. Other
+// users do not matter.
 func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -44,6 +45,7 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		wantError(t, err, studio.ErrLink)
 		wantError(t, use(expired), studio.ErrLink)
 
+		studiotest.AddUser(t, service, "bob@example.com")
 		earlier, last := newLink(), newLink()
 		wantError(t, use(earlier), studio.ErrLink)
 		check(t, use(last))
@@ -52,7 +54,7 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 		check(t, err)
 		workspaces, err := service.Workspaces(t.Context(), ada.ID)
 		if ada.Role != studio.Operator || err != nil || len(workspaces) != 1 {
-			t.Errorf("the first user has the role %q and the workspaces %v, %v", ada.Role, workspaces, err)
+			t.Errorf("the first operator has the role %q and the workspaces %v, %v", ada.Role, workspaces, err)
 		}
 		_, err = service.NewSetupLink(t.Context())
 		wantError(t, err, studio.ErrExists)

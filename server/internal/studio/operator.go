@@ -17,8 +17,8 @@ var ErrLastOperator = errors.New("studio: operators cannot remove themselves or 
 // OperatorStore stores what operators do. If a record does not exist, the error is [ErrNotFound].
 type OperatorStore interface {
 	LinkStore
-	// Empty reports whether there is no user yet.
-	Empty(ctx context.Context) (bool, error)
+	// HasOperator reports whether there is an operator who is not disabled.
+	HasOperator(ctx context.Context) (bool, error)
 	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user
 	// end, and the links that the user has made. The error is [ErrLastOperator] if no operator would be left.
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error

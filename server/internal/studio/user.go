@@ -92,6 +92,15 @@ func (s *Service) checkEmail(email string) (string, error) {
 
 // AddUser creates a user. If id is empty, the user gets a new id. The error is [ErrEmail] if the email is no address.
 func (s *Service) AddUser(ctx context.Context, id, email, password string) (User, error) {
+	return s.addUser(ctx, id, email, password, NoRole)
+}
+
+// AddOperator creates a user who is an operator, as AddUser does.
+func (s *Service) AddOperator(ctx context.Context, by User, id, email, password string) (User, error) {
+	return s.addUser(s.WithAct(ctx, by.Email, "made an operator", s.NormalizeEmail(email)), id, email, password, Operator)
+}
+
+func (s *Service) addUser(ctx context.Context, id, email, password string, role Role) (User, error) {
 	email, err := s.checkEmail(email)
 	if err != nil {
 		return User{}, err
@@ -101,6 +110,7 @@ func (s *Service) AddUser(ctx context.Context, id, email, password string) (User
 		return User{}, err
 	}
 	user := s.newUser(id, email, hash)
+	user.Role = role
 	return user, s.Store.CreateUser(ctx, user)
 }
 

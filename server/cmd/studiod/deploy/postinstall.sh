@@ -27,7 +27,7 @@ systemctl restart studiod || { systemctl status --no-pager studiod || true; }
 
 # The journal may be some time behind.
 for _ in $(seq 50); do
-	! journalctl --unit studiod --since "$began" --output cat --quiet | grep -A 1 '^There are no users yet' || exit 0
+	! journalctl --unit studiod --since "$began" --output cat --quiet | grep -A 1 '^There is no operator yet' || exit 0
 	sleep 0.1
 done
 echo 'This command shows the link for the first operator:'
