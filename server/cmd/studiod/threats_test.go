@@ -26,7 +26,7 @@ func threats() map[string]string {
 			server/cmd/studiod: TestProcess_acceptsCorrectLoginDuringGuessing`,
 		"Forged and revoked tokens": `
 			server/internal/auth: TestTokens_rejectForeignTokens
-			server/cmd/studiod: TestCommands_endSessions`,
+			server/cmd/studiod: TestCommands_endSessions TestSession_endsWithAllItsTokens`,
 		"Leaked API keys": `
 			server/internal/auth: TestAPIKeys_allowWhatTheirScopeAllows
 			server/internal/studio: TestAPIKey_isValidUntilItExpiresOrIsRevoked

@@ -10,9 +10,15 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// revocationOverlap is how long before the last reading the next one begins, for revocations that were committed late, or
-// by a daemon whose clock is behind.
-const revocationOverlap = 5 * time.Minute
+const (
+	// revocationOverlap is how long before the last reading the next one begins, for revocations that were committed late, or
+	// by a daemon whose clock is behind.
+	revocationOverlap = 5 * time.Minute
+	// completeInterval is the interval at which all revocations are read, for clocks that are further behind or are set back.
+	completeInterval = time.Minute
+	// maxClockDifference is the largest difference between the clocks of daemons.
+	maxClockDifference = time.Hour
+)
 
 // Revocations contains the revoked access tokens that have not expired: all tokens of some sessions, and those of some users
 // that were issued up to a time. It polls the new ones, which costs less than a query for each request. It is safe for
@@ -22,19 +28,20 @@ type Revocations struct {
 	Read   func(ctx context.Context, after time.Time) (map[string]time.Time, error)
 	Logger *slog.Logger
 
-	mu      sync.RWMutex
-	revoked map[string]time.Time
-	loaded  time.Time // by the last Load
+	mu               sync.RWMutex
+	revoked          map[string]time.Time
+	loaded, complete time.Time // of the last reading, and of the last one of all revocations
 }
 
-// Load reads the revocations since the last Load, or all that affect tokens which are valid at now. If that fails, it keeps
-// the current revocations.
+// Load reads the revocations since the last Load, and once a minute all that affect tokens which are valid at now. If that
+// fails, it keeps the current revocations.
 func (r *Revocations) Load(ctx context.Context, now time.Time) error {
-	oldest := now.Add(-TokenLifetime - revocationOverlap)
+	oldest := now.Add(-TokenLifetime - maxClockDifference)
 	r.mu.RLock()
-	after := r.loaded.Add(-revocationOverlap)
+	after, age := r.loaded.Add(-revocationOverlap), now.Sub(r.complete)
 	r.mu.RUnlock()
-	if after.Before(oldest) || after.After(now) { // the first time, or the clock was set back
+	complete := age < 0 || age >= completeInterval
+	if complete {
 		after = oldest
 	}
 	revoked, err := r.Read(ctx, after)
@@ -43,7 +50,9 @@ func (r *Revocations) Load(ctx context.Context, now time.Time) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.loaded = now
+	if r.loaded = now; complete {
+		r.complete = now
+	}
 	maps.DeleteFunc(r.revoked, func(_ string, at time.Time) bool { return at.Before(oldest) })
 	for id, at := range revoked {
 		r.revoke(id, at)
