@@ -126,7 +126,8 @@ type SubjectStore interface {
 
 // visible reports whether the caller, who is a user, can use the subject. See [OnlyWorkspace].
 func (s *Subject) visible(ctx context.Context, userID string) bool {
-	return s.UserID == userID && inWorkspace(ctx, s.WorkspaceID)
+	only := onlyWorkspace(ctx)
+	return s.UserID == userID && (only == "" || s.WorkspaceID == only)
 }
 
 // Final reports whether the subject is in a final state.

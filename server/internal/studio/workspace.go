@@ -37,12 +37,6 @@ func onlyWorkspace(ctx context.Context) string {
 	return id
 }
 
-// inWorkspace reports whether a caller knows what is in a workspace. "" is in none.
-func inWorkspace(ctx context.Context, id string) bool {
-	only := onlyWorkspace(ctx)
-	return only == "" || only == id
-}
-
 // ErrWorkspaceName is returned for the name of a workspace that is empty or too long.
 var ErrWorkspaceName = errors.New("studio: the name of a workspace has 1 to 100 characters")
 
