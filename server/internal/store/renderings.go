@@ -214,7 +214,7 @@ func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) erro
 func (s *Store) ReleaseRenderings(ctx context.Context, by string, except []string) error {
 	var where conditions
 	where.add("process_id = ?", by)
-	where.add("NOT ("+s.engine.in("subject_id", where.elements(s.engine, except))+")")
+	where.add("NOT (" + s.engine.in("subject_id", where.elements(s.engine, except)) + ")")
 	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE `+where.sql, where.args...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,12 @@ const (
 	// checkpointPages is the size of the write-ahead log after which a commit copies it to the file, 16 MiB. A page that
 	// several commits have changed is copied once. A larger log would delay this commit by more than 100 ms on a slow disk.
 	checkpointPages = 4000
+	// A log that is larger than keptLog and than the file is emptied at once, so that it does not fill a small disk, and one that
+	// is larger than keptLog after idleTime without a write.
+	keptLog  = 1 << 20
+	idleTime = 10 * time.Second
+	// emptyPause is the time after which the log is emptied that readers, or a full disk, have prevented.
+	emptyPause = 100 * time.Millisecond
 )
 
 // sqlite is the engine on an SQLite file. It has one connection that writes and several that read. SQLite
@@ -39,10 +46,15 @@ type sqlite struct {
 	writer     *sql.DB
 	readers    *sql.DB
 	lock       *flock.Flock
+	fileLock   *flock.Flock // of a daemon, on the file itself; nil if it has none
 	writes     *commitQueue[*member]
 	statements *statements            // prepared on the writer
 	version    atomic.Int64           // the last data_version of the writer
 	files      map[string]fs.FileInfo // the opened files, by path
+	size       atomic.Int64           // of the file, at its last check
+	logSize    atomic.Int64           // of the write-ahead log
+	written    atomic.Int64           // the last commit, as a Unix time in nanoseconds
+	notEmptied atomic.Int64           // the last time when the log could not be emptied
 	lost       chan struct{}
 	loseOnce   sync.Once
 }
@@ -78,6 +90,9 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if err := createPrivate(path, 0); err != nil {
 		return nil, err
 	}
+	if err := e.lockFile(cfg.Daemon); err != nil {
+		return nil, err
+	}
 	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
@@ -107,6 +122,20 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	e.readers.SetMaxIdleConns(sqliteReaders)
 	e.sqliteQuerier, e.statements = sqliteQuerier{newStatements(e.readers)}, newStatements(e.writer)
 	return e, nil
+}
+
+// lockFile locks the file of a daemon against other daemons, because somebody may delete the lock file. The lock does not
+// concern the locks of SQLite on Linux. Elsewhere it would, so there is none.
+func (e *sqlite) lockFile(daemon bool) error {
+	if !daemon || runtime.GOOS != "linux" {
+		return nil
+	}
+	e.fileLock = flock.New(e.path, flock.SetFlag(os.O_RDWR))
+	locked, err := e.fileLock.TryLock()
+	if err == nil && !locked {
+		err = ErrInUse
+	}
+	return err
 }
 
 // checkDatabaseFile checks that a file is an SQLite database or empty, before any file is created next to it.
@@ -147,11 +176,14 @@ func createPrivate(path string, flag int) error {
 	return file.Close()
 }
 
+// busyTimeout is the pragma for how long a connection waits for the lock of another one, in milliseconds.
+const busyTimeout = "busy_timeout(5000)"
+
 // sqliteDSN returns the DSN of a file. It contains the pragmas, because only the DSN applies to every
 // connection of a pool. With synchronous=FULL an acknowledged write survives a power loss.
 func sqliteDSN(path, options string) string {
 	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()}
-	dsn.RawQuery = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+	dsn.RawQuery = "_pragma=" + busyTimeout + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
 		"&_pragma=foreign_keys(true)&_pragma=cache_size(-8192)&" + options // the cache size is in KiB, negated
 	return dsn.String()
 }
@@ -199,6 +231,9 @@ func (e *sqlite) close() error {
 			errs = append(errs, db.Close())
 		}
 	}
+	if e.fileLock != nil { // after SQLite, whose locks on the file end with this
+		errs = append(errs, e.fileLock.Close())
+	}
 	return errors.Join(append(errs, e.lock.Close())...)
 }
 
@@ -208,6 +243,11 @@ func (e *sqlite) checkFiles() error {
 	for path, opened := range e.files {
 		file, err := os.Stat(path)
 		if err == nil && os.SameFile(file, opened) && (file.Size() > 0 || path != e.path) {
+			if path == e.path {
+				e.size.Store(file.Size())
+			} else {
+				e.logSize.Store(file.Size())
+			}
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -232,11 +272,41 @@ func (e *sqlite) truncateLog(ctx context.Context) error {
 	return err
 }
 
+// emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log. If not, it does nothing for
+// emptyPause.
+func (e *sqlite) emptyLog(ctx context.Context) bool {
+	if time.Since(time.Unix(0, e.notEmptied.Load())) < emptyPause {
+		return false
+	}
+	connection, err := e.writer.Conn(ctx)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = connection.Close() }()
+	busy, pages := 1, 0
+	if _, err = connection.ExecContext(ctx, "PRAGMA busy_timeout(0)"); err == nil {
+		err = connection.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &pages)
+	}
+	if _, resetErr := connection.ExecContext(ctx, "PRAGMA "+busyTimeout); resetErr != nil {
+		err = resetErr
+	}
+	if err != nil || busy != 0 {
+		e.notEmptied.Store(time.Now().UnixNano())
+		return false
+	}
+	e.logSize.Store(0)
+	return true
+}
+
 // changed uses the connection of the writer, because to any other connection the writes of this process are
 // changes, too.
 func (e *sqlite) changed(ctx context.Context) (bool, error) {
 	if err := e.checkFiles(); err != nil {
 		return false, err
+	}
+	if e.logSize.Load() > keptLog && time.Since(time.Unix(0, e.written.Load())) > idleTime {
+		e.written.Store(time.Now().UnixNano()) // once
+		e.emptyLog(ctx)
 	}
 	var version int64
 	err := e.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)

@@ -2,8 +2,11 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -99,4 +102,47 @@ func TestSQLite_rejectsOtherFiles(t *testing.T) {
 	if err != nil || string(kept[:22]) != "this is not a database" {
 		t.Errorf("a file that is no database was changed (%v)", err)
 	}
+}
+
+// Frequent changes of few rows do not fill a small disk with the log, whatever else is on it.
+func TestSQLite_keepsItsLogSmall(t *testing.T) {
+	t.Parallel()
+	for _, others := range []int{studiotest.SmallDiskSize / 8, studiotest.SmallDiskSize * 3 / 4} {
+		t.Run(fmt.Sprint(others), func(t *testing.T) {
+			t.Parallel()
+			dir := studiotest.SmallDisk(t)
+			setPasswords := func(db *store.Store, n int) {
+				for i := range n {
+					check(t, db.SetPassword(t.Context(), "ada", strings.Repeat("x", 20_000), studio.RefreshToken{}, noon().Add(time.Duration(i))))
+				}
+			}
+			dsn := "sqlite:" + filepath.Join(dir, "studio.db")
+			db, err := store.Open(t.Context(), dsn, store.Config{})
+			check(t, err)
+			check(t, db.CreateUser(t.Context(), user("ada")))
+			setPasswords(db, 1)
+			check(t, db.Close())
+			check(t, os.WriteFile(filepath.Join(dir, "others"), make([]byte, others), 0o600))
+			setPasswords(studiotest.Open(t, dsn), 1000) // 20 MB of log
+		})
+	}
+}
+
+// Whoever deletes the lock file does not let another daemon start.
+func TestSQLite_withoutItsLockFileHasOneDaemon(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has locks that do not concern those of SQLite")
+	}
+	dsn := studiotest.NewSQLite(t)
+	daemon, err := store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	check(t, os.Remove(strings.TrimPrefix(dsn, "sqlite:")+".lock"))
+	_, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	wantError(t, err, store.ErrInUse)
+	check(t, daemon.CreateUser(t.Context(), user("ada")))
+	check(t, daemon.Close())
+	daemon, err = store.Open(t.Context(), dsn, store.Config{Daemon: true})
+	check(t, err)
+	check(t, daemon.Close())
 }

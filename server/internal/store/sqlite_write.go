@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -41,12 +42,16 @@ func (e *sqlite) write(ctx context.Context, signal func(dueWork), change func(tr
 func (e *sqlite) commit(members []*member) {
 	ctx := context.WithoutCancel(members[0].ctx) // so that no member cancels the others
 	err := e.commitMembers(ctx, members)
+	e.written.Store(time.Now().UnixNano())
 	e.statements.prepareMissing(ctx)
 	for _, m := range members {
 		if m.err == nil {
 			m.err = err
 		}
 		close(m.done)
+	}
+	if e.logSize.Load() > max(keptLog, e.size.Load()) {
+		e.emptyLog(ctx)
 	}
 }
 
@@ -59,14 +64,23 @@ func (e *sqlite) commitMembers(ctx context.Context, members []*member) error {
 	if err := e.checkFiles(); err != nil {
 		return err
 	}
-	err := e.runMembers(ctx, members, false)
-	if errors.Is(err, errMemberFailed) {
-		err = e.runMembers(ctx, members, true)
+	err := e.runAll(ctx, members)
+	if sqliteCode(err)&0xff == sqlite3.SQLITE_FULL && e.emptyLog(ctx) { // which may be what fills the disk
+		err = e.runAll(ctx, members)
 	}
 	if err != nil {
 		return err
 	}
 	return e.checkFiles() // a commit to a deleted file must not be acknowledged
+}
+
+// runAll is runMembers with savepoints if there must be some.
+func (e *sqlite) runAll(ctx context.Context, members []*member) error {
+	err := e.runMembers(ctx, members, false)
+	if errors.Is(err, errMemberFailed) {
+		err = e.runMembers(ctx, members, true)
+	}
+	return err
 }
 
 // runMembers runs the changes of all members in a transaction, and commits. Without savepoints, it returns
@@ -98,7 +112,7 @@ func (e *sqlite) runMembers(ctx context.Context, members []*member, savepoints b
 		if m.run(change); m.err != nil {
 			// This fails if the error rolled back the whole transaction, as a full disk does.
 			if _, err := m.tx.exec(ctx, "ROLLBACK TO member"); err != nil {
-				return err
+				return m.err
 			}
 		}
 		if _, err := m.tx.exec(ctx, "RELEASE member"); err != nil {
