@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"net/url"
 	"os"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/mail"
@@ -33,6 +36,17 @@ func mailOf(command *cli.Command, cfg *daemonConfig) error {
 		return usagef("--smtp needs --public-url or --domain, and the console, because its mails link to that")
 	}
 	cfg.Mail.Password = os.Getenv(smtpPasswordVariable)
+	public, err := url.Parse(cfg.PublicURL)
+	if err != nil {
+		return commandline.Usage(err)
+	}
+	cfg.Mail.Name = public.Hostname()
+	if address, err := netip.ParseAddr(cfg.Mail.Name); err == nil { // RFC 5321, section 4.1.3
+		cfg.Mail.Name = "[" + address.String() + "]"
+		if address.Is6() {
+			cfg.Mail.Name = "[IPv6:" + address.String() + "]"
+		}
+	}
 	return nil
 }
 

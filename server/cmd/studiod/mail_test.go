@@ -47,7 +47,7 @@ func TestServe_sendsMails(t *testing.T) {
 	if link == nil || !strings.Contains(shown, "A mail with this link is on its way") {
 		t.Fatalf("the page shows no link: %s", shown)
 	}
-	if got := await(1); got.To != "TO:<bob@example.com>" || !strings.Contains(got.Text, "\n"+link[1]+"\n") || strings.Contains(got.Text, "127.0.0.1") {
+	if got := await(1); got.To != "TO:<bob@example.com>" || got.Name != "studio.example" || !strings.Contains(got.Text, "\n"+link[1]+"\n") || strings.Contains(got.Text, "127.0.0.1") {
 		t.Errorf("a mail %s:\n%s", got.To, got.Text)
 	}
 

@@ -45,11 +45,13 @@ const (
 // Config configures a [Mailer]. URL is required.
 type Config struct {
 	// URL names the server and the sender: smtp://USER@HOST:587?from=ADDRESS requires STARTTLS, unless HOST is a loopback
-	// address, and smtps:// begins with TLS. Without USER, the mailer does not log in. The default ports are 587 and 465, and
+	// address, where it is used if it is offered, with any certificate. smtps:// begins with TLS. Without USER, the mailer does not log in. The default ports are 587 and 465, and
 	// the default sender is USER.
 	URL string
 	// Password is the password of USER.
 	Password string
+	// Name is the domain of the service, with which the mailer introduces itself (EHLO). Default: the name of the machine.
+	Name string
 	// OnMail is called for each outcome. It must be safe for concurrent use. Default: none.
 	OnMail func(Outcome)
 	// Logger gets a line when mails begin to fail, and one when they are sent again. Default: none.
@@ -89,6 +91,7 @@ func New(cfg Config) (*Mailer, error) {
 	if err != nil {
 		return nil, err
 	}
+	server.name = cfg.Name
 	if cfg.OnMail == nil {
 		cfg.OnMail = func(Outcome) {}
 	}
@@ -190,7 +193,8 @@ func (m *Mailer) send(ctx context.Context, message Message, id string) error {
 	}
 	bound, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel()
-	client, err := m.server.client(bound, m.dial)
+	progress := new(connecting)
+	client, err := m.server.client(bound, m.dial, progress)
 	if err == nil {
 		err = client.DialAndSendWithContext(bound, mail)
 	}
@@ -198,7 +202,7 @@ func (m *Mailer) send(ctx context.Context, message Message, id string) error {
 		err = nil
 	}
 	if ctx.Err() == nil { // otherwise the try was cut off
-		failure, status := describe(bound, err)
+		failure, status := describe(bound, err, progress.stage)
 		m.observe(ctx, failure, status)
 	}
 	if refusal := (*gomail.SendError)(nil); errors.As(err, &refusal) && refusal.ErrorCode() >= 500 {

@@ -5,9 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +48,7 @@ func newMailer(t *testing.T, url, password string, server *smtptest.Server) (*ma
 	t.Helper()
 	counts, log := &outcomes{counts: make(map[mail.Outcome]int)}, new(harness.Buffer)
 	m, err := mail.New(mail.Config{
-		URL: strings.Replace(url, "%s", server.Addr, 1), Password: password, OnMail: counts.add,
+		URL: strings.Replace(url, "%s", server.Addr, 1), Password: password, Name: "studio.example", OnMail: counts.add,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	check(t, err)
@@ -69,22 +72,33 @@ var hello = mail.Invitation("bob@example.com", "https://studio.example/console/l
 func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 	t.Parallel()
 	security, roots := certificate(t)
+	old := security.Clone()
+	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	const starttls, implicit = "smtp://robot%40example.com@example.com", "smtps://robot@example.com?from=robot@example.com"
 	for name, test := range map[string]struct {
 		url    string
 		server smtptest.Config
 		roots  *x509.CertPool
-		sent   bool
+		want   string // the failure in the log; "" if the mail is sent
 	}{
-		"STARTTLS":              {starttls, smtptest.Config{TLS: security, Password: "pass"}, roots, true},
-		"implicit TLS":          {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, roots, true},
-		"without STARTTLS":      {starttls, smtptest.Config{Password: "pass"}, roots, false},
-		"no login, no STARTTLS": {"smtp://example.com?from=robot@example.com", smtptest.Config{}, roots, false},
-		"unknown certificate":   {starttls, smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), false},
-		"unknown, implicit TLS": {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, x509.NewCertPool(), false},
-		"wrong password":        {starttls, smtptest.Config{TLS: security, Password: "other"}, roots, false},
-		"loopback":              {"smtp://127.0.0.1?from=robot@example.com", smtptest.Config{}, nil, true},
-		"loopback with a login": {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass"}, nil, true},
+		"STARTTLS":                 {starttls, smtptest.Config{TLS: security, Password: "pass"}, roots, ""},
+		"implicit TLS":             {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, roots, ""},
+		"AUTH LOGIN":               {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "LOGIN"}, roots, ""},
+		"without STARTTLS":         {starttls, smtptest.Config{Password: "pass"}, roots, "starttls"},
+		"no login, no STARTTLS":    {"smtp://example.com?from=robot@example.com", smtptest.Config{}, roots, "starttls"},
+		"unknown certificate":      {starttls, smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), "certificate"},
+		"unknown, implicit TLS":    {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, x509.NewCertPool(), "certificate"},
+		"old TLS":                  {starttls, smtptest.Config{TLS: old, Password: "pass"}, roots, "tls"},
+		"old implicit TLS":         {implicit, smtptest.Config{TLS: old, Password: "pass", Implicit: true}, roots, "tls"},
+		"wrong password":           {starttls, smtptest.Config{TLS: security, Password: "other"}, roots, "refused status=535"},
+		"unknown login":            {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "GSSAPI"}, roots, "login"},
+		"no greeting":              {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "hello" }}, roots, "greeting"},
+		"refused greeting":         {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "554 no" }}, roots, "refused status=554"},
+		"loopback":                 {"smtp://127.0.0.1?from=robot@example.com", smtptest.Config{}, nil, ""},
+		"loopback with a login":    {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass"}, nil, ""},
+		"loopback with AUTH LOGIN": {"smtp://robot@127.0.0.1?from=robot@example.com", smtptest.Config{Password: "pass", Logins: "LOGIN"}, nil, ""},
+		"loopback with STARTTLS":   {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), ""},
+		"loopback, unknown login":  {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass", Logins: "GSSAPI"}, nil, "login"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,8 +110,12 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 			m, _, log := newMailer(t, test.url, password, server)
 			m.SetServer(server.Addr, test.roots)
 			err := m.Send(t.Context(), hello)
-			if mails := server.Mails(); (err == nil) != test.sent || len(mails) == 1 != test.sent {
+			sent, mails := test.want == "", server.Mails()
+			if (err == nil) != sent || len(mails) == 1 != sent || !sent && !strings.Contains(strings.ReplaceAll(log.String(), "\n", " "), "failure="+test.want+" ") {
 				t.Fatalf("%d mails are sent, %v: %s", len(mails), err, log)
+			}
+			if sent && (mails[0].Name != "studio.example" || mails[0].Secure != (test.server.TLS != nil)) {
+				t.Errorf("%s sent a mail, with TLS: %t", mails[0].Name, mails[0].Secure)
 			}
 			for _, secret := range []string{"pass", "robot", "bob", "SECRET", "127.0.0.1"} {
 				if strings.Contains(log.String(), secret) {
@@ -106,6 +124,23 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 			}
 			harness.Eventually(t, "that no connection is open", func() bool { _, open := server.Connections(); return open == 0 })
 		})
+	}
+}
+
+// The log names why there is no connection.
+func TestMailer_Send_namesWhyThereIsNoConnection(t *testing.T) {
+	t.Parallel()
+	server := smtptest.Start(t, smtptest.Config{})
+	for want, err := range map[string]error{
+		"dns":     &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}},
+		"connect": &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
+		"timeout": &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
+	} {
+		m, _, log := newMailer(t, "smtp://example.com?from=robot@example.com", "", server)
+		m.FailDials(err)
+		if err := m.Send(t.Context(), hello); err == nil || !strings.Contains(log.String(), "failure="+want+" ") {
+			t.Errorf("%v: %s", err, log)
+		}
 	}
 }
 

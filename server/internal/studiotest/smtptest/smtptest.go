@@ -3,6 +3,7 @@ package smtptest
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
@@ -21,6 +22,7 @@ type Config struct {
 	TLS      *tls.Config // offers STARTTLS, and refuses mails without it
 	Implicit bool        // begins with TLS
 	Password string      // refuses mails without a login that has it
+	Logins   string      // that are offered, PLAIN or LOGIN; default PLAIN
 	// Answer returns the answer to a command, such as RCPT, or to the mail, as the command ".". "" accepts it, and "hang" is no
 	// answer. Default: all are accepted.
 	Answer func(command string) string
@@ -28,7 +30,9 @@ type Config struct {
 
 // Mail is a mail that the server has accepted.
 type Mail struct {
+	Name     string // of EHLO
 	From, To string // of the commands
+	Secure   bool   // with TLS
 	Header   mail.Header
 	Text     string
 }
@@ -138,6 +142,7 @@ func (s *Server) serve(connection net.Conn) {
 		command, argument, _ := strings.Cut(line, " ")
 		switch command = strings.ToUpper(command); command {
 		case "EHLO":
+			state.mail.Name = argument
 			answer(command, s.extensions(state))
 		case "STARTTLS":
 			if answer(command, "220 go on") {
@@ -145,9 +150,14 @@ func (s *Server) serve(connection net.Conn) {
 				lines = textproto.NewReader(bufio.NewReader(connection))
 			}
 		case "AUTH":
-			_, encoded, _ := strings.Cut(argument, " ")
+			mechanism, encoded, _ := strings.Cut(argument, " ")
+			for _, asked := range []string{"user", "password"} {
+				if mechanism == "LOGIN" && answer(command, "334 "+base64.StdEncoding.EncodeToString([]byte(asked))) {
+					encoded, _ = lines.ReadLine()
+				}
+			}
 			secret, _ := base64.StdEncoding.DecodeString(encoded)
-			if state.loggedIn = strings.HasSuffix(string(secret), "\x00"+s.cfg.Password); state.loggedIn {
+			if state.loggedIn = mechanism == s.logins() && strings.HasSuffix("\x00"+string(secret), "\x00"+s.cfg.Password); state.loggedIn {
 				answer(command, "235 welcome")
 			} else {
 				answer(command, "535 wrong password of "+string(secret))
@@ -174,6 +184,7 @@ func (s *Server) serve(connection net.Conn) {
 			if err != nil {
 				return
 			}
+			state.mail.Secure = state.secure
 			state.mail.Header, state.mail.Text = content.Header, strings.ReplaceAll(string(text), "\r\n", "\n")
 			if answer(".", "250 ok") {
 				s.mu.Lock()
@@ -189,13 +200,15 @@ func (s *Server) serve(connection net.Conn) {
 	}
 }
 
+func (s *Server) logins() string { return cmp.Or(s.cfg.Logins, "PLAIN") }
+
 func (s *Server) extensions(state session) string {
 	text := "250-mail.test\r\n"
 	if s.cfg.TLS != nil && !state.secure {
 		text += "250-STARTTLS\r\n"
 	}
 	if s.cfg.Password != "" {
-		text += "250-AUTH PLAIN\r\n"
+		text += "250-AUTH " + s.logins() + "\r\n"
 	}
 	return fmt.Sprint(text, "250 8BITMIME")
 }
