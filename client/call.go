@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -166,8 +165,8 @@ func (c *call) authorize(ctx context.Context, refused Credential) error {
 	if err != nil {
 		return err
 	}
-	if !headerValue(string(access)) || strings.ContainsAny(string(access), " \t") {
-		return errors.New("client: access token: has a character that is not allowed in a token")
+	if !headerValue(string(access)) || hasScheme(access) {
+		return errors.New("client: access token: has a character that is not allowed in a header, or its scheme")
 	}
 	if access != "" {
 		c.request.Header.Set(headerAuthorization, "Bearer "+string(access))

@@ -39,7 +39,7 @@ type Config struct {
 	Email    string
 	Password Credential
 
-	// Token is an API key or an access token to use instead of Email and Password. It cannot be renewed.
+	// Token is an API key or an access token, without "Bearer", to use instead of Email and Password. It cannot be renewed.
 	Token Credential
 
 	// TokenSource provides the access tokens instead of Token, Email and Password.
@@ -123,8 +123,8 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: Email: is required with Password")
 	case c.Email != "" && c.Password == "":
 		return nil, errors.New("client: Password: is required with Email")
-	case strings.ContainsAny(string(c.Token), " \t"):
-		return nil, errors.New("client: Token: must be only the token, without Bearer and spaces")
+	case hasScheme(c.Token):
+		return nil, errors.New("client: Token: must be only the token, without Bearer")
 	case !headerValue(string(c.Token)):
 		return nil, errors.New("client: Token: has a character that is not allowed in a header")
 	case !headerValue(c.Workspace):
@@ -154,6 +154,12 @@ func loopback(host string) bool {
 func validPort(port string) bool {
 	number, err := strconv.ParseUint(port, 10, 16)
 	return port == "" || err == nil && number > 0
+}
+
+// hasScheme reports whether a token is the whole value of an Authorization header.
+func hasScheme(token Credential) bool {
+	scheme, _, spaced := strings.Cut(strings.TrimSpace(string(token)), " ")
+	return spaced && strings.EqualFold(scheme, "Bearer")
 }
 
 func headerValue(text string) bool {

@@ -69,13 +69,15 @@ func TestTokenSource_suppliesTokens(t *testing.T) {
 	}
 }
 
-// A token that a header cannot carry is an error that does not show the token.
+// A token that a header cannot carry, or that is the whole header, is an error that does not show the token.
 func TestTokenSource_refusesTokensThatNoHeaderCanCarry(t *testing.T) {
 	t.Parallel()
-	s := newService()
-	tokens := &source{give: func(client.Credential) (client.Credential, error) { return "canary\n", nil }}
-	err := get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens }))
-	if err == nil || !strings.HasPrefix(err.Error(), "client: access token: ") || strings.Contains(err.Error(), "canary") || len(s.seen) != 0 {
-		t.Errorf("error %v", err)
+	for _, token := range []client.Credential{"canary\n", "Bearer canary", "bearer  canary"} {
+		s := newService()
+		tokens := &source{give: func(client.Credential) (client.Credential, error) { return token, nil }}
+		err := get(t, s.direct(t, func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", tokens }))
+		if err == nil || !strings.HasPrefix(err.Error(), "client: access token: ") || strings.Contains(err.Error(), "canary") || len(s.seen) != 0 {
+			t.Errorf("error %v", err)
+		}
 	}
 }
