@@ -28,10 +28,13 @@ func TestTokens_acceptIssuedTokens(t *testing.T) {
 	check(t, err)
 	token, err := tokens.Issue("ada", "session", now)
 	check(t, err)
-	if principal, err := tokens.Verify(token); err != nil || principal.UserID != "ada" {
-		t.Errorf("got %v, %v", principal, err)
+	for range 2 {
+		if principal, err := tokens.Verify(token); err != nil || principal.UserID != "ada" {
+			t.Errorf("got %v, %v", principal, err)
+		}
+		now = now.Add(time.Hour - time.Second)
 	}
-	now = now.Add(auth.TokenLifetime)
+	now = now.Add(-time.Hour + 2*time.Second)
 	if _, err := tokens.Verify(token); err == nil {
 		t.Error("an expired token is accepted")
 	}

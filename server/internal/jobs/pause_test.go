@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +22,11 @@ func TestRunner_Run_pausesAndResumesDeliveries(t *testing.T) {
 		"endpoint": func(s *fixture) store.PauseScope {
 			return store.PauseScope{UserID: s.user.ID, URL: "https://hooks.example.com/"}
 		},
+		"endpoint by its user": func(s *fixture) store.PauseScope {
+			return store.PauseScope{UserID: s.user.ID, URL: "https://hooks.example.com/"}
+		},
 	} {
+		byUser := strings.HasSuffix(name, "by its user")
 		t.Run(name, func(t *testing.T) {
 			onEachDatabase(t, func(s *fixture) {
 				s.config = jobs.Config{InFlight: 1}
@@ -41,7 +46,12 @@ func TestRunner_Run_pausesAndResumesDeliveries(t *testing.T) {
 					time.Sleep(500 * time.Millisecond) // deliveries are in memory
 					paused = s.now()
 					for range 2 { // the second one changes nothing
-						since, err := s.db.Pause(s.t.Context(), scope(s), s.now())
+						since, err := paused, error(nil)
+						if byUser {
+							err = s.db.PauseEndpoint(s.t.Context(), s.user.ID, scope(s).URL, s.now())
+						} else {
+							since, err = s.db.Pause(s.t.Context(), scope(s), s.now())
+						}
 						if err != nil || since.Sub(paused).Abs() > time.Millisecond {
 							s.t.Errorf("paused at %v, %v", since, err)
 						}
@@ -53,7 +63,13 @@ func TestRunner_Run_pausesAndResumesDeliveries(t *testing.T) {
 						s.t.Errorf("events to another URL are sent: %t, want %t", sent, want)
 					}
 					resumed = s.now()
-					if err := s.db.Resume(s.t.Context(), scope(s)); err != nil {
+					err := error(nil)
+					if byUser {
+						err = s.db.EnableEndpoint(s.t.Context(), s.user.ID, scope(s).URL)
+					} else {
+						err = s.db.Resume(s.t.Context(), scope(s))
+					}
+					if err != nil {
 						s.t.Error(err)
 					}
 				})

@@ -78,6 +78,8 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		key := header("Idempotency-Key", "key")
 		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: `{}`}})
 		s.check(err)
+		others, err := s.studio.AddWorkspace(s.t.Context(), "", "Others")
+		s.check(err)
 		for _, c := range []struct {
 			code, method, target, body string // code "" is a success
 			header                     map[string]string
@@ -90,6 +92,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"wrong_credentials", "POST", "/users/login", noLogin, nil, "The credentials are wrong."},
 			{"wrong_credentials", "POST", "/users/refresh", `{"refresh_token":"guess"}`, nil, "The credentials are wrong."},
 			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
+			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", others.ID), "You are not a member of this workspace."},
 			{"api_key_read_only", "POST", lipsync, `{}`, apiKey(studio.APIKey{ReadOnly: true}), ""},
 			{"api_key_workspace", "GET", "/projects/v2", "", elsewhere, ""},
 			{"not_a_member", "POST", lipsync, `{}`, header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
@@ -31,19 +30,25 @@ func (s *setup) lipsyncs(n int) (ids []string) {
 // page returns a page of the list of lip-syncs.
 func (s *setup) page(query url.Values) (ids []string, next string) {
 	s.t.Helper()
-	status, answer := s.do(http.MethodGet, "/v1/lipsync/list?"+query.Encode(), "", nil)
+	return s.pageOf(kind{list: "/v1/lipsync/list"}, query)
+}
+
+// pageOf returns a page of the list of a kind.
+func (s *setup) pageOf(kind kind, query url.Values) (ids []string, next string) {
+	s.t.Helper()
+	status, answer := s.do(http.MethodGet, kind.list+"?"+query.Encode(), "", nil)
 	if status != http.StatusOK {
 		s.t.Fatal(answer)
 	}
-	var list gen.LipsyncList
+	var list struct {
+		Data       []record `json:"data"`
+		NextCursor string   `json:"next_cursor"`
+	}
 	s.check(json.Unmarshal([]byte(answer), &list))
-	for _, lipsync := range list.Data {
-		ids = append(ids, lipsync.InferenceID)
+	for _, record := range list.Data {
+		ids = append(ids, kind.id(record))
 	}
-	if list.NextCursor != nil {
-		next = *list.NextCursor
-	}
-	return ids, next
+	return ids, list.NextCursor
 }
 
 // Users choose the length of a title, so a page of long ones has fewer records, and at least one.
@@ -83,21 +88,34 @@ func nonEmpty(text string) []string {
 // between two pages.
 func TestList_isStableUnderChanges(t *testing.T) {
 	eachSetup(t, func(s *setup) {
-		ids := s.lipsyncs(7)
-		slices.Reverse(ids)
-		first, next := s.page(url.Values{"limit": {"3"}})
-		s.lipsyncs(2)
-		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, ids[2])) // the last record of that page
-		s.check(s.studio.Delete(s.t.Context(), s.user.ID, studio.Lipsync, ids[3])) // the first record of the next page
-		second, last := s.page(url.Values{"limit": {"3"}, "cursor": {next}})
-		if want := ids[:3]; !slices.Equal(first, want) {
-			s.t.Errorf("first page %v, want %v", first, want)
-		}
-		if want := ids[4:7]; !slices.Equal(second, want) || last != "" {
-			s.t.Errorf("second page %v and then %q, want %v and no more", second, last, want)
-		}
-		if again, _ := s.page(url.Values{"limit": {"3"}, "cursor": {next}}); !slices.Equal(again, second) {
-			s.t.Errorf("the cursor then leads to %v", again)
+		for _, kind := range s.kinds() {
+			create := func(n int) (ids []string) {
+				for range n {
+					ids = append(ids, kind.id(s.record("POST", kind.create, kind.body, nil)))
+					s.clock.Add(time.Second)
+				}
+				return ids
+			}
+			page := func(cursor string) (ids []string, next string) {
+				return s.pageOf(kind, url.Values{"limit": {"3"}, "status": {"processing"}, "cursor": nonEmpty(cursor)})
+			}
+			ids := create(7)
+			slices.Reverse(ids)
+			first, next := page("")
+			create(2)
+			for _, id := range ids[2:4] { // the last record of that page, and the first one of the next
+				s.check(s.studio.Delete(s.t.Context(), s.user.ID, kind.of, id))
+			}
+			second, last := page(next)
+			if want := ids[:3]; !slices.Equal(first, want) {
+				s.t.Errorf("%s: first page %v, want %v", kind.list, first, want)
+			}
+			if want := ids[4:7]; !slices.Equal(second, want) || last != "" {
+				s.t.Errorf("%s: second page %v and then %q, want %v and no more", kind.list, second, last, want)
+			}
+			if again, _ := page(next); !slices.Equal(again, second) {
+				s.t.Errorf("%s: the cursor then leads to %v", kind.list, again)
+			}
 		}
 	})
 }
@@ -154,6 +172,16 @@ func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
 		refused("cut", "/v1/lipsync/list?cursor=", cursor[:len(cursor)-4], s.token)
 		refused("of another list", "/v1/avatars/list?cursor=", cursor, s.token)
 		refused("of another filter", "/v1/lipsync/list?status=failed&cursor=", cursor, s.token)
+		for _, kind := range s.kinds() {
+			for range 2 {
+				s.record("POST", kind.create, kind.body, nil)
+			}
+			_, cursor := s.pageOf(kind, url.Values{"limit": {"1"}})
+			refused("of another status", kind.list+"?status=failed&cursor=", cursor, s.token)
+			if kind.of == studio.Video {
+				refused("of another avatar", kind.list+"?avatar_id=a&cursor=", cursor, s.token)
+			}
+		}
 		studiotest.AddUser(s.t, s.studio, "bob@example.com")
 		bob, err := s.studio.Login(s.t.Context(), netip.Addr{}, "bob@example.com", "password")
 		s.check(err)

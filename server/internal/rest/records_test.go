@@ -52,16 +52,19 @@ func (s *setup) kinds() []kind {
 	avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
 	s.publish(avatar.AvatarID)
 	return []kind{
-		{"/v1/avatars/create_avatar", `{"title":"Ada"}`, "/v1/avatars/avatar_details?avatar_id="},
-		{"/v1/avatars/create_video", `{"avatar_id":"` + avatar.AvatarID + `"}`, "/v1/avatars/inference_details?inference_id="},
-		{"/v1/lipsync/create_lipsync", `{"title":"Ada"}`, "/v1/lipsync/inference_details?inference_id="},
+		{studio.Avatar, "/v1/avatars/create_avatar", `{"title":"Ada"}`, "/v1/avatars/avatar_details?avatar_id=", "/v1/avatars/list"},
+		{studio.Video, "/v1/avatars/create_video", `{"avatar_id":"` + avatar.AvatarID + `"}`, "/v1/avatars/inference_details?inference_id=", "/v1/avatars/list_inferences"},
+		{studio.Lipsync, "/v1/lipsync/create_lipsync", `{"title":"Ada"}`, "/v1/lipsync/inference_details?inference_id=", "/v1/lipsync/list"},
 	}
 }
 
-type kind struct{ create, body, details string }
+type kind struct {
+	of                          studio.Kind
+	create, body, details, list string
+}
 
 func (k kind) id(r record) string {
-	if k.create == "/v1/avatars/create_avatar" {
+	if k.of == studio.Avatar {
 		return r.AvatarID
 	}
 	return r.InferenceID

@@ -31,6 +31,9 @@ func TestRotateWebhookSecret_keepsTheOldSecretForADay(t *testing.T) {
 			!rotated[1].ExpiresAt.Equal(s.clock.Now().Add(24*time.Hour)) {
 			s.t.Errorf("first %+v, then %+v", first, rotated)
 		}
+		if read := s.secrets(http.MethodGet, "/v1/webhooks/secret"); len(read) != 2 || read[0].Secret != rotated[0].Secret {
+			s.t.Errorf("read are %+v", read)
+		}
 	})
 }
 
@@ -52,6 +55,14 @@ func TestTestWebhook_sendsASampleEvent(t *testing.T) {
 		test := func(url, event string) (int, string) {
 			return s.do(http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+url+`","event_type":"`+event+`"}`, nil)
 		}
+		sent, down := 0, false
+		send := s.studio.SendWebhook
+		s.studio.SendWebhook = func(ctx context.Context, url string, event studio.Event, secrets []string) studio.WebhookAttempt {
+			if sent++; down {
+				return studio.WebhookAttempt{Failure: "connect", Duration: 2 * time.Millisecond}
+			}
+			return send(ctx, url, event, secrets)
+		}
 		for event, shows := range map[string]string{
 			"avatar_event": `"status":"published"},"event_type":"avatar_event"}`, "avatar_inference_event": `"status":"succeeded"},"event_type":"avatar_inference_event"}`,
 			"lipsync_inference_event": `"status":"succeeded"},"event_type":"lipsync_inference_event"}`,
@@ -61,16 +72,30 @@ func TestTestWebhook_sendsASampleEvent(t *testing.T) {
 				s.t.Errorf("%s: %d %s", event, status, answer)
 			}
 		}
-		send := s.studio.SendWebhook
-		s.studio.SendWebhook = func(context.Context, string, studio.Event, []string) studio.WebhookAttempt {
-			return studio.WebhookAttempt{Failure: "connect", Duration: 2 * time.Millisecond}
-		}
+		down = true
 		if status, answer := test("https://down.example/", "avatar_event"); status != 200 || !strings.HasPrefix(answer, `{"delivered":false,"duration_ms":2,"error":"connect","event":{`) || strings.Contains(answer, `"status":0`) {
 			s.t.Errorf("a receiver that is down: %d %s", status, answer)
 		}
-		s.studio.SendWebhook = send
+		if down = false; sent != 4 {
+			s.t.Errorf("4 samples took %d attempts", sent)
+		}
 		if status, answer := test("https://refused.example/", "avatar_event"); status != 422 || !strings.Contains(answer, `"pointer":"/webhook_url"`) {
 			s.t.Errorf("a refused URL: %d %s", status, answer)
+		}
+		for _, list := range []string{"/v1/webhooks/endpoints", "/v1/events"} {
+			if _, answer := s.do(http.MethodGet, list, "", nil); answer != `{"data":[]}`+"\n" {
+				s.t.Errorf("after the samples, %s lists %s", list, answer)
+			}
+		}
+		for n := sent; n < 10; n++ {
+			test("https://hooks.example.com/", "avatar_event")
+		}
+		if status, _ := test("https://hooks.example.com/", "avatar_event"); status != http.StatusTooManyRequests || sent != 10 {
+			s.t.Errorf("after %d samples: %d", sent, status)
+		}
+		s.clock.Add(time.Minute)
+		if status, _ := test("https://hooks.example.com/", "avatar_event"); status != http.StatusOK || sent != 11 {
+			s.t.Errorf("a minute later: %d after %d samples", status, sent)
 		}
 	})
 }

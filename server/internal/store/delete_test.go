@@ -28,6 +28,7 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 		create(t, db, subject("a", 2))
 		create(t, db, video("v", "a"))
 		create(t, db, subject("b", 1))
+		db.Exec(t, `UPDATE subjects SET title = 'Hello', request = '{"title":"Hello"}', project = '{"Tags":{}}', failure_reason = 'Hello', rendering = '{"Video":"a"}'`)
 		wantError(t, deleteSubject(t, db, studio.Lipsync, "a", noon()), studio.ErrNotFound)
 		_, err := db.DeleteSubject(t.Context(), "bob", "", studio.Avatar, "a", noon(), noon())
 		wantError(t, err, studio.ErrNotFound)
@@ -39,6 +40,11 @@ func TestStore_DeleteSubject_erasesTheSubjectAndItsVideos(t *testing.T) {
 			wantError(t, err, studio.ErrNotFound)
 			_, err = db.NextDelivery(t.Context(), id)
 			wantError(t, err, studio.ErrNotFound)
+		}
+		for _, left := range db.Texts(t, `SELECT COALESCE(title, '') || request || project || failure_reason || rendering FROM subjects WHERE id <> 'b'`) {
+			if left != "{}{}{}" {
+				t.Errorf("of a deleted subject, %s is left", left)
+			}
 		}
 		for _, work := range []string{store.RenderAt, store.DeliverAt} {
 			due := db.NextDue(t, work)

@@ -319,7 +319,11 @@ func TestCreate_isIdempotentWithAKey(t *testing.T) {
 		bobs, err := service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 		creation.UserID = ada.ID
-		clock.Add(24 * time.Hour)
+		clock.Add(24*time.Hour - time.Minute - time.Second)
+		if last, err := service.CreateLipsync(t.Context(), creation); last.ID != first.ID || err != nil {
+			t.Errorf("a second before the end of the day, the key makes %s, %v", last.ID, err)
+		}
+		clock.Add(time.Second)
 		later, err := service.CreateLipsync(t.Context(), creation)
 		check(t, err)
 		if bobs.ID == first.ID || later.ID == first.ID {
