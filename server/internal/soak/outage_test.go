@@ -101,50 +101,92 @@ func TestDatabaseBusy_beyondTimeoutsDuplicatesNothing(t *testing.T) {
 // in the other arguments.
 const smallDisk = `mount -t tmpfs -o size=4m disk "$0" && cp "$1" "$0" && shift && exec "$@"`
 
-func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
-	t.Parallel()
-	disk := t.TempDir()
-	if output, err := exec.CommandContext(t.Context(), "unshare", "-rm", "mount", "-t", "tmpfs", "disk", disk).CombinedOutput(); err != nil {
-		t.Skipf("cannot mount a file system (%v: %s)", err, output)
+// startOnSmallDisk starts a daemon with a copy of the database on a disk of 4 MB. on returns the path of a file there, which is
+// valid after the daemon has exited.
+func (d *deployment) startOnSmallDisk() (p *harness.Daemon, on func(name string) string) {
+	d.t.Helper()
+	disk := d.t.TempDir()
+	if output, err := exec.CommandContext(d.t.Context(), "unshare", "-rm", "mount", "-t", "tmpfs", "disk", disk).CombinedOutput(); err != nil {
+		d.t.Skipf("cannot mount a file system (%v: %s)", err, output)
 	}
 	path, err := daemonProgram()
-	check(t, err)
+	check(d.t, err)
+	file := strings.TrimPrefix(d.dsn, "sqlite:")
+	p = d.startAs([]string{"unshare", "-rm", "sh", "-c", smallDisk, disk, file, path}, "sqlite:"+filepath.Join(disk, filepath.Base(file)))
+	// The open directory keeps the file system mounted after the daemon has exited.
+	directory, err := os.Open(fmt.Sprintf("/proc/%d/root%s", p.PID(), disk))
+	check(d.t, err)
+	d.t.Cleanup(func() { _ = directory.Close() })
+	return p, func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", directory.Fd(), name) }
+}
+
+// createUntilFull fills the disk with a file, and creates avatars until the database finds no space. That is not at once, because
+// it makes space by copying its log. It returns the number of avatars.
+func (d *deployment) createUntilFull(filler, url string) (created int) {
+	d.t.Helper()
+	fillDisk(d.t, filler)
+	for {
+		_, err := d.createAvatar(d.t.Context(), fmt.Sprint("full-", created), url)
+		if isUnavailable(err) {
+			return created
+		}
+		check(d.t, err)
+		created++
+	}
+}
+
+func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
+	t.Parallel()
 	d := deploy(t, studiotest.NewSQLite(t))
 	answer, release := d.blockingAnswer(http.StatusNoContent)
 	const origins = 5
 	r := receive(d, origins, answer)
 	d.seed(inFlight, 2, r.urls...)
-	file := strings.TrimPrefix(d.dsn, "sqlite:")
-	p := d.startAs([]string{"unshare", "-rm", "sh", "-c", smallDisk, disk, file, path}, "sqlite:"+filepath.Join(disk, filepath.Base(file)))
+	p, on := d.startOnSmallDisk()
 	d.login()
 	r.waitArrivals(origins * inFlight)
-
-	// The open directory keeps the file system mounted after the daemon has exited.
-	directory, err := os.Open(fmt.Sprintf("/proc/%d/root%s", p.PID(), disk))
-	check(t, err)
-	defer func() { _ = directory.Close() }()
-	on := func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", directory.Fd(), name) }
-	fillDisk(t, on("filler"))
+	created := d.createUntilFull(on("filler"), r.urls[0])
 	release()
 	check(t, p.AwaitLog("attempt not recorded"))
-	_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
-	if !isUnavailable(err) {
-		t.Errorf("a creation on a full disk returns %v, want 503", err)
-	}
 	d.login() // reads still work
 	check(t, os.Remove(on("filler")))
-	_, err = d.createAvatar(t.Context(), "ada", r.urls[0])
+	_, err := d.createAvatar(t.Context(), "ada", r.urls[0])
 	check(t, err)
-	all := 2*origins*inFlight + 3
+	all := 2*origins*inFlight + 3*(created+1)
 	r.waitAccepted(all)
 	check(t, p.Stop())
 
+	file := strings.TrimPrefix(d.dsn, "sqlite:")
 	data, err := os.ReadFile(on(filepath.Base(file)))
 	check(t, err)
 	check(t, os.WriteFile(file, data, 0o600))
 	r.wantAllDelivered(d, all, 0)
 	if arrivals, _, _ := r.count(); arrivals != all {
 		t.Errorf("%d requests arrived, want one for each event", arrivals)
+	}
+}
+
+// While the disk is full, a daemon logs a line for each kind of failure and not one for each worker, and stops soon.
+func TestDiskFull_onSQLiteLogsLittleAndStopsSoon(t *testing.T) {
+	t.Parallel()
+	const origins, maxStop, maxLines = 20, 10 * time.Second, 10
+	d := deploy(t, studiotest.NewSQLite(t))
+	answer, release := d.blockingAnswer(http.StatusNoContent)
+	r := receive(d, origins, answer)
+	d.seed(inFlight, 1, r.urls...)
+	p, on := d.startOnSmallDisk()
+	d.login()
+	r.waitArrivals(origins * inFlight)
+	d.createUntilFull(on("filler"), r.urls[0])
+	release()
+	check(t, p.AwaitLog("attempt not recorded"))
+	r.waitAccepted(origins * inFlight)
+	began := time.Now()
+	check(t, p.Stop())
+	took, lines := time.Since(began), strings.Count(p.Log(), "level=ERROR")
+	t.Logf("the daemon stops after %v, with %d errors in its log", took, lines)
+	if took > maxStop*time.Duration(*scale) || lines > maxLines {
+		t.Error("that is too much")
 	}
 }
 
