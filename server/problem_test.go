@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,26 +87,6 @@ func TestWriteProblem_logsTheCause(t *testing.T) {
 		if p := problem(t, do(handler, "GET", "/", ""), status); !strings.Contains(log.String(), "level="+level) ||
 			!strings.Contains(log.String(), "request_id="+*p.RequestID+" err=broken") {
 			t.Errorf("%d: the log is %s", status, log.String())
-		}
-	}
-}
-
-// A 503 always has a Retry-After, and another response only if the error has one.
-func TestWriteProblem_sendsRetryAfter(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		err  server.Error
-		want string
-	}{
-		{server.Error{Status: http.StatusServiceUnavailable}, "1"},
-		{server.Error{Status: http.StatusServiceUnavailable, RetryAfter: 1500 * time.Millisecond}, "2"},
-		{server.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"60"}}}, "60"},
-		{server.Error{Status: http.StatusInternalServerError}, ""},
-	} {
-		answer := httptest.NewRecorder()
-		server.WriteProblem(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody), &test.err)
-		if got := answer.Header().Get("Retry-After"); got != test.want {
-			t.Errorf("%v: Retry-After is %q, want %q", &test.err, got, test.want)
 		}
 	}
 }

@@ -44,6 +44,8 @@ type Config struct {
 
 // Store is a [studio.Media] that stores files in a bucket. It is safe for concurrent use.
 type Store struct {
+	stallTimeout time.Duration // see stoppable
+
 	cfg    Config
 	bucket *blob.Bucket
 	dir    string // directory of the bucket, or "" for an object store
@@ -51,8 +53,7 @@ type Store struct {
 	name    string // see Name
 	guarded bool   // see Guard
 
-	signers      *sync.Pool
-	stallTimeout time.Duration
+	signers *sync.Pool
 }
 
 var _ studio.Media = (*Store)(nil)

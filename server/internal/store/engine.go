@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -76,7 +74,7 @@ func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.er
 // markUnavailable returns an unavailableError if err means that the database, or the key that encrypts a value in it, is
 // unavailable for now, and else err.
 func markUnavailable(e interface{ busy(err error) bool }, err error) error {
-	if e.busy(err) || errors.Is(err, keyring.ErrNoKey) {
+	if e.busy(err) || lacksKey(err) {
 		return unavailableError{err}
 	}
 	return err

@@ -311,5 +311,5 @@ func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (s
 // EndProcess releases the lock of the holder, as the system does at the end of the process.
 func (h *LeaseHolder) EndProcess() error { return h.running.Close() }
 
-// Tables is tables.
-const Tables = tables
+// WrittenTables is writtenTables.
+func WrittenTables() string { return writtenTables() }

@@ -14,6 +14,9 @@ import (
 // sealBatch bounds the webhook secrets that Seal encrypts in one transaction.
 const sealBatch = 500
 
+// lacksKey reports whether a value cannot be decrypted because the key file lacks its key.
+func lacksKey(err error) bool { return errors.Is(err, keyring.ErrNoKey) }
+
 // keyPlace returns the place of a key, to which its encryption is bound: the value cannot be decrypted in
 // another row.
 func keyPlace(name string) string { return "signing_keys.key " + name }
