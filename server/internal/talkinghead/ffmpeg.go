@@ -50,6 +50,29 @@ func (p *process) wait() error {
 	return nil
 }
 
+// output returns what the process writes. After limit bytes it kills the process.
+func (p *process) output(limit int64) ([]byte, error) {
+	output, err := p.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(output, limit))
+	if err != nil || int64(len(data)) == limit {
+		p.stop()
+		return data, err
+	}
+	return data, p.wait()
+}
+
+// badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
+func badInput(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.Exited()
+}
+
 // stop kills the process.
 func (p *process) stop() {
 	_ = p.Process.Kill()

@@ -23,8 +23,8 @@ const opaque = "scale=flags=bicubic+" + exactColors + ",format=gbrap,negate,prem
 //nolint:gochecknoglobals // a table
 var turns = []string{"", "", "hflip", "hflip,vflip", "vflip", "transpose=0", "transpose=1", "transpose=3", "transpose=2"}
 
-// seen returns the filters for a stream, and the tags of the result. It writes a file that they need to work.
-func (s *stream) seen(picture bool, orientation int, work string) (seen, colorTags, error) {
+// filters returns the filters for a stream, and the tags of the result. It writes a file that they need to work.
+func (s *stream) filters(picture bool, orientation int, work string) (seen, colorTags, error) {
 	shown, tags := seen{rgb: picture || s.Space == "gbr"}, colorTags{s.Space, s.Transfer, s.Primaries}
 	if slices.Contains([]string{"h264", "mpeg2video", "mpeg4", "prores", "mjpeg"}, s.Codec) && !picture {
 		// What files say of their fields is often wrong, so each frame says whether it is interlaced.

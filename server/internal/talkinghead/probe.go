@@ -1,16 +1,10 @@
 package talkinghead
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"math/bits"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,7 +146,7 @@ func (m *media) usePictures(ctx context.Context, duration, name string, orientat
 	if err := m.fit(s.Width, s.Height, aspect(s.Aspect), lying, name); err != nil {
 		return err, nil
 	}
-	if m.seen, m.tags, err = s.seen(m.picture, orientation, work); err != nil {
+	if m.seen, m.tags, err = s.filters(m.picture, orientation, work); err != nil {
 		return nil, err
 	}
 	if m.picture {
@@ -177,124 +171,6 @@ func (m *media) usePictures(ctx context.Context, duration, name string, orientat
 	}
 	m.duration = seconds
 	return nil, nil
-}
-
-// measure returns the time from the beginning of the file to the end of the last packet of its pictures, in seconds. It
-// decodes nothing, and stops when they are too long.
-func (m *media) measure(ctx context.Context) (seconds float64, err error) {
-	limited, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	args := append([]string{"-v", "error", "-of", "csv=p=0", "-show_entries", "packet=stream_index,pts_time,duration_time"}, m.inputArgs()...)
-	p := newProcess(limited, "ffprobe", args...)
-	output, err := p.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := p.Start(); err != nil {
-		return 0, err
-	}
-	defer p.stop()
-	begin, index := math.Inf(1), strconv.Itoa(m.video.Index)
-	for lines := bufio.NewScanner(output); lines.Scan() && seconds <= maxDuration.Seconds(); {
-		fields := strings.SplitN(lines.Text(), ",", 4)
-		if len(fields) < 3 {
-			continue
-		}
-		at, err := strconv.ParseFloat(fields[1], 64)
-		if err != nil {
-			continue // an unknown time
-		}
-		lasts, _ := strconv.ParseFloat(fields[2], 64) // 0 if it is unknown
-		if begin = min(begin, at); fields[0] == index {
-			seconds = max(seconds, at+lasts-begin)
-		}
-	}
-	return seconds, ctx.Err()
-}
-
-// whole reports whether so many frames are all that is used of the file, even if it says that it is longer.
-func (m *media) whole(ctx context.Context, frames int) (bool, error) {
-	enough := func(seconds float64) bool {
-		if m.limit > 0 {
-			seconds = min(seconds, m.limit)
-		}
-		return float64(frames) >= seconds*m.rate.float()*0.9-m.rate.float()/2
-	}
-	if frames == 0 || enough(m.duration) {
-		return frames > 0, nil
-	}
-	seconds, err := m.measure(ctx)
-	return enough(seconds) && m.complete(seconds), err
-}
-
-// complete reports whether the end of a file is there, whose pictures last for so many seconds. In some files, only
-// the length of the file is known, of which another stream may be the longest.
-func (m *media) complete(seconds float64) bool {
-	if _, err := strconv.ParseFloat(m.video.Duration, 64); err == nil {
-		return seconds >= m.duration*0.9-0.5
-	}
-	f, err := os.Open(m.path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	head := make([]byte, sniffedLength)
-	n, _ := f.ReadAt(head, 0) // what is missing is not found
-	at := uint64(0)
-	for range 2 { // the header of a Matroska file, and its segment
-		size, length := ebmlSize(head[min(at+4, uint64(n)):n])
-		if length == 0 {
-			return true // the size is unknown
-		}
-		at += 4 + uint64(length) + size
-	}
-	return at <= uint64(info.Size())
-}
-
-// ebmlSize returns the size of an element of Matroska, and how many bytes tell it; 0 if it is unknown.
-func ebmlSize(head []byte) (size uint64, length int) {
-	if len(head) == 0 {
-		return 0, 0
-	}
-	length = bits.LeadingZeros8(head[0]) + 1
-	if length > 8 || length > len(head) {
-		return 0, 0
-	}
-	for _, b := range head[:length] {
-		size = size<<8 | uint64(b)
-	}
-	most := uint64(1)<<(7*length) - 1
-	if size &= most; size == most {
-		return 0, 0
-	}
-	return size, length
-}
-
-// badInput reports whether ffmpeg or ffprobe failed because of its input, and was not killed by a signal.
-func badInput(err error) bool {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	return ok && exit.Exited()
-}
-
-// output returns what the process writes, of which it reads little more than limit bytes.
-func (p *process) output(limit int64) ([]byte, error) {
-	output, err := p.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.Start(); err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(output, limit))
-	if err != nil || int64(len(data)) == limit {
-		p.stop()
-		return data, err
-	}
-	return data, p.wait()
 }
 
 // fit chooses the size of the decoded frames.
