@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
@@ -115,6 +116,26 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 	}))
 	if other := s.Deliver(); len(other) != 1 || other[0].Status != http.StatusUnauthorized {
 		t.Errorf("sent to the receiver of another user: %+v", other)
+	}
+}
+
+// Like the service, the double keeps and sends a URL in the form of the WHATWG URL standard.
+func TestDeliver_sendsURLsInTheFormOfTheStandard(t *testing.T) {
+	t.Parallel()
+	s := clienttest.New(t)
+	c := newClient(t, s)
+	targets := make(chan string, 1)
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { targets <- r.RequestURI }))
+	t.Cleanup(web.Close)
+	for raw, want := range harness.URLs() {
+		r := &receiver{url: web.URL + raw}
+		id := r.newAvatar(t, c)
+		if attempts := s.Deliver(); len(attempts) != 1 || !attempts[0].Delivered() {
+			t.Fatalf("%q: attempts %+v", raw, attempts)
+		}
+		if got, kept := <-targets, s.Events(id)[0].URL; got != want || kept != web.URL+want {
+			t.Errorf("%q is kept as %q and sent as %q, want %q", raw, kept, got, want)
+		}
 	}
 }
 

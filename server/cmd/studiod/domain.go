@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -51,7 +52,7 @@ func domainOf(command *cli.Command, cfg *daemonConfig) error {
 		cfg.Addr = ":443"
 	}
 	if cfg.PublicURL == "" {
-		cfg.PublicURL = "https://" + cfg.Domain
+		cfg.PublicURL = "https://" + strings.ToLower(cfg.Domain)
 	}
 	cfg.HTTPAddr, cfg.ACMEDirectory = command.String("http-addr"), cmp.Or(os.Getenv(acmeVariable), acme.LetsEncrypt)
 	if u, err := url.Parse(cfg.ACMEDirectory); err != nil || u.Scheme != "https" || u.Host == "" {

@@ -30,6 +30,9 @@ func TestCreate_createsEachKind(t *testing.T) {
 		if again.path != avatar.path {
 			t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
 		}
+		// A URL may be written as in a browser.
+		v.post("/console/avatars/new", url.Values{"base_video_url": {"https://MEDIA.example.com/é|?q={\"a\":1}"}, "key": {"two"}}).
+			want(t, http.StatusOK, "https://media.example.com/%C3%A9%7C?q={%22a%22:1}")
 		empty := v.get("/console/videos/new")
 		empty.want(t, http.StatusOK, "You have no published avatar that can speak.")
 		empty.wantNone(t, `<form class="create`)
