@@ -56,10 +56,12 @@ func startService(b testing.TB, dsn string, receivers int, handle http.HandlerFu
 }
 
 // run runs a runner with the limits of cfg until the returned function is called.
-func (s *benchmarkService) run(cfg jobs.Config) (stop func()) {
+func (s *benchmarkService) run(cfg jobs.Config) (stop func()) { return start(s.runner(cfg)) }
+
+func (s *benchmarkService) runner(cfg jobs.Config) *jobs.Runner {
 	cfg.Store, cfg.Studio, cfg.Sender, cfg.Renderer = s.db, s.studio, s.sender, rendererFunc(
 		func(context.Context, studio.Subject) (studio.Rendering, error) { return studio.Rendering{}, nil })
-	return start(jobs.NewRunner(jobs.New(cfg)))
+	return jobs.NewRunner(jobs.New(cfg))
 }
 
 // singleRowRate returns how many transactions of one row the database commits per second, one at a time.

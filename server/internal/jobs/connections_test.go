@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -42,4 +45,34 @@ func TestRunner_higherLimitsKeepConnections(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With higher limits, what is read for many origins is not more than is sent before it is read again.
+func TestRunner_higherLimitsReadNoMore(t *testing.T) {
+	t.Parallel()
+	const origins, each = 64, 40
+	release := make(chan struct{})
+	s := startService(t, studiotest.NewSQLite(t), origins, func(http.ResponseWriter, *http.Request) { <-release })
+	var urls []string
+	var flows []store.Flow
+	for _, receiver := range s.receivers {
+		urls, flows = append(urls, receiver.URL), append(flows, store.Flow{UserID: s.user.ID, Origin: receiver.URL})
+	}
+	seed(t, s.dsn, s.user.ID, each, urls...)
+	runner := s.runner(jobs.Config{Rate: 100_000})
+	stop := start(runner)
+	loaded := 0
+	harness.Eventually(t, "that all flows are read", func() bool {
+		loaded = 0
+		return !slices.ContainsFunc(flows, func(flow store.Flow) bool {
+			n, _ := runner.Loaded(flow)
+			loaded += n
+			return n == 0
+		})
+	})
+	if loaded > 1024 {
+		t.Errorf("%d deliveries are in memory", loaded)
+	}
+	close(release)
+	stop()
 }
