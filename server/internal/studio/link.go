@@ -133,13 +133,7 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 		return "", err
 	}
 	ctx = context.WithoutCancel(ctx) // otherwise each use that is interrupted would cost a hash
-	done, err := s.comparisons.acquire(ctx, addressOf(client), false)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	hash, err := s.Passwords.Hash(ctx, password)
-	done()
+	hash, err := s.hash(ctx, client, false, password)
 	if err != nil {
 		return "", err
 	}

@@ -147,13 +147,7 @@ func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, 
 	if err != nil {
 		return "", err
 	}
-	done, err := s.comparisons.acquire(ctx, addressOf(client), true)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	hash, err := s.Passwords.Hash(ctx, password)
-	done()
+	hash, err := s.hash(ctx, client, true, password)
 	if err != nil {
 		return "", err
 	}
@@ -168,6 +162,16 @@ func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, 
 	}
 	s.seeAddress(ctx, session, client, now)
 	return token, nil
+}
+
+// hash hashes a password when it is the turn of the client, whose address may be known, among those who wait to log in.
+func (s *Service) hash(ctx context.Context, client netip.Addr, known bool, password string) (string, error) {
+	done, err := s.comparisons.acquire(ctx, addressOf(client), known)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return s.Passwords.Hash(ctx, password)
 }
 
 // SetRole replaces the role of a user. It takes effect with the next request.
