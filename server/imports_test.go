@@ -31,7 +31,7 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/sender":                   {ours: []string{"api/weburl", "gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, traces}},
 		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, traces}},
 		"server/internal/studio":          {never: []string{openapi, database, postgres, traces, "github.com/google/uuid"}},
-		"server/internal/render":          {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol", "server/internal/render/simulate"}, never: []string{openapi, database, postgres}},
+		"server/internal/render":          {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol", "server/internal/render/simulate", "server/internal/faultlog"}, never: []string{openapi, database, postgres}},
 		"server/internal/render/simulate": {ours: []string{"server/internal/studio"}, never: []string{openapi, database, postgres, "net/http"}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, "net/http"}},
 		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, "net/http", "database/sql"}},

@@ -46,5 +46,5 @@ func (l *Log) Report(ctx context.Context, level slog.Level, work, message string
 		args = append(args, "repeated", k.repeated)
 	}
 	*k = kind{logged: now}
-	l.Logger.Log(ctx, level, message, args...)
+	l.Logger.Log(ctx, level, message, args...) //nolint:sloglint // it is a constant of the caller
 }

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -64,7 +62,7 @@ func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done boo
 func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject, rendered func(took time.Duration)) error {
 	subjectID := subject.ID
 	kind, outcome, began := subject.Kind, RenderingDiscarded, j.Now()
-	_, span := j.traceRendering(ctx, subject)
+	spanContext, span := j.traceRendering(ctx, subject)
 	defer func() { endRendering(span, outcome) }()
 	renderContext, cancel := context.WithCancelCause(ctx)
 	timeoutContext, cancelTimeout := context.WithTimeout(renderContext, j.RenderTimeout)
@@ -85,8 +83,8 @@ func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject, ren
 		return nil
 	}
 	var err error
-	write(ctx, stop, func(ctx context.Context) bool { // the result may have taken minutes
-		subject, err = j.Studio.Rendered(trace.ContextWithSpan(ctx, span), subjectID, result, failure)
+	write(spanContext, stop, func(ctx context.Context) bool { // the result may have taken minutes
+		subject, err = j.Studio.Rendered(ctx, subjectID, result, failure)
 		if errors.Is(err, studio.ErrBusy) {
 			j.report(ctx, renderWork, err)
 			return false

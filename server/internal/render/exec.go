@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/faultlog"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -47,6 +48,7 @@ type Exec struct {
 	program   *program
 	directory *directory
 	voices    chan knownVoices // holds one value
+	faults    faultlog.Log
 }
 
 var _ studio.Renderer = (*Exec)(nil)
@@ -73,7 +75,7 @@ func NewExec(ctx context.Context, cfg ExecConfig) (*Exec, error) {
 	}
 	voices := make(chan knownVoices, 1)
 	voices <- knownVoices{}
-	return &Exec{ExecConfig: cfg, program: program, directory: directory, voices: voices}, nil
+	return &Exec{ExecConfig: cfg, program: program, directory: directory, voices: voices, faults: faultlog.Log{Logger: cfg.Logger}}, nil
 }
 
 // Close removes the working directories of e. No rendering may be running.

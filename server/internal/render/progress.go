@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ func (e *Exec) progress(ctx context.Context, subjectID string) (progress func(do
 
 func (e *Exec) recordProgress(ctx context.Context, subjectID string, progress studio.Progress) {
 	if err := e.Studio.Progressed(ctx, subjectID, progress); err != nil && ctx.Err() == nil {
-		e.Logger.WarnContext(ctx, "progress not recorded", "id", subjectID, "err", err)
+		e.faults.Report(ctx, slog.LevelWarn, "progress", "progress not recorded", "id", subjectID, "err", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 					if err != nil {
 						t.Errorf("%s, without the answer to request %d: %v", w.name, i, err)
 					}
-					got := strings.ReplaceAll(rowsOf(t, raw, shared, run), run, "RUN")
+					got := rowsOf(t, raw, db, run)
 					if i == 0 {
 						want = got
 					} else if got != want && (shared || !w.counts) {
@@ -174,59 +174,52 @@ func writesInSource(t *testing.T) (all []string) {
 var volatile = []string{"seen_at", "leased_until", "key_hash", "secret", "key", "webhook_secrets.id"}
 
 // rowsOf returns the rows of all tables that contain the name of a run.
-func rowsOf(t *testing.T, db *sql.DB, shared bool, run string) string {
+func rowsOf(t *testing.T, raw *sql.DB, db *store.Store, run string) string {
 	t.Helper()
-	tables := `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`
-	if shared {
-		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY table_name`
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
+	if db.Shared() {
+		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
 	}
 	var all []string
-	for _, table := range tableNames(t, db, tables) {
-		rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-		check(t, err)
-		columns, err := rows.Columns()
-		check(t, err)
-		for rows.Next() {
-			values := make([]any, len(columns))
-			dest := make([]any, len(columns))
-			for i := range values {
-				dest[i] = &values[i]
-			}
-			check(t, rows.Scan(dest...))
-			row := table
-			for i, column := range columns {
-				value := values[i]
-				if bytes, ok := value.([]byte); ok {
-					value = string(bytes)
-				}
-				if at, ok := value.(int64); ok && (column == "due_at" || column == "turn_at") {
-					value = time.UnixMicro(at).Round(time.Minute) // some are relative to the clock of the database
-				}
-				if slices.Contains(volatile, column) || slices.Contains(volatile, table+"."+column) {
-					value = value != nil
-				}
-				row += fmt.Sprintf(" %s=%v", column, value)
-			}
+	for _, table := range db.Texts(t, tables) {
+		for _, row := range rowsOfTable(t, raw, table) {
 			if strings.Contains(row, run) {
-				all = append(all, row)
+				all = append(all, strings.ReplaceAll(row, run, "RUN"))
 			}
 		}
-		check(t, rows.Err())
-		check(t, rows.Close())
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\n")
 }
 
-// tableNames returns the values of a query.
-func tableNames(t *testing.T, db *sql.DB, query string) (all []string) {
+func rowsOfTable(t *testing.T, raw *sql.DB, table string) (all []string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query)
+	rows, err := raw.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
+	check(t, err)
+	defer func() { check(t, rows.Close()) }()
+	columns, err := rows.Columns()
 	check(t, err)
 	for rows.Next() {
-		var name string
-		check(t, rows.Scan(&name))
-		all = append(all, name)
+		values, dest := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		check(t, rows.Scan(dest...))
+		row := table
+		for i, column := range columns {
+			value := values[i]
+			if bytes, ok := value.([]byte); ok {
+				value = string(bytes)
+			}
+			if at, ok := value.(int64); ok && (column == "due_at" || column == "turn_at") {
+				value = time.UnixMicro(at).Round(time.Minute) // some are relative to the clock of the database
+			}
+			if slices.Contains(volatile, column) || slices.Contains(volatile, table+"."+column) {
+				value = value != nil
+			}
+			row += fmt.Sprintf(" %s=%v", column, value)
+		}
+		all = append(all, row)
 	}
 	check(t, rows.Err())
 	return all

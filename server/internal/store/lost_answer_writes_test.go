@@ -16,8 +16,6 @@ import (
 const onlyPostgres, onlySQLite = "PostgreSQL", "SQLite"
 
 // writes are all writes of the store; see wantAllSeen.
-//
-//nolint:gochecknoglobals // a table
 var writes = []lostWrite{
 	{name: "CreateUser", again: studio.ErrExists, prepare: func(t *testing.T, db *store.Store, run string) func() error {
 		return func() error { return db.CreateUser(t.Context(), studio.User{ID: run, Email: run, CreatedAt: noon()}) }

@@ -281,6 +281,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.RenewRenderings(ctx, "p", []string{rendering}))
 		_, err = db.HeldRenderings(ctx, "p", []string{rendering})
 		check(t, err)
+		check(t, db.ReleaseRenderings(ctx, "p", []string{rendering}))
 		check(t, db.ReleaseRendering(ctx, rendering, "p"))
 		delivery, err := db.NextDelivery(ctx, "s9")
 		check(t, err)
