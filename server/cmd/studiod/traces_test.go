@@ -55,6 +55,7 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 		db, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
 		check(t, db.ShiftDue(t.Context(), -time.Minute)) // makes the retry due now
+		studiotest.FinishTasks(t, db, time.Now())
 		check(t, db.Close())
 		second := startProcessBy(t, withCollector(t, collector.URL+"/"), dsn, "--renderer=simulate:1ms")
 		received = append(received, <-parents)

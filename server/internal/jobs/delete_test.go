@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,23 @@ func TestRunner_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 		})
 		if len(sent) != others {
 			s.t.Errorf("%d events are sent, want those of the %d others", len(sent), others)
+		}
+	})
+}
+
+// A daemon erases what a process that was killed should have erased.
+func TestSQLite_finishesTheErasureOfAProcessThatEnded(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		victim := s.createFor("https://hooks.example.com/")
+		if err := s.db.RemoveUser(s.t.Context(), s.user.ID, time.Now()); err != nil {
+			s.t.Fatal(err)
+		}
+		if _, err := s.db.Subject(s.t.Context(), victim.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		s.workWhile(3*time.Minute, func() { time.Sleep(2*time.Minute + time.Second) })
+		if _, err := s.db.Subject(s.t.Context(), victim.ID); !errors.Is(err, studio.ErrNotFound) {
+			s.t.Errorf("the record of the removed user: %v", err)
 		}
 	})
 }

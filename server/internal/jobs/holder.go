@@ -59,7 +59,7 @@ func (h *soleHolder) run(stop context.Context, d *deliverer) {
 func (h *soleHolder) clockSetBack(stop context.Context, d *deliverer, by time.Duration) {
 	d.jobs.Logger.WarnContext(stop, "the clock was set back", "by", by)
 	d.jobs.report(stop, deliverWork, d.jobs.Store.ShiftDue(stop, -by))
-	d.call(d.scanAll)
+	studio.Signal(d.jobs.tasksDue)
 }
 
 func (h *soleHolder) valid() bool { return true }
@@ -132,6 +132,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 			by, err := h.jobs.Store.HandleClockSetBack(stop)
 			h.jobs.report(stop, "lease", err)
 			if by > 0 {
+				studio.Signal(h.jobs.tasksDue)
 				h.jobs.Logger.WarnContext(stop, "the clock of the database was set back", "by", by)
 			}
 			if err == nil {

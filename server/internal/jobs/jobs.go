@@ -80,6 +80,7 @@ type Jobs struct {
 	alerts       alerter
 	faults       faultlog.Log
 	renderLeases renderLeases
+	tasksDue     chan struct{} // receives after this process added tasks
 	// rescanInterval is how often all due work is looked for without a notification.
 	rescanInterval time.Duration
 }
@@ -102,7 +103,7 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	j := &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval}
+	j := &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval, tasksDue: make(chan struct{}, 1)}
 	j.faults.Logger = cfg.Logger
 	j.renderLeases = renderLeases{jobs: j, began: make(chan struct{}, 1), running: make(map[*renderLease]struct{})}
 	return j

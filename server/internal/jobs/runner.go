@@ -16,6 +16,8 @@ const (
 	defaultRescanInterval = 30 * time.Second
 	pruneInterval         = time.Hour
 	seenInterval          = 15 * time.Second
+	// taskInterval bounds how late a daemon begins a task.
+	taskInterval = time.Minute
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
 
@@ -80,6 +82,7 @@ func (w *Worker) Run(ctx, stop context.Context) {
 func (r *Runner) Run(ctx, stop context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { r.jobs.prune(stop) })
+	background.Go(func() { r.jobs.finishTasks(stop) })
 	background.Go(func() { r.jobs.beSeen(stop) })
 	background.Go(func() { r.jobs.replay(stop) })
 	background.Go(func() { r.jobs.alert(stop) })
@@ -130,6 +133,19 @@ func (j *Jobs) prune(stop context.Context) {
 			j.report(stop, "prune", err)
 		}
 		studio.Pause(stop, pruneInterval)
+	}
+}
+
+// finishTasks finishes the tasks that are due until stop ends: shifts of due times, and erasures that another process has
+// begun and not finished.
+func (j *Jobs) finishTasks(stop context.Context) {
+	for stop.Err() == nil {
+		j.report(stop, "task", j.Studio.FinishTasks(stop))
+		select {
+		case <-stop.Done():
+		case <-j.tasksDue:
+		case <-time.After(taskInterval):
+		}
 	}
 }
 

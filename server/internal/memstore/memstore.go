@@ -39,6 +39,7 @@ type Store struct {
 	pauses     map[pair]time.Time // of endpoints
 	uploads    map[string]studio.Upload
 	secrets    map[string][]studio.WebhookSecret // newest first
+	erased     map[string]studio.Erased          // of removed users, until NextBatch returns it
 }
 
 var _ studio.Store = (*Store)(nil)
@@ -68,6 +69,7 @@ func New() *Store {
 		uploads:    map[string]studio.Upload{},
 		secrets:    map[string][]studio.WebhookSecret{},
 		OnRevoke:   func(string, time.Time) {},
+		erased:     map[string]studio.Erased{},
 	}
 }
 

@@ -55,21 +55,22 @@ func (s *Store) SetRole(_ context.Context, userID string, role studio.Role) erro
 	return err
 }
 
-func (s *Store) DeleteUser(_ context.Context, userID string, now time.Time) (subjects, uploads []string, err error) {
+func (s *Store) RemoveUser(_ context.Context, userID string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := find(s.users, userID); err != nil {
-		return nil, nil, err
+		return err
 	}
+	var erased studio.Erased
 	for _, subject := range s.subjects {
 		if subject.UserID == userID && subject.deletedAt.IsZero() {
-			subjects = append(subjects, subject.ID)
+			erased.IDs = append(erased.IDs, subject.ID)
 			s.erase(subject, now)
 		}
 	}
 	for id, upload := range s.uploads {
 		if upload.UserID == userID {
-			uploads = append(uploads, upload.Key)
+			erased.Uploads = append(erased.Uploads, upload.Key)
 			delete(s.uploads, id)
 		}
 	}
@@ -79,5 +80,18 @@ func (s *Store) DeleteUser(_ context.Context, userID string, now time.Time) (sub
 	maps.DeleteFunc(s.apiKeys, func(_ string, key studio.APIKey) bool { return key.UserID == userID })
 	delete(s.secrets, userID)
 	delete(s.users, userID)
-	return subjects, uploads, nil
+	s.erased[userID] = erased
+	return nil
+}
+
+func (s *Store) DueTask(context.Context, time.Time) (id string, err error) {
+	return "", studio.ErrNotFound
+}
+
+func (s *Store) NextBatch(_ context.Context, id string, _ time.Time) (studio.Erased, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	erased := s.erased[id]
+	delete(s.erased, id)
+	return erased, nil
 }

@@ -2,88 +2,145 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// taskDelay is when a daemon goes on with an erasure, unless the process that began it has finished it.
+const taskDelay = time.Minute
+
+// DeleteSubject erases up to batchRows subjects. If the avatar has more videos, it adds a task, which is due for a daemon
+// after a minute.
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
 	var flows []Flow
 	err = s.write(ctx, func(tx transaction) error {
-		var uploads []string
 		erased, flows = studio.Erased{}, nil
 		var deleted time.Time
-		err := queryRow(ctx, tx, []any{instant{&deleted}},
-			`SELECT deleted_at FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3 AND (workspace_id = $4 OR $4 = '')`+tx.forUpdate(),
+		flow := Flow{UserID: userID}
+		err := queryRow(ctx, tx, []any{instant{&deleted}, &flow.Origin},
+			`SELECT deleted_at, origin FROM subjects WHERE id = $1 AND user_id = $2 AND kind = $3 AND (workspace_id = $4 OR $4 = '')`+tx.forUpdate(),
 			id, userID, string(kind), workspaceID)
 		switch {
 		case err != nil:
 			return err
 		case !deleted.IsZero() && !deleted.After(repeatAfter):
 			return studio.ErrNotFound
-		}
-		err = tx.query(ctx, func(scan func(...any) error) error {
-			var id string
-			var request []byte
-			var flow Flow
-			var other bool
-			err := scan(&id, &flow.UserID, &flow.Origin, &request, &other)
-			if other && err == nil {
-				err = studio.ErrOtherWorkspace
+		case !deleted.IsZero():
+			err := queryRow(ctx, tx, []any{new(int)}, `SELECT 1 FROM tasks WHERE id = $1`, id)
+			if erased.More = err == nil; errors.Is(err, studio.ErrNotFound) {
+				err = nil
 			}
-			erased.IDs, flows = append(erased.IDs, id), append(flows, flow)
-			uploads = append(uploads, studio.UploadIDs(request)...)
-			return err
-		}, `SELECT id, user_id, origin, request, $2 <> '' AND COALESCE(workspace_id, '') <> $2 AND deleted_at IS NULL
-			FROM subjects WHERE id = $1 OR avatar_id = $1`, id, workspaceID)
-		if err != nil || !deleted.IsZero() {
+			if err == nil {
+				erased.IDs, err = queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1 LIMIT $2 + 0`, id, batchRows)
+			}
 			return err
 		}
-		if err := tx.execAll(ctx, eraseSubjects(tx, `(id = $1 OR avatar_id = $1)`, id, now, ``)); err != nil {
+		if workspaceID != "" {
+			err := queryRow(ctx, tx, []any{new(int)}, `SELECT 1 FROM subjects
+				WHERE avatar_id = $1 AND deleted_at IS NULL AND COALESCE(workspace_id, '') <> $2 LIMIT 1`, id, workspaceID)
+			if err == nil {
+				return studio.ErrOtherWorkspace
+			} else if !errors.Is(err, studio.ErrNotFound) {
+				return err
+			}
+		}
+		if erased.Uploads, err = eraseSubjects(ctx, tx, []string{id}, userID, now, ""); err != nil || kind != studio.Avatar {
+			erased.IDs, flows = []string{id}, []Flow{flow}
 			return err
 		}
-		erased.Uploads, err = deleteUploads(ctx, tx, userID, uploads)
+		t := task{id: id, kind: eraseAvatar, after: studio.Position{CreatedAt: now.Add(100 * 365 * 24 * time.Hour)}, dueAt: now.Add(taskDelay)}
+		videos, videoFlows, err := t.eraseVideos(ctx, tx, now)
+		erased.IDs, erased.Uploads = append(videos.IDs, id), append(erased.Uploads, videos.Uploads...)
+		erased.More, flows = videos.More, append(videoFlows, flow)
+		if err == nil && erased.More {
+			err = tx.execAll(ctx, []statement{t.add()})
+		}
 		return err
 	})
-	if err == nil {
+	if err == nil && len(flows) > 0 {
 		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return erased, err
 }
 
-// eraseSubjects returns the statements that erase the subjects that match a condition on $1, and then end their events,
-// so that no concurrent update adds another event. set sets further columns.
-func eraseSubjects(sql dialect, condition, value string, now time.Time, set string) []statement {
-	erased := `SELECT id FROM subjects WHERE ` + condition + ` AND deleted_at = $2`
-	return []statement{
-		{
-			`UPDATE subjects SET deleted_at = $2, title = NULL, project = '{}', request = '{}', request_id = '', trace_parent = '', failure_reason = '',
-			rendering = '{}'` + set + ` WHERE ` + condition + ` AND deleted_at IS NULL`,
-			[]any{value, micros(now)},
-		},
-		{`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), reason = $3 WHERE state <> 'delivered'
-			AND subject_id IN (` + erased + `)`, []any{value, micros(now), string(studio.ReasonDeleted)}},
-		{`DELETE FROM deliveries WHERE ` + sql.in("subject_id", erased), []any{value, micros(now)}},
-		{`DELETE FROM renderings WHERE ` + sql.in("subject_id", erased), []any{value, micros(now)}},
+// eraseVideos erases the next videos of a deleted avatar, the newest first, and moves the task to the last of them.
+func (t *task) eraseVideos(ctx context.Context, tx transaction, now time.Time) (erased studio.Erased, flows []Flow, err error) {
+	userID, rows := "", 0
+	err = tx.query(ctx, func(scan func(...any) error) error {
+		var id string
+		var flow Flow
+		var deleted time.Time
+		err := scan(&id, &flow.UserID, &flow.Origin, instant{&deleted}, instant{&t.after.CreatedAt})
+		t.after.ID, userID, rows = id, flow.UserID, rows+1
+		if deleted.IsZero() {
+			erased.IDs, flows = append(erased.IDs, id), append(flows, flow)
+		}
+		return err
+	}, `SELECT id, user_id, origin, deleted_at, created_at FROM subjects WHERE avatar_id = $1 AND (created_at, id) < ($2, $3)
+		ORDER BY created_at DESC, id DESC LIMIT $4 + 0`+tx.forUpdate(), t.id, t.after.CreatedAt.UnixMicro(), t.after.ID, batchRows)
+	if err == nil {
+		erased.More = rows == batchRows
+		erased.Uploads, err = eraseSubjects(ctx, tx, erased.IDs, userID, now, "")
 	}
+	return erased, flows, err
 }
 
-// deleteUploads deletes those uploads of a user that no subject uses, and returns their keys. It considers
-// only subjects that are not older than the upload by more than one hour, the largest difference between the
-// clocks of daemons.
-func deleteUploads(ctx context.Context, tx transaction, userID string, ids []string) (keys []string, err error) {
-	for _, id := range ids {
-		deleted, err := queryRows(ctx, tx, oneColumn[string], `DELETE FROM uploads WHERE id = $1 AND user_id = $2 AND NOT EXISTS (SELECT 1 FROM subjects s
-			WHERE s.user_id = $2 AND s.kind IN ('avatar', 'video', 'lipsync') AND s.created_at > uploads.created_at - 3600000000
-			AND s.deleted_at IS NULL AND s.request LIKE '%' || $1 || '%') RETURNING key`, id, userID)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, deleted...)
+// eraseSubjects erases subjects of a user that are not deleted. It deletes their uploads that no other subject uses, and
+// returns their keys. The transaction has locked the subjects, so that no concurrent update adds an event that does not end.
+// set sets further columns.
+func eraseSubjects(ctx context.Context, tx transaction, ids []string, userID string, now time.Time, set string) (uploads []string, err error) {
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	return keys, nil
+	var where conditions
+	all := where.elements(tx, ids)
+	err = tx.execAll(ctx, []statement{
+		{
+			`UPDATE subjects SET deleted_at = $2, title = NULL, project = '{}', request = '{}', request_id = '', trace_parent = '', failure_reason = '',
+			rendering = '{}'` + set + ` WHERE ` + tx.in("id", all), append(where.args, micros(now)),
+		},
+		{
+			`UPDATE events SET state = 'exhausted', ended_at = COALESCE(ended_at, $2), reason = $3 WHERE state <> 'delivered'
+			AND ` + tx.in("subject_id", all), append(where.args, micros(now), string(studio.ReasonDeleted)),
+		},
+		{`DELETE FROM deliveries WHERE ` + tx.in("subject_id", all), where.args},
+		{`DELETE FROM renderings WHERE ` + tx.in("subject_id", all), where.args},
+	})
+	if err != nil {
+		return nil, err
+	}
+	used, err := queryRows(ctx, tx, oneColumn[string], `DELETE FROM upload_uses WHERE `+tx.in("subject_id", all)+` RETURNING upload_id`, where.args...)
+	if err != nil || len(used) == 0 {
+		return nil, err
+	}
+	where = conditions{args: []any{userID}}
+	return queryRows(ctx, tx, oneColumn[string], `DELETE FROM uploads WHERE user_id = $1 AND `+tx.in("id", where.elements(tx, used))+`
+		AND NOT EXISTS (SELECT 1 FROM upload_uses u WHERE u.upload_id = uploads.id) RETURNING key`, where.args...)
+}
+
+// uploadUse is an upload that is an input of a subject.
+type uploadUse struct{ subjectID, uploadID string }
+
+//nolint:gochecknoglobals // a constant
+var insertUses = newRowStatement(`subject_id text, upload_id text`,
+	func(u uploadUse) []any { return []any{u.subjectID, u.uploadID} }, insertInto("upload_uses"))
+
+// maxUses bounds the uploads of a request that are its inputs. Further ones are in members that are not known.
+const maxUses = 10
+
+// uploadUses returns the uploads that the requests of new subjects use.
+func uploadUses(group []*creation) (uses []uploadUse) {
+	for _, c := range group {
+		ids := studio.UploadIDs(c.subject.Request)
+		for _, id := range ids[:min(maxUses, len(ids))] {
+			uses = append(uses, uploadUse{c.subject.ID, id})
+		}
+	}
+	return uses
 }
 
 func (s *Store) SetProgress(ctx context.Context, id string, percent int, stage string, readyAt time.Time) error {

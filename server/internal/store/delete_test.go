@@ -66,6 +66,18 @@ func createError(t *testing.T, db studio.Store, s studio.Subject) error {
 	return err
 }
 
+// deleteUser removes a user and erases what they have, as the service does.
+func deleteUser(t *testing.T, db studio.Store, id string, now time.Time) error {
+	t.Helper()
+	err := db.RemoveUser(t.Context(), id, now)
+	for more := true; more && err == nil; {
+		var erased studio.Erased
+		erased, err = db.NextBatch(t.Context(), id, now)
+		more = erased.More
+	}
+	return err
+}
+
 func TestStore_DeleteSubject_isIdempotentForADay(t *testing.T) {
 	t.Parallel()
 	withUserInEachStore(t, func(t *testing.T, db studio.Store) {

@@ -95,9 +95,13 @@ func (s *Store) signalDeleted(flows []Flow) {
 // the daemons also find the changes by their next scan.
 func (s *Store) notifyDaemons(notify func(ctx context.Context, flows []Flow) error, flows []Flow) {
 	if !s.daemon {
+		different := make(map[Flow]struct{}) // a batch may be of one flow
+		for _, flow := range flows {
+			different[flow] = struct{}{}
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()
-		_ = notify(ctx, flows)
+		_ = notify(ctx, slices.Collect(maps.Keys(different)))
 	}
 }
 

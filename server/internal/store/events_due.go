@@ -109,20 +109,6 @@ func (d *Delivery) columns() []any {
 	}
 }
 
-// ShiftDue adds by to the due time of every delivery and replay, after the clock of the machine was set. by is negative if the clock
-// was set back.
-func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
-	return s.write(ctx, func(tx transaction) error { return shiftDue(ctx, tx, by) })
-}
-
-// shiftDue is ShiftDue in a transaction.
-func shiftDue(ctx context.Context, tx transaction, by time.Duration) error {
-	return tx.execAll(ctx, []statement{
-		{`UPDATE deliveries SET due_at = due_at + $1`, []any{by.Microseconds()}},
-		{`UPDATE replays SET turn_at = turn_at + $1 WHERE turn_at IS NOT NULL`, []any{by.Microseconds()}},
-	})
-}
-
 // firstPending is the SQL expression for the sequence of the first pending event of a delivery.
 const firstPending = `(SELECT MIN(e.sequence) FROM events e
 	WHERE e.subject_id = deliveries.subject_id AND e.sequence >= deliveries.sequence AND e.state = 'pending')`

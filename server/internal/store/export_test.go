@@ -182,6 +182,65 @@ func (s *Store) Unavailable(err error) bool {
 	return s.engine.busy(err) || errors.Is(err, studio.ErrBusy)
 }
 
+// BatchRows is the most rows that a statement of a long work writes.
+const BatchRows = batchRows
+
+// CountRows makes the store call seen after each statement with the rows that it has written or returned.
+func (s *Store) CountRows(seen func(query string, rows int64)) {
+	s.engine = countingEngine{s.engine, seen}
+}
+
+type countingEngine struct {
+	engine
+	seen func(query string, rows int64)
+}
+
+func (e countingEngine) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+	return countQuery(ctx, e.engine, e.seen, each, query, args)
+}
+
+func (e countingEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
+	return e.engine.write(ctx, due, func(tx transaction) error { return change(countingTransaction{tx, e.seen}) })
+}
+
+type countingTransaction struct {
+	transaction
+	seen func(query string, rows int64)
+}
+
+func (t countingTransaction) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+	return countQuery(ctx, t.transaction, t.seen, each, query, args)
+}
+
+func countQuery(ctx context.Context, q querier, seen func(string, int64), each func(scan func(...any) error) error, query string, args []any) error {
+	rows := int64(0)
+	err := q.query(ctx, func(scan func(...any) error) error {
+		rows++
+		return each(scan)
+	}, query, args...)
+	seen(query, rows)
+	return err
+}
+
+func (t countingTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	rows, err = t.transaction.exec(ctx, query, args...)
+	t.seen(query, rows)
+	return rows, err
+}
+
+func (t countingTransaction) execAll(ctx context.Context, all []statement) error {
+	for _, s := range all {
+		if _, err := t.exec(ctx, s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t countingTransaction) execLast(ctx context.Context, all []statement) error {
+	return t.execAll(ctx, all)
+}
+
 type explainer struct {
 	seen    func(query string, plan []string)
 	command string

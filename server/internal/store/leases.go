@@ -159,8 +159,8 @@ func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holdin
 	return holding, nil
 }
 
-// HandleClockSetBack moves all due times back after the clock of the database was set back, so that no retry
-// is late. It deletes all lease holders, because their records would use the old time. The first process that
+// HandleClockSetBack adds the tasks that move all due times back after the clock of the database was set back, so that no
+// retry is late; see [Store.NextBatch]. It deletes all lease holders, because their records would use the old time. The first process that
 // calls it does this for all processes; it returns 0 to the others. The store must be on PostgreSQL; see
 // [Store.ShiftDue] for SQLite.
 func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err error) {
@@ -179,7 +179,7 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
 			SELECT pg_notify($1 || current_schema(), '') FROM gone LIMIT 1`, dueChannel)
 		if err == nil {
-			err = shiftDue(ctx, tx, -by)
+			err = tx.execAll(ctx, shiftTasks(-by))
 		}
 		return err
 	})

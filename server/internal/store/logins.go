@@ -102,12 +102,19 @@ func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after 
 	return known > 0, err
 }
 
+// maxAddresses bounds the addresses from which a user is known. A further one replaces the one that was seen longest ago.
+const maxAddresses = 500
+
 // SeeAddress writes the time only if the last one is older than a day.
 func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time.Time) error {
 	known, err := s.KnowsAddress(ctx, userID, address, now.Add(-24*time.Hour))
 	if err != nil || known {
 		return err
 	}
-	return s.exec(ctx, `INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
-		ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, userID, address, micros(now))
+	return s.execAll(ctx, []statement{
+		{`INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
+			ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, []any{userID, address, micros(now)}},
+		{`DELETE FROM known_addresses WHERE user_id = $1 AND seen_at < (SELECT seen_at FROM known_addresses WHERE user_id = $1
+			ORDER BY seen_at DESC LIMIT 1 OFFSET $2 - 1)`, []any{userID, maxAddresses}},
+	})
 }

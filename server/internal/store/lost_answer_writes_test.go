@@ -33,6 +33,17 @@ var writes = []lostWrite{
 		_, _, err := db.DeleteUser(t.Context(), run, noon())
 		return err
 	})},
+	{name: "NextBatch", prepare: after(func(t *testing.T, db *store.Store, run string) error {
+		_, err := db.CreateSubject(t.Context(), avatarOf(run, run+"a"), studio.IdempotencyKey{})
+		check(t, err)
+		return db.RemoveUser(t.Context(), run, noon())
+	}, func(t *testing.T, db *store.Store, run string) error {
+		for { // the first batch has the avatar
+			if erased, err := db.NextBatch(t.Context(), run, noon()); err != nil || !erased.More {
+				return err
+			}
+		}
+	})},
 	{name: "AddRefreshToken", again: studio.ErrExists, prepare: ready(addToken)},
 	// SQLite takes a token that is used twice for a stolen one.
 	{name: "RotateRefreshToken", again: studio.ErrUnauthorized, counts: true, prepare: after(addToken, func(t *testing.T, db *store.Store, run string) error {

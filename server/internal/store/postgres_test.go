@@ -144,10 +144,7 @@ func TestPostgres_retriesAfterADeadlock(t *testing.T) {
 func TestPostgres_Delete_endsAConcurrentEvent(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(db *store.Store) error{
-		"user": func(db *store.Store) error {
-			_, _, err := db.DeleteUser(t.Context(), "ada", noon())
-			return err
-		},
+		"user":   func(db *store.Store) error { return deleteUser(t, db, "ada", noon()) },
 		"avatar": func(db *store.Store) error { return deleteSubject(t, db, studio.Avatar, "a", noon()) },
 	} {
 		t.Run(name, func(t *testing.T) {

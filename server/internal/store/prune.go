@@ -14,8 +14,9 @@ const breakerRetention = 24 * time.Hour
 // revocationRetention is how long revocations are kept: much longer than access tokens are valid, because clocks may change.
 const revocationRetention = 24 * time.Hour
 
-// pruneBatch bounds the rows that one transaction deletes, so that its locks are short.
-const pruneBatch = 500
+// batchRows bounds the rows that one transaction of a long work writes, so that its locks are short. Of a subject it may also
+// write its events.
+const batchRows = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
@@ -23,16 +24,17 @@ const pruneBatch = 500
 // expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a day, alerts after two, daemons that were killed after one, and breakers a day after their pause. After an error, some
 // rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
+	err := s.prunePassing(ctx, now.Add(-studio.Retention), "events", `ended_at < $1`,
+		`SELECT id, created_at, COALESCE(ended_at < $1, FALSE) FROM events WHERE created_at < $1 AND (created_at, id) > ($2, $3)
+			ORDER BY created_at, id LIMIT $4 + 0`)
+	if err != nil {
+		return err
+	}
 	// The outer condition is checked again on a row that another transaction changed after the subquery.
 	for _, rule := range []struct {
 		query string
 		limit time.Time
 	}{
-		{`DELETE FROM events WHERE ended_at < $1 AND id IN
-			(SELECT id FROM events WHERE created_at < $1 AND ended_at < $1 ORDER BY created_at LIMIT $2)`, now.Add(-studio.Retention)},
-		{`DELETE FROM subjects WHERE deleted_at < $1 AND id IN (SELECT s.id FROM subjects s WHERE s.deleted_at < $1
-			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id)
-			AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id) LIMIT $2)`, now.Add(-studio.DeletionMemory)},
 		{`DELETE FROM uploads WHERE expires_at < $1 AND id IN (SELECT id FROM uploads WHERE expires_at < $1 LIMIT $2)`, now},
 		{`DELETE FROM replays WHERE requested_at < $1 AND turn_at IS NULL AND id IN (SELECT id FROM replays WHERE requested_at < $1
 			AND turn_at IS NULL LIMIT $2)`, now.Add(-studio.IdempotencyLifetime)},
@@ -51,14 +53,43 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{`DELETE FROM breakers WHERE until < $1 AND origin IN
 			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
 	} {
-		for deleted := int64(pruneBatch); deleted == pruneBatch; {
+		for deleted := int64(batchRows); deleted == batchRows; {
 			err := s.write(ctx, func(tx transaction) (err error) {
-				deleted, err = tx.exec(ctx, rule.query, micros(rule.limit), pruneBatch)
+				deleted, err = tx.exec(ctx, rule.query, micros(rule.limit), batchRows)
 				return err
 			})
 			if err != nil {
 				return err
 			}
+		}
+	}
+	return s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "subjects", `deleted_at < $1`,
+		`SELECT s.id, s.deleted_at, NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id) AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id)
+			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id LIMIT $4 + 0`)
+}
+
+// prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as long as
+// their events. It passes over these once, instead of once for each batch. candidates is a query for the IDs and times of the rows
+// before $1 and after ($2, $3), and whether they are deleted. condition is checked again on a row that another transaction changed since.
+func (s *Store) prunePassing(ctx context.Context, before time.Time, table, condition, candidates string) error {
+	var last studio.Position
+	for rows := batchRows; rows == batchRows; {
+		rows = 0
+		var unused []string
+		err := s.engine.query(ctx, func(scan func(...any) error) error {
+			var prunable bool
+			err := scan(&last.ID, instant{&last.CreatedAt}, &prunable)
+			if rows++; prunable {
+				unused = append(unused, last.ID)
+			}
+			return err
+		}, candidates, micros(before), last.CreatedAt.UnixMicro(), last.ID, batchRows)
+		if err == nil && len(unused) > 0 {
+			where := conditions{args: []any{micros(before)}}
+			err = s.exec(ctx, `DELETE FROM `+table+` WHERE `+condition+` AND `+s.engine.in("id", where.elements(s.engine, unused)), where.args...)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

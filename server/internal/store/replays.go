@@ -15,6 +15,8 @@ const (
 	// replayBatch bounds the events that one transaction replays, because other writes wait for it on SQLite. A batch has all
 	// events of its subjects, so it may be larger by a few.
 	replayBatch = 100
+	// countedEvents bounds the events that one query counts.
+	countedEvents = 10_000
 	// maxReplayBacklog is how many deliveries of a user may be due when the next batch is replayed. So the new events of the
 	// user do not wait for all that are replayed.
 	maxReplayBacklog = 1000
@@ -65,9 +67,21 @@ func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelectio
 	case <-wait.Done():
 		return 0, context.Cause(wait)
 	}
-	where := selectionConditions(s.engine, selection, now)
-	err = queryRow(ctx, s.engine, []any{&count}, `SELECT COUNT(*) FROM events e WHERE `+where.sql+` AND NOT (e.state = 'delivered'
-		AND EXISTS (SELECT 1 FROM subjects s WHERE s.id = e.subject_id AND s.deleted_at IS NOT NULL))`, where.args...)
+	var last studio.Position
+	for events := countedEvents; events == countedEvents && err == nil; {
+		where := selectionConditions(s.engine, selection, now)
+		if last.ID != "" {
+			where.add("(e.created_at, e.id) > (?, ?)", micros(last.CreatedAt), last.ID)
+		}
+		most, n := where.parameter(countedEvents), int64(0)
+		err = queryRow(ctx, s.engine, []any{&events, &n, instant{&last.CreatedAt}, &last.ID}, `WITH page AS (
+				SELECT e.created_at, e.id, CASE WHEN e.state = 'delivered' AND EXISTS (SELECT 1 FROM subjects s
+					WHERE s.id = e.subject_id AND s.deleted_at IS NOT NULL) THEN 0 ELSE 1 END AS counted
+				FROM events e WHERE `+where.sql+` ORDER BY e.created_at, e.id LIMIT `+most+` + 0
+			) SELECT COUNT(*), COALESCE(SUM(counted), 0), (SELECT created_at FROM page ORDER BY created_at DESC, id DESC LIMIT 1),
+				COALESCE((SELECT id FROM page ORDER BY created_at DESC, id DESC LIMIT 1), '') FROM page`, where.args...)
+		count += n
+	}
 	if errors.Is(err, studio.ErrNotFound) { // a parameter was not valid text, which no row can contain
 		err = nil
 	}

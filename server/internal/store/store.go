@@ -23,12 +23,12 @@
 //	          events.go                             lists events for operators and users
 //	          replays.go                            makes ended events pending again, in batches
 //	          events_signal.go                      signals new events to the processes with streams of events
-//	          delete.go, users.go                   end the events of deleted subjects and users
+//	          delete.go                             ends the events of deleted subjects
 //	          prune.go                              deletes events when their retention is over
 //	attempts  events_record.go; the last attempt of an event is in its row
 //
 //	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
-//	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go
+//	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
 //	renderings        renderings.go; subjects_write.go inserts and deletes them, creations_claim.go claims new ones
 //	lanes, holders    leases.go; signals of due work in due.go, and those between processes in notifications.go
 //	endpoints         endpoints.go; breakers in breakers.go; pauses in pauses.go; alerts in alerts.go
@@ -38,6 +38,12 @@
 //	secrets           secrets.go (of webhooks), keys.go (of the service)
 //	several tables    status.go, check.go, prune.go, backup.go
 //	daemons           processes.go
+//	tasks             tasks.go; delete.go and users.go add and do those that erase
+//
+// # What grows with a history
+//
+// No statement writes all rows of a user, an avatar or the service: batchRows is the most, and the events of as many subjects.
+// Such work is a task, which any process can finish, or a loop whose every transaction leaves less to do, like [Store.Prune].
 //
 // # Two databases
 //

@@ -102,7 +102,7 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 			waiting = append(waiting, c)
 		}
 	}
-	return tx.execLast(ctx, slices.Concat(insert, insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
+	return tx.execLast(ctx, slices.Concat(insert, insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
 }
 
 // insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: a creation must

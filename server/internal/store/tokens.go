@@ -112,7 +112,7 @@ func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string, now t
 
 // endSession deletes the tokens of a session and revokes its access tokens. The caller has locked the user.
 func endSession(ctx context.Context, tx transaction, family string, now time.Time) error {
-	return revoke(ctx, tx, family, now, statement{`DELETE FROM refresh_tokens WHERE family = $1`, []any{family}})
+	return revoke(ctx, tx, family, now, statement{`DELETE FROM refresh_tokens WHERE family = $1 AND used = 0`, []any{family}})
 }
 
 func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) error {
@@ -126,7 +126,7 @@ func (s *Store) RevokeTokens(ctx context.Context, userID string, now time.Time) 
 
 func revokeTokens(ctx context.Context, tx transaction, userID string, now time.Time) error {
 	return revoke(ctx, tx, userID, now,
-		statement{`DELETE FROM refresh_tokens WHERE user_id = $1`, []any{userID}},
+		statement{`DELETE FROM refresh_tokens WHERE user_id = $1 AND used = 0`, []any{userID}}, // used ones are refused; there may be many
 		statement{`DELETE FROM known_addresses WHERE user_id = $1`, []any{userID}})
 }
 

@@ -106,48 +106,73 @@ func setPassword(ctx context.Context, tx transaction, userID, hash string, sessi
 	return tx.execAll(ctx, insertSession(session))
 }
 
-// DeleteUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It locks the
-// subjects before it ends their events, so that no concurrent update adds another event.
-func (s *Store) DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error) {
-	var flows []Flow
-	err = s.write(ctx, func(tx transaction) error {
-		subjects, uploads, flows = nil, nil, nil
+// RemoveUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It adds a task that
+// erases the records, which is due for a daemon after a minute.
+func (s *Store) RemoveUser(ctx context.Context, userID string, now time.Time) error {
+	return s.write(ctx, func(tx transaction) error {
+		if err := keepOperator(ctx, tx, userID); err != nil {
+			return err
+		}
 		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
 			return err
 		}
-		err := tx.query(ctx, func(scan func(...any) error) error {
-			flow := Flow{UserID: userID}
-			var id string
-			err := scan(&id, &flow.Origin)
-			subjects, flows = append(subjects, id), append(flows, flow)
-			return err
-		}, `SELECT id, origin FROM subjects WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), userID)
-		if err != nil {
-			return err
-		}
-		uploads, err = queryRows(ctx, tx, oneColumn[string], `SELECT key FROM uploads WHERE user_id = $1`, userID)
-		if err != nil {
-			return err
-		}
-		err = tx.execAll(ctx, append(eraseSubjects(tx, `user_id = $1`, userID, now, `, webhook_url = '', key_hash = NULL, fingerprint = NULL`), []statement{
-			{`DELETE FROM uploads WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM webhook_secrets WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM api_keys WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM endpoints WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM alerts WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM pauses WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM replays WHERE user_id = $1`, []any{userID}},
-			{`DELETE FROM links WHERE made_by = $1 OR email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
-			{`DELETE FROM members WHERE user_id = $1`, []any{userID}},
-			{`UPDATE users SET deleted_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
-		}...))
+		err := tx.execAll(ctx, []statement{
+			{`DELETE FROM links WHERE email = (SELECT email FROM users WHERE id = $1)`, []any{userID}},
+			{`UPDATE users SET deleted_at = $2, disabled_at = $2, email = 'deleted ' || id, password_hash = '' WHERE id = $1`, []any{userID, micros(now)}},
+			(&task{id: userID, kind: eraseUser, dueAt: now.Add(taskDelay)}).add(),
+		})
 		if err != nil {
 			return err
 		}
 		return revokeTokens(ctx, tx, userID, now)
 	})
-	if err == nil {
-		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
+}
+
+// userRows are the tables with rows of users, each with the column of the user and another one that identifies a row of theirs.
+//
+//nolint:gochecknoglobals // a table
+var userRows = [...]struct{ table, user, key string }{
+	{"webhook_secrets", "user_id", "id"},
+	{"api_keys", "user_id", "id"},
+	{"endpoints", "user_id", "url"},
+	{"alerts", "user_id", "url"},
+	{"pauses", "user_id", "url"},
+	{"replays", "user_id", "id"},
+	{"links", "made_by", "hash"},
+	{"members", "user_id", "workspace_id"},
+	{"refresh_tokens", "user_id", "hash"},
+	{"known_addresses", "user_id", "address"},
+}
+
+// eraseOfUser erases the next records of a removed user. It locks the subjects in the order of their IDs, as others do.
+func eraseOfUser(ctx context.Context, tx transaction, userID string, now time.Time) (erased studio.Erased, flows []Flow, err error) {
+	err = tx.query(ctx, func(scan func(...any) error) error {
+		var id string
+		flow := Flow{UserID: userID}
+		err := scan(&id, &flow.Origin)
+		erased.IDs, flows = append(erased.IDs, id), append(flows, flow)
+		return err
+	}, `SELECT id, origin FROM subjects WHERE `+tx.in("id", `SELECT id FROM subjects WHERE user_id = $1 AND deleted_at IS NULL
+		ORDER BY kind, created_at DESC, id DESC LIMIT $2 + 0`)+` AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), userID, batchRows)
+	if err != nil {
+		return erased, nil, err
 	}
-	return subjects, uploads, err
+	uploads, err := eraseSubjects(ctx, tx, erased.IDs, userID, now, `, webhook_url = '', key_hash = NULL, fingerprint = NULL`)
+	if erased.Uploads = uploads; err != nil || len(erased.IDs) > 0 {
+		erased.More = true
+		return erased, flows, err
+	}
+	erased.Uploads, err = queryRows(ctx, tx, oneColumn[string], `DELETE FROM uploads WHERE `+
+		tx.in("id", `SELECT id FROM uploads WHERE user_id = $1 LIMIT $2 + 0`)+` RETURNING key`, userID, batchRows)
+	erased.More = len(erased.Uploads) == batchRows
+	for _, of := range userRows {
+		if err != nil {
+			break
+		}
+		var rows int64
+		rows, err = tx.exec(ctx, `DELETE FROM `+of.table+` WHERE `+of.user+` = $1 AND `+
+			tx.in(of.key, `SELECT `+of.key+` FROM `+of.table+` WHERE `+of.user+` = $1 LIMIT $2 + 0`), userID, batchRows)
+		erased.More = erased.More || rows >= batchRows
+	}
+	return erased, flows, err
 }

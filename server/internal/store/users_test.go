@@ -18,8 +18,7 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		for i := range 12 {
 			check(t, db.CreateUser(t.Context(), studio.User{ID: fmt.Sprintf("u%02d", i), Email: fmt.Sprintf("u%d@example.com", i), CreatedAt: noon()}))
 		}
-		_, _, err := db.DeleteUser(t.Context(), "u05", noon())
-		check(t, err)
+		check(t, deleteUser(t, db, "u05", noon()))
 		check(t, db.SetRole(t.Context(), "u03", studio.Operator))
 		s := subject("s1", 0)
 		s.UserID, s.RenderAt = "u03", noon()
@@ -67,8 +66,7 @@ func TestStore_SetRole_appliesToTheNextRead(t *testing.T) {
 				t.Errorf("the role is %q, want %q", user.Role, role)
 			}
 		}
-		_, _, err := db.DeleteUser(t.Context(), "u", noon())
-		check(t, err)
+		check(t, deleteUser(t, db, "u", noon()))
 		wantError(t, db.SetRole(t.Context(), "u", studio.Operator), studio.ErrNotFound)
 	})
 }

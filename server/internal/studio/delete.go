@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -11,20 +12,72 @@ import (
 // DeletionMemory is how long a deletion can be repeated.
 const DeletionMemory = 24 * time.Hour
 
+// maxErasure bounds how long a deletion takes, because its caller waits for it.
+const maxErasure = 20 * time.Second
+
 // Erased contains the records that a deletion has erased from the store. Their files must then be erased.
 type Erased struct {
 	IDs     []string // of subjects
 	Uploads []string // keys of uploaded files
+	More    bool     // whether a task has more to do; see [TaskStore]
+}
+
+// TaskStore does work on many rows in batches, each in a short transaction; see [Store]. So another process can finish what
+// the first one did not.
+type TaskStore interface {
+	// NextBatch does the next batch of a task. It does nothing if there is none with this id. Concurrent calls wait for
+	// each other.
+	NextBatch(ctx context.Context, id string, now time.Time) (Erased, error)
+	// DueTask returns the id of a task that is unfinished at now although the process that began it should have finished it.
+	// The error is [ErrNotFound] if there is none.
+	DueTask(ctx context.Context, now time.Time) (id string, err error)
+}
+
+// finish finishes a task. If it fails, a daemon finishes the task later.
+func (s *Service) finish(ctx context.Context, id string) (err error) {
+	for more := true; more; {
+		erased, batchErr := s.Store.NextBatch(ctx, id, s.now())
+		if batchErr = cmp.Or(batchErr, ctx.Err()); batchErr != nil {
+			return batchErr
+		}
+		err = cmp.Or(err, s.eraseFiles(ctx, erased)) // the records are erased even if the files cannot be
+		more = erased.More
+	}
+	return err
+}
+
+// FinishTasks finishes the tasks that are due.
+func (s *Service) FinishTasks(ctx context.Context) error {
+	for {
+		id, err := s.Store.DueTask(ctx, s.now())
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			err = s.finish(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // Delete erases a subject of the user and, if it is an avatar, its videos. It erases their requests, their
 // uploads that no other subject uses, their results, their renderings in progress and their undelivered
 // events. Repeating a deletion within [DeletionMemory] has no effect. The error is [ErrNotFound] after that,
 // and if the user has no such subject of this kind. It is [ErrOtherWorkspace] if the caller is in one workspace, and a video
-// of the avatar in another one.
+// of the avatar in another one. Delete erases the videos of an avatar in batches. If it fails, a daemon erases the rest.
 func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id string) error {
 	erased, err := s.Store.DeleteSubject(ctx, userID, onlyWorkspace(ctx), kind, id, s.now(), s.now().Add(-DeletionMemory))
-	return errors.Join(err, s.eraseFiles(ctx, erased))
+	err = errors.Join(err, s.eraseFiles(ctx, erased))
+	if err == nil && erased.More {
+		finishing, cancel := context.WithTimeout(ctx, maxErasure)
+		defer cancel()
+		if err = s.finish(finishing, id); errors.Is(err, context.DeadlineExceeded) {
+			err = ErrBusy
+		}
+	}
+	return err
 }
 
 // eraseFiles erases the files of records. Files that remain after an error are swept later, because no record refers to

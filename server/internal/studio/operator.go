@@ -117,8 +117,8 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	return s.Operators.SetDisabled(ctx, user.ID, at, s.now())
 }
 
-// RemoveUser erases a user, as [Service.DeleteUser] does. It first disables the user, and waits until all daemons know that,
-// which takes more than a second. The error is [ErrLastOperator] if by is the user, or if no operator would be left.
+// RemoveUser erases a user, as [Service.DeleteUser] does. Before the records are erased, it waits until all daemons know that
+// the user is removed, which takes more than a second. If ctx ends after that, a daemon erases the rest. The error is [ErrLastOperator] if by is the user, or if no operator would be left.
 func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -140,14 +140,17 @@ func (s *Service) Leave(ctx context.Context, client netip.Addr, user User, passw
 }
 
 func (s *Service) removeUser(ctx context.Context, by, user User, action string) error {
-	if err := s.Operators.SetDisabled(s.WithAct(ctx, by.Email, action, user.Email), user.ID, s.now(), s.now()); err != nil {
+	if err := s.Store.RemoveUser(s.WithAct(ctx, by.Email, action, user.Email), user.ID, s.now()); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // so that the user is erased although the browser is closed
-	if err := AwaitRevocation(ctx); err != nil {
-		return err
+	err := AwaitRevocation(ctx)
+	if err == nil {
+		err = s.finish(ctx, user.ID)
 	}
-	return s.DeleteUser(ctx, user.Email)
+	if errors.Is(err, context.Canceled) { // the user is removed, and a daemon erases the rest
+		err = nil
+	}
+	return err
 }
 
 // ChangeRole changes the role of a user.

@@ -86,6 +86,7 @@ type Store interface {
 	WebhookStore
 	ReplayStore
 	EndpointStore
+	TaskStore
 }
 
 // Service implements the use cases. It is safe for concurrent use.

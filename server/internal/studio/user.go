@@ -47,9 +47,9 @@ type UserStore interface {
 	SetPassword(ctx context.Context, userID, hash string, session RefreshToken, now time.Time) error
 	// SetRole replaces the role of a user. The links that a former operator has made end.
 	SetRole(ctx context.Context, userID string, role Role) error
-	// DeleteUser erases a user with all records except projects. It erases subjects as DeleteSubject does. It
-	// returns the ids of the subjects and the keys of the uploads.
-	DeleteUser(ctx context.Context, userID string, now time.Time) (subjects, uploads []string, err error)
+	// RemoveUser removes a user, whose tokens it revokes as RevokeTokens does. All records except projects are still to be
+	// erased, as a task with the ID of the user; see [TaskStore]. The error is [ErrLastOperator] if no operator would be left.
+	RemoveUser(ctx context.Context, userID string, now time.Time) error
 }
 
 // User is a user who can log in.
@@ -207,17 +207,16 @@ func AwaitRevocation(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// DeleteUser erases a user with all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
-// Projects are kept, because they belong to the workspace. A daemon that still accepts a token or an API key of the user may
+// DeleteUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
+// Projects are kept, because they belong to the workspace. If the context ends, or the service, a daemon erases the rest. A daemon that still accepts a token or an API key of the user may
 // create records that nothing erases; see [Service.RemoveUser].
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
+	if err == nil {
+		err = s.Store.RemoveUser(ctx, user.ID, s.now())
+	}
 	if err != nil {
 		return err
 	}
-	subjects, uploads, err := s.Store.DeleteUser(ctx, user.ID, s.now())
-	if err != nil {
-		return err
-	}
-	return s.eraseFiles(ctx, Erased{subjects, uploads})
+	return s.finish(ctx, user.ID)
 }

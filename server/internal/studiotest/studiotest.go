@@ -128,6 +128,12 @@ func Events(t testing.TB, db studio.EventStore, filter studio.EventFilter) (all 
 	return all
 }
 
+// FinishTasks finishes the tasks that are due at now, as the jobs of a daemon do.
+func FinishTasks(t testing.TB, db studio.Store, now time.Time) {
+	t.Helper()
+	harness.Check(t, studio.New(studio.Config{Store: db, Now: func() time.Time { return now }}).FinishTasks(context.Background()))
+}
+
 // FinishReplays works all replays off, as the jobs of a daemon do. The events are due at now.
 func FinishReplays(t testing.TB, db *store.Store, now time.Time) {
 	t.Helper()

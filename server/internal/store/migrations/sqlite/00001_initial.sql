@@ -173,7 +173,15 @@ CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, s
 CREATE INDEX subjects_projects ON subjects (workspace_id, created_at DESC, id DESC) WHERE workspace_id IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
 CREATE UNIQUE INDEX subjects_key ON subjects (key_hash) WHERE key_hash IS NOT NULL;
-CREATE INDEX subjects_deleted ON subjects (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX subjects_deleted ON subjects (deleted_at, id) WHERE deleted_at IS NOT NULL;
+
+-- upload_uses are the uploads that are inputs of subjects, by their ids.
+CREATE TABLE upload_uses (
+    subject_id TEXT NOT NULL, -- without a reference, like upload_id, because the upload may not exist
+    upload_id  TEXT NOT NULL,
+    PRIMARY KEY (subject_id, upload_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX upload_uses_upload ON upload_uses (upload_id);
 
 -- renderings is the queue of renderings: the subjects that are to be rendered.
 CREATE TABLE renderings (
@@ -264,6 +272,7 @@ CREATE TABLE replays (
 ) STRICT;
 CREATE INDEX replays_turn ON replays (turn_at) WHERE turn_at IS NOT NULL;
 CREATE INDEX replays_user ON replays (user_id, id) WHERE turn_at IS NOT NULL;
+CREATE INDEX replays_owner ON replays (user_id);
 CREATE INDEX replays_requested ON replays (requested_at);
 CREATE UNIQUE INDEX replays_key ON replays (key_hash) WHERE key_hash IS NOT NULL;
 
@@ -324,6 +333,16 @@ CREATE INDEX webhook_secrets_expiry ON webhook_secrets (expires_at) WHERE expire
 -- places have files of this installation, so a directory that is empty may be that of a disk that is not mounted.
 CREATE TABLE places (
     name TEXT PRIMARY KEY
+) STRICT;
+
+-- tasks are work on many rows that is done in batches and not finished. Any process may do the next batch.
+CREATE TABLE tasks (
+    id       TEXT PRIMARY KEY,           -- of the user or avatar that is erased; of another kind random
+    kind     TEXT NOT NULL,              -- 'user' and 'avatar' erase rows, 'deliveries' and 'replays' shift their due times
+    shift    INTEGER NOT NULL DEFAULT 0, -- by how much
+    after_at INTEGER NOT NULL DEFAULT 0, -- the position of the last row that was done, with after_id
+    after_id TEXT NOT NULL DEFAULT '',
+    due_at   INTEGER NOT NULL            -- when a daemon goes on, because the process that began has ended
 ) STRICT;
 
 -- signing_keys are the keys of the service, for access tokens and URLs of files.
