@@ -19,16 +19,40 @@ type FlowDue struct {
 	At time.Time
 }
 
+// flowRows bounds the deliveries that one query of DueFlows reads.
+const flowRows = 10_000
+
 // DueFlows returns every flow that has pending events which are not paused. If lanes is not nil, it returns only the flows in
-// these lanes. Only PostgreSQL has lanes.
-func (s *Store) DueFlows(ctx context.Context, lanes []int) ([]FlowDue, error) {
-	condition, args := "", []any(nil)
-	if lanes != nil {
-		condition, args = ` AND `+laneOfDelivery+` = ANY($1)`, []any{lanes}
+// these lanes. Only PostgreSQL has lanes. DueFlows reads an index in pages, and skips what a page does not have of its last flow.
+func (s *Store) DueFlows(ctx context.Context, lanes []int) (all []FlowDue, err error) {
+	var last Flow
+	for sameUser := false; ; {
+		where := conditions{sql: notPaused}
+		if sameUser {
+			where.add(`user_id = ? AND origin > ?`, last.UserID, last.Origin)
+		} else {
+			where.add(`user_id > ?`, last.UserID)
+		}
+		if lanes != nil {
+			where.add(laneOfDelivery+` = ANY(?)`, lanes)
+		}
+		most, rows := where.parameter(flowRows), 0
+		err := s.engine.query(ctx, func(scan func(...any) error) error {
+			var due FlowDue
+			n := 0
+			err := scan(&due.UserID, &due.Origin, instant{&due.At}, &n)
+			all, last, rows = append(all, due), due.Flow, rows+n
+			return err
+		}, `SELECT user_id, origin, MIN(due_at), COUNT(*) FROM (SELECT user_id, origin, due_at FROM deliveries WHERE `+where.sql+`
+			ORDER BY user_id, origin, due_at LIMIT `+most+` + 0) page GROUP BY user_id, origin ORDER BY user_id, origin`, where.args...)
+		switch {
+		case err != nil:
+			return nil, err
+		case rows < flowRows && !sameUser:
+			return all, nil
+		}
+		sameUser = rows == flowRows
 	}
-	return queryRows(ctx, s.engine, func(due *FlowDue) []any {
-		return []any{&due.UserID, &due.Origin, instant{&due.At}}
-	}, `SELECT user_id, origin, MIN(due_at) FROM deliveries WHERE `+notPaused+condition+` GROUP BY user_id, origin`, args...)
 }
 
 // DeliveryQuery asks for up to Limit deliveries of a flow.

@@ -3,11 +3,13 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
 // testFlow returns the flow of the user ada to an origin.
@@ -65,6 +67,33 @@ func TestStore_Deliveries_returnsTheFirstEventOfEachSubject(t *testing.T) {
 		}
 		if want := "[[2-1 0-1] [] [1-1]]"; fmt.Sprint(ids) != want {
 			t.Errorf("deliveries are %v, want %s", ids, want)
+		}
+	})
+}
+
+// Flows with more deliveries than a page, and more flows than a page, are all returned once, each with its earliest time.
+func TestStore_DueFlows_readsInPages(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		many := strings.Replace(numbers, "5000", "11000", 1)
+		const insert = `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at) `
+		db.Exec(t,
+			many+insert+`SELECT 'a' || n, 'u1', 'https://a', '', 1, n FROM numbers`,
+			many+insert+`SELECT 'b' || n, 'u1', 'https://b', '', 1, n FROM numbers WHERE n <= 10000`, // a whole page
+			many+insert+`SELECT 'c' || n, 'u1', 'https://c', '', 1, n FROM numbers WHERE n <= 3`,
+			many+insert+`SELECT 'd' || n, 'v' || n, 'https://d', '', 1, 1 FROM numbers`,
+		)
+		flows, err := db.DueFlows(t.Context(), nil)
+		check(t, err)
+		different := make(map[store.Flow]bool)
+		for _, flow := range flows {
+			different[flow.Flow] = true
+			if flow.At.UnixMicro() != 1 {
+				t.Errorf("%+v", flow)
+			}
+		}
+		if len(flows) != 11_003 || len(different) != 11_003 {
+			t.Errorf("%d flows, %d different ones, want 11003", len(flows), len(different))
 		}
 	})
 }

@@ -35,29 +35,31 @@ func (s *Store) Pause(ctx context.Context, scope PauseScope, now time.Time) (sin
 // Resume ends the pause of a scope, and makes its pending events due as before. It returns studio.ErrNotFound if the
 // scope is not paused.
 func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
-	return s.write(ctx, func(tx transaction) error { return resume(ctx, tx, scope) })
+	err := s.write(ctx, func(tx transaction) error { return resume(ctx, tx, scope) })
+	if err != nil || scope.UserID != "" && scope.URL != "" {
+		return err
+	}
+	// The flows are read outside of the transaction, because they may be many. If this fails, the next scan finds them.
+	due, err := s.DueFlows(ctx, nil)
+	var flows []Flow
+	for _, flow := range due {
+		if scope.UserID == "" || scope.UserID == flow.UserID {
+			flows = append(flows, flow.Flow)
+		}
+	}
+	if len(flows) > 0 {
+		s.signalDue(dueWork{flows: flows})
+	}
+	return err
 }
 
-// resume is Resume in a transaction.
+// resume is Resume in a transaction. It marks the flow of a URL of a user.
 func resume(ctx context.Context, tx transaction, scope PauseScope) error {
 	err := execFound(ctx, tx, `DELETE FROM pauses WHERE user_id = $1 AND url = $2 AND by_user = $3`, scope.UserID, scope.URL, scope.ByUser)
-	if err != nil {
-		return err
-	}
-	if scope.UserID != "" && scope.URL != "" {
+	if err == nil && scope.UserID != "" && scope.URL != "" {
 		tx.markDeliveryDue(Flow{scope.UserID, studio.Origin(scope.URL)})
-		return nil
 	}
-	where, args := `TRUE`, []any(nil)
-	if scope.UserID != "" {
-		where, args = `user_id = $1`, append(args, scope.UserID)
-	}
-	return tx.query(ctx, func(scan func(...any) error) error {
-		var flow Flow
-		err := scan(&flow.UserID, &flow.Origin)
-		tx.markDeliveryDue(flow)
-		return err
-	}, `SELECT DISTINCT user_id, origin FROM deliveries WHERE `+where, args...)
+	return err
 }
 
 // PausedSince returns since when a scope is paused, or the zero time if it is not.

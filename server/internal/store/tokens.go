@@ -110,7 +110,8 @@ func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string, now t
 	})
 }
 
-// endSession deletes the tokens of a session and revokes its access tokens. The caller has locked the user.
+// endSession deletes the unused token of a session and revokes its access tokens. Used ones, of which there may be many, are
+// refused until Prune deletes them. The caller has locked the user.
 func endSession(ctx context.Context, tx transaction, family string, now time.Time) error {
 	return revoke(ctx, tx, family, now, statement{`DELETE FROM refresh_tokens WHERE family = $1 AND used = 0`, []any{family}})
 }

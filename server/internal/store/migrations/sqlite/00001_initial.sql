@@ -137,7 +137,7 @@ CREATE TABLE uploads (
     expires_at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX uploads_expiry ON uploads (expires_at);
-CREATE INDEX uploads_user ON uploads (user_id);
+CREATE INDEX uploads_user ON uploads (user_id, expires_at, size);
 
 -- subjects are avatars, videos, lip-syncs and tests of webhooks.
 CREATE TABLE subjects (
