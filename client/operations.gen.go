@@ -309,7 +309,8 @@ func (c *Client) CreateVideo(ctx context.Context, body gen.CreateVideoRequest, o
 // Stops all work on the avatar and erases its inputs and media. The videos made from the avatar are
 // deleted with it. Undelivered notifications are not sent, but one that is being sent at this moment
 // may still arrive. Afterwards, every other operation responds with 404 for the avatar. Deleting the
-// avatar again responds with 204 for 24 hours, and then with 404.
+// avatar again responds with 204 for 24 hours, and then with 404. The response is 503 if the deletion
+// of its videos takes more than 20 seconds; the repeated request continues it.
 //
 // The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].

@@ -71,7 +71,7 @@ func TestPostgres_sendsNoEventOfWhatAnotherProcessDeleted(t *testing.T) {
 			return other.Delete(t.Context(), victim.UserID, studio.Avatar, victim.ID)
 		},
 		"user": func(other *studio.Service, _ studio.Subject) error {
-			return other.DeleteUser(t.Context(), "ada@example.com")
+			return studiotest.DeleteUser(t.Context(), other, "ada@example.com")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

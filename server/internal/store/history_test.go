@@ -134,11 +134,18 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 			func() error { _, err := db.ReplayNext(ctx, now); return err },
 			func() error { return db.Resume(ctx, everything) },
 			func() error { return service(db, now).EndSessionOf(ctx, "ada", "f") },
+			func() error { return db.RevokeTokens(ctx, "ada", now) },
+			func() error { return db.SeeAddress(ctx, "ada", "new", now) },
 			func() error { return db.SetPassword(ctx, "ada", "new", studio.RefreshToken{}, now) },
 			func() error { return db.SetDisabled(ctx, "ada", now, now) },
 			func() error { return db.SetDisabled(ctx, "ada", time.Time{}, now) },
 			func() error { return db.Demote(ctx, "ada") },
-			func() error { return service(db, now).Delete(ctx, "ada", studio.Avatar, "a") },
+			func() error {
+				interrupted, end := context.WithCancel(ctx)
+				defer end()
+				wantError(t, service(interruptedStore{db, new(2), end}, now).Delete(interrupted, "ada", studio.Avatar, "a"), context.Canceled)
+				return service(db, now).Delete(ctx, "ada", studio.Avatar, "a") // goes on
+			},
 			func() error { return db.Prune(ctx, now.Add(time.Hour)) },
 		} {
 			check(t, operation())
@@ -148,7 +155,8 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 		}
 		interrupted, end := context.WithCancel(ctx)
 		defer end()
-		wantError(t, service(interruptedStore{db, new(3), end}, now).DeleteUser(interrupted, "ada"), context.Canceled)
+		check(t, db.RemoveUser(ctx, "ada", now))
+		wantError(t, service(interruptedStore{db, new(3), end}, now.Add(time.Minute)).FinishTasks(interrupted), context.Canceled)
 		_, err := db.UserByEmail(ctx, "ada")
 		wantError(t, err, studio.ErrNotFound)
 		const left = `SELECT id FROM subjects WHERE user_id = 'ada' AND deleted_at IS NULL LIMIT 1`

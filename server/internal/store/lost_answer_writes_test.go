@@ -29,9 +29,8 @@ var writes = []lostWrite{
 	{name: "SetDisabled", prepare: ready(func(t *testing.T, db *store.Store, run string) error {
 		return db.SetDisabled(t.Context(), run, noon(), noon())
 	})},
-	{name: "DeleteUser", again: studio.ErrNotFound, prepare: ready(func(t *testing.T, db *store.Store, run string) error {
-		_, _, err := db.DeleteUser(t.Context(), run, noon())
-		return err
+	{name: "RemoveUser", again: studio.ErrNotFound, prepare: ready(func(t *testing.T, db *store.Store, run string) error {
+		return db.RemoveUser(t.Context(), run, noon())
 	})},
 	{name: "NextBatch", prepare: after(func(t *testing.T, db *store.Store, run string) error {
 		_, err := db.CreateSubject(t.Context(), avatarOf(run, run+"a"), studio.IdempotencyKey{})

@@ -48,7 +48,7 @@ func (s *Store) Resume(ctx context.Context, scope PauseScope) error {
 		}
 	}
 	if len(flows) > 0 {
-		s.signalDue(dueWork{flows: flows})
+		s.signalDue(dueWork{flows: flows}) //nolint:contextcheck // the pause has ended even if ctx has
 	}
 	return err
 }

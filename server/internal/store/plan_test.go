@@ -375,5 +375,8 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 	_, err = db.ClaimAlert(ctx, "u5", "https://hooks.example.com/", now, time.Time{})
 	check(t, err)
 	check(t, db.ReleaseAlert(ctx, "u5", "https://hooks.example.com/", now))
+	check(t, deleteUser(t, db, "u8", now))
+	check(t, db.ShiftDue(ctx, -time.Second))
+	studiotest.FinishTasks(t, db, now)
 	check(t, db.Prune(ctx, now))
 }

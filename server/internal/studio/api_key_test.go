@@ -49,7 +49,7 @@ func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {
 		check(t, service.RevokeAPIKey(t.Context(), ada.ID, reading.ID))
 		_, err = service.CheckAPIKey(t.Context(), readingHash)
 		wantError(t, err, studio.ErrUnauthorized)
-		check(t, service.DeleteUser(t.Context(), bob.Email))
+		check(t, studiotest.DeleteUser(t.Context(), service, bob.Email))
 		_, err = service.CheckAPIKey(t.Context(), bobs)
 		wantError(t, err, studio.ErrUnauthorized)
 	})

@@ -117,8 +117,11 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	return s.Operators.SetDisabled(ctx, user.ID, at, s.now())
 }
 
-// RemoveUser erases a user, as [Service.DeleteUser] does. Before the records are erased, it waits until all daemons know that
-// the user is removed, which takes more than a second. If ctx ends after that, a daemon erases the rest. The error is [ErrLastOperator] if by is the user, or if no operator would be left.
+// RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
+// Projects are kept, because they belong to the workspace. Before the records are erased, it waits until all daemons know that
+// the user is removed, which takes more than a second: a daemon that still accepts a token of the user may create records. If ctx
+// ends after that, or the process, a daemon erases the rest. The error is [ErrLastOperator] if by is the user, or if no operator
+// would be left.
 func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {

@@ -206,17 +206,3 @@ func AwaitRevocation(ctx context.Context) error {
 	Pause(ctx, time.Second+RevocationInterval)
 	return ctx.Err()
 }
-
-// DeleteUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
-// Projects are kept, because they belong to the workspace. If the context ends, or the service, a daemon erases the rest. A daemon that still accepts a token or an API key of the user may
-// create records that nothing erases; see [Service.RemoveUser].
-func (s *Service) DeleteUser(ctx context.Context, email string) error {
-	user, err := s.UserByEmail(ctx, email)
-	if err == nil {
-		err = s.Store.RemoveUser(ctx, user.ID, s.now())
-	}
-	if err != nil {
-		return err
-	}
-	return s.finish(ctx, user.ID)
-}

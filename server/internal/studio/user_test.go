@@ -1,11 +1,13 @@
 package studio_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
@@ -88,7 +90,7 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 		check(t, err)
 		deleted := errors.New("the user is not deleted yet")
 		_, _, err = service.Upload(t.Context(), ada.ID, "image/png", readerFunc(func([]byte) (int, error) {
-			deleted = service.DeleteUser(t.Context(), "ada@example.com") // during the upload
+			deleted = studiotest.DeleteUser(t.Context(), service, "ada@example.com") // during the upload
 			return 0, io.EOF
 		}))
 		check(t, deleted)
@@ -99,7 +101,7 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 
 		_, err = service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
-		wantError(t, service.DeleteUser(t.Context(), "ada@example.com"), studio.ErrNotFound)
+		wantError(t, studiotest.DeleteUser(t.Context(), service, "ada@example.com"), studio.ErrNotFound)
 		if keys := media.Keys(); len(keys) != 2 || keys[0] != studio.ResultKey(kept.ID, "video.mp4") {
 			t.Errorf("the files left are %v, want the two of another user", keys)
 		}
@@ -109,6 +111,36 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 		studiotest.AddUser(t, service, "ada@example.com") // the email can be used again
 		clock.Add(studio.Retention + time.Hour)
 		prune(t, service, clock.Now())
+	})
+}
+
+// endlessStore has another batch of each task.
+type endlessStore struct{ studio.Store }
+
+func (s endlessStore) DeleteSubject(ctx context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time) (studio.Erased, error) {
+	erased, err := s.Store.DeleteSubject(ctx, userID, workspaceID, kind, id, now, repeatAfter)
+	erased.More = true
+	return erased, err
+}
+
+func (endlessStore) NextBatch(context.Context, string, time.Time) (studio.Erased, error) {
+	time.Sleep(time.Second)
+	return studio.Erased{More: true}, nil
+}
+
+// The caller of a long deletion is told to call again, before it gives up.
+func TestDelete_isBusyAfter20Seconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := studio.New(studiotest.Config(endlessStore{memstore.New()}, time.Now))
+		ada := studiotest.AddUser(t, service, "ada@example.com")
+		avatar, err := service.CreateAvatar(t.Context(), registered(ada))
+		check(t, err)
+		began := time.Now()
+		wantError(t, service.Delete(t.Context(), ada.ID, studio.Avatar, avatar.ID), studio.ErrBusy)
+		if waited := time.Since(began); waited < 20*time.Second || waited > 21*time.Second {
+			t.Errorf("it took %v", waited)
+		}
 	})
 }
 

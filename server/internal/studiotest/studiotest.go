@@ -134,6 +134,15 @@ func FinishTasks(t testing.TB, db studio.Store, now time.Time) {
 	harness.Check(t, studio.New(studio.Config{Store: db, Now: func() time.Time { return now }}).FinishTasks(context.Background()))
 }
 
+// DeleteUser removes a user and erases the records, as a daemon does if the process that removed the user has ended.
+func DeleteUser(ctx context.Context, service *studio.Service, email string) error {
+	user, err := service.UserByEmail(ctx, email)
+	if err == nil {
+		err = service.Store.RemoveUser(ctx, user.ID, service.Now().Add(-time.Minute))
+	}
+	return errors.Join(err, service.FinishTasks(ctx))
+}
+
 // FinishReplays works all replays off, as the jobs of a daemon do. The events are due at now.
 func FinishReplays(t testing.TB, db *store.Store, now time.Time) {
 	t.Helper()
