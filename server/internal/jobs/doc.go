@@ -21,6 +21,7 @@
 //	│  │                        Store.NextRendering is due; wakes other processes with Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
 //	├─ replay                   Store.ReplayNext, one batch of events after the other
+//	├─ finishTasks              Service.FinishTasks every minute, and after the clock was set back
 //	└─ prune                    Store.Prune every hour
 //
 // An origin is the scheme, host and port of a webhook URL. A flow, in the sense of fair queueing, is the
@@ -36,6 +37,7 @@
 //	           breakers     open circuit breakers of origins
 //	           pauses       deliveries that are not read, because an operator or their user has paused them
 //	           replays      which ended events become pending again, and how far that is
+//	           tasks        erasures and shifts of due times that are not finished, and how far each is
 //	           holders, lanes    which process delivers for which origins; PostgreSQL only
 //	in memory  queue        for each user the flows; for each flow the time of its next read, up to
 //	                        2 × Config.InFlight deliveries, at most 64, and fewer of many flows, and the
