@@ -37,6 +37,7 @@ const (
 var reaches = map[string]reach{
 	"POST /users/login":                 public,
 	"POST /users/refresh":               public,
+	"POST /users/logout":                public,
 	"GET /projects/v2":                  lists,
 	"POST /v1/projects/update":          single,
 	"POST /v1/avatars/create_avatar":    creates,
