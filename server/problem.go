@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -26,7 +27,12 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	problem, x := toError(err), exchangeOf(w, r)
+	// net/http ends the context when the client closes its side, and a client whose upload breaks off may still read.
+	closed := errors.Is(r.Context().Err(), context.Canceled) && problem.Err != nil && errors.Is(problem.Err, context.Canceled)
 	switch {
+	case closed && problem.Status == http.StatusInternalServerError:
+		problem = &Error{Status: http.StatusBadRequest, Detail: "The client closed the connection before the end of the request."}
+		x.setFailed()
 	case problem.Err == nil:
 	case problem.Status < http.StatusInternalServerError:
 		x.log().DebugContext(r.Context(), "request refused", "request_id", x.requestID(), "err", problem.Err)

@@ -174,3 +174,10 @@ func TestConsole_sessionCookieIsSecureBehindTLSProxy(t *testing.T) {
 		}
 	}
 }
+
+// consoleCookie returns the cookie of a session in the console of the service at a URL.
+func consoleCookie(t *testing.T, url, token string) string {
+	t.Helper()
+	signedOut, _ := ask(t, http.MethodPost, url+"/console/logout", "") // names the cookie
+	return signedOut.Cookies()[0].Name + "=" + token
+}

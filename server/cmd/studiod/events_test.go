@@ -186,7 +186,7 @@ func TestEndpoints_listPauseAndEnable(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := fillEvents(t, dsn)
-		const id, user = "8ffa140c06ab14164f5af87f058fe477", "--user=" + testEmail
+		const id, user = "343f267cb83f81b972b803bff54d0958", "--user=" + testEmail
 		compare(t, must(t, "", "endpoint", "list", db), `
 ID                                USER             STATE            SINCE                 WAITING  EXHAUSTED  LAST SUCCESS          URL
 `+id+`  ada@example.com  disabled (gone)  2026-01-12T14:00:00Z  2        1          2026-01-12T12:00:00Z  https://hooks.example.com/ada?…`)

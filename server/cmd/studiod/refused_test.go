@@ -96,7 +96,7 @@ func (d *testDaemon) everything(t *testing.T) (all []served) {
 		}
 	}
 	all = append(all, served{method: http.MethodGet, path: "/v1/lipsync/list", headers: []string{bearer(key)}})
-	page := []string{"Cookie: studio=" + pair.RefreshToken}
+	page := []string{"Cookie: " + consoleCookie(t, d.url(), pair.RefreshToken)}
 	for _, path := range []string{
 		"", "/projects", "/projects/" + id + "/video", "/avatars", "/avatars/new", "/avatars/live", "/videos", "/videos/new", "/lipsyncs", "/lipsyncs/" + id,
 		"/lipsyncs/" + id + "/live", "/lipsyncs/" + id + "/delete", "/lipsyncs/" + id + "/video", "/webhooks", "/events", "/events/live", "/events/x",
@@ -257,7 +257,7 @@ func TestDaemon_mediaOutageAnswers503(t *testing.T) {
 			})
 			video, link := d.sharedVideo(t)
 			pair := login(t, d.url(), testEmail)
-			user, page := []string{bearer(pair.AccessToken), "Content-Type: image/png"}, []string{"Cookie: studio=" + pair.RefreshToken, "Content-Type: image/png"}
+			user, page := []string{bearer(pair.AccessToken), "Content-Type: image/png"}, []string{"Cookie: " + consoleCookie(t, d.url(), pair.RefreshToken), "Content-Type: image/png"}
 			upload := served{method: http.MethodPost, path: uploadPath, body: "a picture", headers: user}
 			_, content := ask(t, upload.method, d.url()+upload.path, upload.body, upload.headers...)
 			var picture gen.Media

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -211,7 +212,7 @@ func fill(t *testing.T, db *store.Store) {
 func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 	t.Helper()
 	ctx, now := t.Context(), planNow()
-	for range calls {
+	for call := range calls {
 		_, err := db.UserByEmail(ctx, "u5")
 		check(t, err)
 		check(t, db.SetPassword(ctx, "u5", "new", studio.RefreshToken{}, now))
@@ -239,9 +240,9 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, db.RevokeTokens(ctx, "u5", now))
 		_, err = db.Revocations(ctx, now.Add(-time.Second))
 		check(t, err)
-		token := studio.RefreshToken{Hash: []byte("new"), Family: "f", UserID: "u5", ExpiresAt: now.Add(time.Hour)}
+		token := studio.RefreshToken{Hash: fmt.Appendf(nil, "new %d", call), Family: "f", UserID: "u5", ExpiresAt: now.Add(time.Hour)}
 		check(t, db.AddRefreshToken(ctx, token, "new", now))
-		next := studio.RefreshToken{Hash: []byte("next"), ExpiresAt: now.Add(time.Hour)}
+		next := studio.RefreshToken{Hash: fmt.Appendf(nil, "next %d", call), ExpiresAt: now.Add(time.Hour)}
 		_, _, err = db.UserByRefreshToken(ctx, token.Hash, now)
 		check(t, err)
 		_, err = db.RotateRefreshToken(ctx, token.Hash, now, next)
