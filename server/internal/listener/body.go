@@ -89,6 +89,10 @@ func (b *body) Read(p []byte) (int, error) {
 		_ = control.SetReadDeadline(b.began.Add(bodyGrace + due)) // not all connections support it
 	}
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.n == 0 {
+		b.conn.received.Add(bodyBytes)
+	}
+	b.conn.received.Add(int64(n))
 	b.n += int64(n)
 	if n > 0 && float64(b.n) >= time.Since(b.began).Seconds()*float64(rate) {
 		b.conn.touch()

@@ -26,6 +26,7 @@ type conn struct {
 	active   atomic.Int64 // time of the last activity, in Unix nanoseconds
 	serving  atomic.Int32 // requests that have been received completely and are being handled
 	requests atomic.Int64 // HTTP/2 requests that reached a handler
+	received atomic.Int64 // bytes of bodies that handlers have read, and bodyBytes more for each body
 	handling atomic.Bool  // whether a handler has been called since the last response
 	fresh    atomic.Bool  // until the first request begins
 	begun    bool         // whether any data has been read

@@ -11,27 +11,23 @@ import (
 	"time"
 )
 
-// A client may send frameBurst frames that carry no data, then frameRate per second, and one more for each frameBytes that
-// the server sends to it and for each request that reaches a handler. So it can acknowledge and cancel what it gets, but not
-// keep the server busy with frames that are answered without a handler, such as PING, SETTINGS and RST_STREAM.
+// A client may send frameBurst frames, then frameRate per second, and one more for each frameBytes that the server sends to it,
+// for each request that reaches a handler, and for each body and each bodyBytes that a handler reads. So it can upload, and
+// acknowledge and cancel what it gets, but not keep the server busy with frames that are answered without a handler, such as
+// PING, SETTINGS, RST_STREAM, and DATA of a request that has ended.
 const (
 	frameBurst = 2000
 	frameRate  = 200
 	frameBytes = 32
-	// minData is the least data of a DATA frame that is not counted. The last frame of a body is not counted either.
-	minData = 64
+	bodyBytes  = 64
 
 	prefaceTimeout = 10 * time.Second
 )
 
-// Of RFC 9113.
-const (
-	clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-	frameData     = 0
-	flagEndStream = 1
-)
+// clientPreface is of RFC 9113.
+const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-var errFlood = errors.New("listener: too many HTTP/2 frames without data")
+var errFlood = errors.New("listener: too many HTTP/2 frames")
 
 // countFrames makes server count the frames of HTTP/2 connections. net/http reads these from a [*tls.Conn], except if it gets
 // them by its entry for connections without TLS, after the preface. server must have configured HTTP/2.
@@ -111,23 +107,17 @@ func (f *frames) scan(rest []byte) bool {
 			break
 		}
 		f.have, f.payload = 0, int(binary.BigEndian.Uint32(f.header[:4])>>8)
-		if f.counts() && !f.take() {
+		if !f.take() {
 			return false
 		}
 	}
 	return true
 }
 
-// counts reports whether the frame with the current header is counted.
-func (f *frames) counts() bool {
-	kind, flags := f.header[3], f.header[4]
-	return kind != frameData || f.payload < minData && flags&flagEndStream == 0
-}
-
 // take counts a frame, and reports whether it was allowed.
 func (f *frames) take() bool {
 	if f.left == 0 {
-		now, earned := time.Now(), f.written.Load()/frameBytes+f.conn.requests.Load()
+		now, earned := time.Now(), f.written.Load()/frameBytes+f.conn.requests.Load()+f.conn.received.Load()/bodyBytes
 		gain := int64(now.Sub(f.since).Seconds()*frameRate) + earned - f.paid
 		if gain < 1 {
 			return false

@@ -65,11 +65,16 @@ func (c *peer) request(end bool) error {
 
 func ignore(*http2.Framer, http2.Frame) {}
 
-// A flood of any frame that carries no data closes the connection soon, and no other one.
+// A flood of any frame of which no handler reads much closes the connection soon, and no other one.
 func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 	t.Parallel()
 	const within = 6000 // frames
 	opened := func(c *peer) error { return c.request(false) }
+	ended := func(c *peer) error {
+		err := c.request(true)
+		time.Sleep(time.Second) // until the response
+		return err
+	}
 	for name, flood := range map[string]struct {
 		before, each func(c *peer) error
 	}{
@@ -83,6 +88,8 @@ func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 		"unknown frames":  {nil, func(c *peer) error { return c.WriteRawFrame(0x10, 0, 0, []byte("frame")) }},
 		"empty DATA":      {opened, func(c *peer) error { return c.WriteData(1, false, nil) }},
 		"DATA of padding": {opened, func(c *peer) error { return c.WriteDataPadded(1, false, nil, make([]byte, 50)) }},
+		"last DATA":       {ended, func(c *peer) error { return c.WriteData(1, true, nil) }},
+		"short DATA":      {ended, func(c *peer) error { return c.WriteData(1, false, make([]byte, 100)) }},
 		"HEADERS":         {nil, func(c *peer) error { c.block = nil; return c.request(true) }},
 		"canceled streams": {nil, func(c *peer) error {
 			if err := c.request(true); err != nil {
@@ -170,6 +177,21 @@ func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 			}
 			if dials != 1 {
 				t.Errorf("%d connections", dials)
+			}
+		})
+	})
+	t.Run("uploads", func(t *testing.T) {
+		t.Parallel()
+		read := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
+		serveHandler(t, secureConfig(t, listener.Config{}), read, func(t *testing.T, p *pipes) {
+			c := newPeer(t, p, ignore)
+			for range 3000 { // each in short frames, of which the last one is empty
+				harness.Check(t, c.request(false))
+				for range 3 {
+					harness.Check(t, c.WriteData(c.stream, false, make([]byte, 100)))
+				}
+				harness.Check(t, c.WriteData(c.stream, true, nil))
+				time.Sleep(time.Millisecond)
 			}
 		})
 	})

@@ -13,7 +13,7 @@
 // that have more than their share.
 //
 // Of an HTTP/2 connection, each concurrent request after the first counts as another connection. It is closed if its client
-// sends too many frames that carry no data.
+// sends many more frames than its requests need.
 //
 // Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
 // 9457), except for HTTP/2.
