@@ -95,6 +95,7 @@ func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {
 				t.Fatalf("answered %d", status)
 			}
 		}
+		synctest.Wait() // until the last one has ended
 		var waiting sync.WaitGroup
 		for range 4 {
 			waiting.Go(func() {
