@@ -325,7 +325,7 @@ func TestSharedProject_isHiddenByOperators(t *testing.T) {
 		check(t, service.SetUserEnabled(t.Context(), operator, ada.Email, true))
 		wantShared(earlier, nil)
 		acts := 0
-		for _, shared := range []string{made.ID, earlier, " " + earlier + "/video.mp4\n", strings.TrimPrefix(earlier, service.PublicURL)} {
+		for _, shared := range []string{made.ID, earlier, " " + earlier + "/video.mp4\n", strings.TrimPrefix(earlier, service.PublicURL), strings.NewReplacer("share", "sh%61re", ".", "%2e").Replace(earlier)} {
 			url := share()
 			wantShared(url, nil)
 			id, err := service.Unshare(t.Context(), operator, shared)

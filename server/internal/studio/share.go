@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"encoding/base64"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,9 @@ func (s *Service) SharedProject(ctx context.Context, link string) (Subject, erro
 // link, which may also be an earlier one. The user can share the project again, which makes another link. Unshare returns the
 // ID. The error is [ErrNotFound] if there is no such project, or it is not shared.
 func (s *Service) Unshare(ctx context.Context, by User, shared string) (projectID string, err error) {
+	if plain, err := url.PathUnescape(shared); err == nil { // a browser opens an escaped link, too
+		shared = plain
+	}
 	if _, link, found := strings.Cut(shared, SharePath); found {
 		shared = link
 	}
