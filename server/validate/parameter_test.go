@@ -104,7 +104,7 @@ func TestOperation_Handler_reportsParametersAndBodyTogether(t *testing.T) {
 		t.Error(got)
 	}
 	got := serve(t, o, jsonRequest("POST", "/p", `{`)).err
-	if got == nil || got.Detail != malformed || violations(got) != "header:key required" {
+	if got == nil || !strings.HasPrefix(got.Detail, strings.TrimSuffix(malformed, ".")) || violations(got) != "header:key required" {
 		t.Errorf("got %v", got)
 	}
 	if got := serve(t, o, jsonRequest("POST", "/p", strings.Repeat(" ", 21))).err; status(got) != 413 {

@@ -25,14 +25,14 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 	for i := 0; ; {
 		i = skipSpace(text, i)
 		if i == len(text) || isName && text[i] != '"' {
-			return t.fail(errSyntax, parent)
+			return t.fail(errSyntax, parent, i)
 		}
 		if len(t.values) == cap(t.values) {
 			t.grow(text[i:])
 		}
 		if c := text[i]; c == '{' || c == '[' {
 			if depth == maxDepth {
-				return t.fail(errTooDeep, parent)
+				return t.fail(errTooDeep, parent, i)
 			}
 			parent, isObject = t.open(i, parent), c == '{'
 			depth++
@@ -52,7 +52,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 				v.size = uint32(end - i)
 			}
 			if end < 0 {
-				return t.fail(errSyntax, parent)
+				return t.fail(errSyntax, parent, i)
 			}
 			if escaped {
 				v.start |= flagged
@@ -62,14 +62,14 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 		}
 		if isName {
 			if i == len(text) || text[i] != ':' {
-				return t.fail(errSyntax, parent)
+				return t.fail(errSyntax, parent, i)
 			}
 			i, isName = i+1, false
 			continue
 		}
 		for parent != root && i < len(text) && text[i] == closing(isObject) {
 			if isObject && len(t.values) > parent+3 && t.duplicate(parent) >= 0 { // one scalar member makes 3 values
-				return t.fail(errDuplicate, parent)
+				return t.fail(errDuplicate, parent, i)
 			}
 			parent = t.close(parent)
 			isObject = parent != root && t.kind(parent) == kindObject
@@ -80,7 +80,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 		case parent == root && i == len(text):
 			return nil
 		case parent == root || i == len(text) || text[i] != ',':
-			return t.fail(errSyntax, parent)
+			return t.fail(errSyntax, parent, i)
 		}
 		i, isName = i+1, isObject
 	}
@@ -102,10 +102,10 @@ func (t *tape) close(v int) (parent int) {
 	return parent
 }
 
-// fail ends the tape at an error in the container parent. A duplicate name in an object that is open is an
+// fail ends the tape at an error in the container parent, at i in the text. A duplicate name in an object that is open is an
 // earlier error.
-func (t *tape) fail(err error, parent int) error {
-	t.err, t.innermost = err, parent
+func (t *tape) fail(err error, parent, i int) error {
+	t.err, t.innermost, t.failed = err, parent, i
 	for v := parent; v != root; v = t.close(v) {
 		if t.kind(v) != kindObject {
 			continue

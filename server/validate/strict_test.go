@@ -49,6 +49,25 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 	})
 }
 
+// An error of syntax says where it is, in characters.
+func TestSchema_Validate_saysWhereJSONEnds(t *testing.T) {
+	t.Parallel()
+	s := compileSchemas(t, `{"S": {"type": "object"}}`)
+	for body, want := range map[string]string{
+		"{'title': 1}":                          "line 1, column 2.",
+		"{\"title\": \"Ada\",\n \"webhook\": }": "line 2, column 13.",
+		"{\n\t\"ü\": \"é\", }":                  "line 2, column 12.",
+		"{\"a\": 1}{}":                          "line 1, column 9.",
+		"{\"a\": [\r\n1,\r\n2":                  "line 3, column 2.",
+		"{\"a\": tru}":                          "line 1, column 7.",
+		"{\"\xc3\": 1, \"b\" 2}":                "line 1, column 2.",
+	} {
+		if err := failure(t, s.Validate([]byte(body))); err == nil || err.Detail != "The body is not valid JSON at "+want {
+			t.Errorf("%q: %v, want %s", body, err, want)
+		}
+	}
+}
+
 // Names that differ only in case are rejected only if the schema has properties.
 func TestSchema_Validate_allowsMapKeysInAnyCase(t *testing.T) {
 	t.Parallel()

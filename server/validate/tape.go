@@ -19,6 +19,7 @@ type tape struct {
 	text      []byte
 	values    []value
 	err       error // why parsing stopped: errSyntax, errTooDeep or errDuplicate
+	failed    int   // where it stopped
 	innermost int   // the innermost container whose end is missing, or -1
 
 	unquoted []byte // buffer for the content of a string

@@ -1,11 +1,14 @@
 package validate
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"sync"
+	"unicode/utf8"
 )
 
 // walker checks one value or one request. Several nodes can be active at the same location: an object is
@@ -140,13 +143,20 @@ func (w *walker) walkBody(text []byte, n *node) {
 	case errors.Is(err, errTooDeep):
 		w.malformed = "The JSON is nested more than " + strconv.Itoa(w.limits.depth) + " levels deep."
 	default:
-		w.malformed = "The body is not valid JSON."
+		w.malformed = notJSON(text, w.tape.failed)
 	}
 	if w.malformed != "" {
 		w.found = w.found[:before]
 	}
 	w.known = nil
 	w.tape.release()
+}
+
+// notJSON returns the detail of an error that says where a text is not JSON.
+func notJSON(text []byte, at int) string {
+	before := text[:at]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	return fmt.Sprintf("The body is not valid JSON at line %d, column %d.", bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(line)+1)
 }
 
 // isJSON reports whether text is I-JSON, nested to any depth.
