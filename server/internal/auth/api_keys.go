@@ -49,11 +49,15 @@ type apiKey struct {
 // authenticate returns the user of a key that may do what the credential is for, and the context of what the user does.
 func (a *APIKeys) authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
 	hash, ok := studio.HashAPIKey(credential.Token)
-	if !ok || a == nil {
-		return ctx, server.Principal{}, errToken
+	var key studio.APIKey
+	err := error(errToken)
+	if ok && a != nil {
+		key, err = a.check(ctx, string(hash))
 	}
-	key, err := a.check(ctx, string(hash))
-	if err != nil {
+	switch {
+	case errors.Is(err, errToken):
+		return ctx, server.Principal{}, &server.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Detail: "The API key is not valid, has expired or was revoked.", Err: err}
+	case err != nil:
 		return ctx, server.Principal{}, err
 	}
 	r := credential.Request

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,9 @@ func authenticate(t *testing.T, tokens *auth.Tokens, method, operation, workspac
 	_, principal, err := tokens.Authenticate(t.Context(), server.Credential{Token: token, OperationID: operation, Request: r})
 	if problem, ok := errors.AsType[*server.Error](err); ok {
 		code = problem.Code
+		if code == "unauthorized" && !strings.HasPrefix(problem.Detail, "The API key is not valid") {
+			t.Errorf("the detail of a wrong key is %q", problem.Detail)
+		}
 	} else if err != nil {
 		code = "unauthorized"
 	}
