@@ -46,17 +46,19 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 
 func suggest(command *cli.Command) {
 	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
-		name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -") // package cli has no other way to tell
-		if suggestion := cli.SuggestFlag(command.Flags, name, false); unknown && suggestion != "" {
-			err = fmt.Errorf("%w; did you mean %s?", err, suggestion)
+		text, hint := err.Error(), ";" // package cli has no other way to tell what is wrong
+		if name, unknown := strings.CutPrefix(text, "flag provided but not defined: "); unknown {
+			text, hint = "unknown flag "+name, suggestion(strings.TrimLeft(name, "-"), cli.SuggestFlag(command.Flags, strings.TrimLeft(name, "-"), false))
+		} else if name, missing := strings.CutPrefix(text, "Required flag "); missing {
+			text = "missing flag --" + strings.Trim(strings.TrimSuffix(name, " not set"), `"`)
 		}
-		return err
+		return fmt.Errorf("%s%s see %s --help", text, hint, command.FullName())
 	}
 	if len(command.Commands) > 0 {
 		command.Action = func(_ context.Context, command *cli.Command) error {
 			if command.Args().Present() {
 				name := command.Args().First()
-				return Usagef("unknown command %q; did you mean %s? see %s --help", name, cli.SuggestCommand(command.Commands, name), command.FullName())
+				return Usagef("unknown command %q%s see %s --help", name, suggestion(name, cli.SuggestCommand(command.Commands, name)), command.FullName())
 			}
 			if command == command.Root() {
 				return cli.ShowRootCommandHelp(command)
@@ -67,6 +69,15 @@ func suggest(command *cli.Command) {
 	for _, child := range command.Commands {
 		suggest(child)
 	}
+}
+
+// suggestion returns the part of an error that suggests a similar name, which package cli finds for any name. Few mistype the
+// first letter.
+func suggestion(name, similar string) string {
+	if word := strings.TrimLeft(similar, "-"); name == "" || word == "" || len(word) == 1 || word[0] != name[0] {
+		return ";"
+	}
+	return "; did you mean " + similar + "?"
 }
 
 // Leaf returns a command without subcommands. argsUsage contains the names of its arguments. Arguments in brackets are
