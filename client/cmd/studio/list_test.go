@@ -1,11 +1,14 @@
 package main
 
 import (
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/client"
 )
 
 // All records can be listed, over several pages, and deleted.
@@ -87,8 +90,58 @@ func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	}
 	harness.Eventually(t, "that the sample is printed", func() bool { return strings.Contains(in.out.String(), "lipsync_inference_event") })
 	code, out, stderr := p.run(t, "", "webhook", "test", "http://127.0.0.1:1/")
-	if code != exitFailure || !strings.Contains(out, "-> connect") || !strings.Contains(stderr, "connect") {
+	if code != exitFailure || !strings.Contains(out, "-> connect") || !strings.Contains(stderr, "no connection") {
 		t.Errorf("no receiver: exit code %d, %q, %q", code, out, stderr)
 	}
 	p.mustFail(t, exitUsage, "/webhook_url", "webhook", "test", "https://10.0.0.1/")
+}
+
+// A failed test of a receiver is a sentence for each error in the document.
+func TestWebhookTest_saysWhatHappened(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("../../../api/openapi.yaml")
+	check(t, err)
+	_, list, _ := strings.Cut(string(document), "Why the notification was not delivered.\n\n")
+	found := 0
+	for line := range strings.Lines(list) {
+		name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ": ")
+		if !ok || !strings.HasPrefix(strings.TrimSpace(line), "- ") {
+			break
+		}
+		if found++; name != "status" && failures[name] == "" { // a status is printed
+			t.Errorf("nothing says what %q means", name)
+		}
+	}
+	if found != len(failures)+1 {
+		t.Errorf("the document has %d errors", found)
+	}
+}
+
+// Whoever is at the wrong address learns how to set another.
+func TestService_namesItsAddressIfNothingListens(t *testing.T) {
+	t.Parallel()
+	p := newTest(t)
+	p.retry.Attempts = 1
+	p.Env = client.Config{BaseURL: "http://127.0.0.1:1", Token: "a"}
+	p.mustFail(t, exitFailure, "connection refused; --base-url or STUDIO_BASE_URL", "avatar", "list")
+}
+
+// A watch ends with where the video is, and with the command that downloads it.
+func TestWatch_saysHowToGetTheVideo(t *testing.T) {
+	t.Parallel()
+	p := newTest(t)
+	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"inference_id":"one","status":"succeeded","video_url":"https://media.example.com/one.mp4"}`))
+	})}
+	code, stdout, stderr := p.run(t, "", "lipsync", "watch", "one")
+	if code != exitOK || stdout != "one succeeded" || stderr != "watch it at https://media.example.com/one.mp4\nor download it with: studio lipsync download one -o lipsync.mp4" {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	if _, _, stderr := p.run(t, "", "lipsync", "watch", "one", "--json"); stderr != "" {
+		t.Errorf("JSON is followed by %q", stderr)
+	}
+	if shown := p.must(t, "", "lipsync", "get", "one"); !strings.Contains(shown, "https://media.example.com/one.mp4") {
+		t.Errorf("get shows %q", shown)
+	}
 }

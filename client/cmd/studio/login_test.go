@@ -238,7 +238,7 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 		"another service in the environment":      {url: 2, code: exitUnauthorized},
 		"another service in a flag":               {url: 1, flag: 2, code: exitUnauthorized},
 		"another service, with a token for it":    {env: client.Config{Token: "env", Workspace: "env"}, flag: 2, calls: 2, want: seen{"Bearer env", "env"}},
-		"a workspace is not taken elsewhere":      {env: client.Config{Token: "env"}, flag: 2, code: exitFailure},
+		"a workspace is not taken elsewhere":      {env: client.Config{Token: "env"}, flag: 2, code: exitUsage},
 		"the email of the login":                  {env: client.Config{Email: testEmail}, calls: 1, want: seen{"Bearer stored", "stored"}},
 		"another email":                           {env: client.Config{Email: "bob@example.com"}, code: exitUnauthorized},
 		"a token and a password":                  {env: client.Config{Token: "env", Email: "a", Password: "b"}, code: exitUsage},

@@ -3,9 +3,13 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -53,6 +57,10 @@ func (p *program) service(command *cli.Command) (*client.Client, error) {
 			config.TokenSource = &storedTokens{file: file, api: public, stored: stored}
 		}
 	}
+	takesWorkspace := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "workspace") })
+	if takesWorkspace && config.Workspace == "" {
+		return nil, usagef("missing workspace; use --workspace, or set STUDIO_WORKSPACE")
+	}
 	return p.newClient(config)
 }
 
@@ -60,7 +68,7 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 	if config.BaseURL == "" {
 		return nil, usagef("missing address of the service; use --base-url, or log in")
 	}
-	config.HTTPClient = &http.Client{Transport: p.transport}
+	config.HTTPClient = &http.Client{Transport: unreachable{p.transport}}
 	config.Retry = p.retry
 	config.UserAgent = "avatarstudio-studio"
 	c, err := client.New(config)
@@ -68,6 +76,17 @@ func (p *program) newClient(config client.Config) (*client.Client, error) {
 		return nil, commandline.Usage(err)
 	}
 	return c, nil
+}
+
+// An unreachable transport says how to reach another service if there is none at the address.
+type unreachable struct{ http.RoundTripper }
+
+func (u unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := u.RoundTripper.RoundTrip(r)
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, new(*net.DNSError)) {
+		err = fmt.Errorf("%w; --base-url or STUDIO_BASE_URL sets the address of the service", err)
+	}
+	return response, err
 }
 
 // cleanURL returns the same text for equivalent base URLs.

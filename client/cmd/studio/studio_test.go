@@ -68,7 +68,7 @@ func TestStudio_createsWatchesAndForwards(t *testing.T) {
 		t.Errorf("the video is %q", watched)
 	}
 	code, lines, stderr := p.run(t, "", "lipsync", "create", "--title", "[fail]", "--webhook-url", in.url, "--watch", "--json")
-	if _, seen := states(t, lines); code != exitRecordFailed || seen[len(seen)-1] != "failed" || !strings.HasPrefix(stderr, "studio: lip-sync creation failed: failed") {
+	if _, seen := states(t, lines); code != exitRecordFailed || seen[len(seen)-1] != "failed" || !strings.HasPrefix(stderr, "studio: lip-sync creation failed: The simulated renderer") {
 		t.Errorf("a lip-sync that fails: exit code %d, %v, %s", code, seen, stderr)
 	}
 

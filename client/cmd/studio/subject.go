@@ -98,7 +98,7 @@ func (p *program) show(command *cli.Command, s *subject) error {
 
 // showCommand returns the command that shows a record.
 func (p *program) showCommand(kind string, get func(id string) request) *cli.Command {
-	return p.serviceLeaf("show", "show the "+noun(kind)+" with this id", "ID", example(kind, "show ID"), nil,
+	show := p.serviceLeaf("show", "show the "+noun(kind)+" with this id", "ID", example(kind, "show ID"), nil,
 		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			s, err := send(ctx, c, get(command.Args().First()))
 			if err != nil {
@@ -106,6 +106,8 @@ func (p *program) showCommand(kind string, get func(id string) request) *cli.Com
 			}
 			return p.show(command, s)
 		})
+	show.Aliases = []string{"get"}
+	return show
 }
 
 // createCommand returns the command that creates a record. create returns the request for the flags.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,29 +32,42 @@ func (p *program) watchCommand(kind string, get func(id string) request) *cli.Co
 		})
 }
 
-// watch prints s and each further status until one is final. It does not use [client.Client.WaitAvatar], which
+// watch prints s and each further status until one is final, and where the video is. It does not use [client.Client.WaitAvatar], which
 // returns only the last status.
 func (p *program) watch(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) error {
+	s, err := p.watchStatus(ctx, command, kind, s, read)
+	if err != nil || command.Bool("json") {
+		return err
+	}
+	if video := value(cmp.Or(s.Video, s.VideoURL)); video != "" {
+		_, err = fmt.Fprintf(p.Stderr, "watch it at %s\nor download it with: studio %s download %s -o %s.mp4\n",
+			commandline.Printable(video), kind, commandline.Printable(s.id()), kind)
+	}
+	return err
+}
+
+// watchStatus prints the statuses of s, and returns it once it succeeded.
+func (p *program) watchStatus(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) (*subject, error) {
 	progress := progress{program: p, json: command.Bool("json"), began: time.Now()}
 	defer progress.end()
 	for delay := firstPoll; ; delay = min(2*delay, slowestPoll) {
 		if err := progress.show(s); err != nil {
-			return err
+			return nil, err
 		}
 		switch {
 		case s.succeeded():
-			return nil
+			return s, nil
 		case s.failed() && s.FailureReason != nil:
-			return fmt.Errorf("%s %w: %s (%s)", noun(kind), errRecordFailed, s.Status, *s.FailureReason)
+			return nil, fmt.Errorf("%s %w: %s", noun(kind), errRecordFailed, *s.FailureReason)
 		case s.failed():
-			return fmt.Errorf("%s %w: %s", noun(kind), errRecordFailed, s.Status)
+			return nil, fmt.Errorf("%s %w: %s", noun(kind), errRecordFailed, s.Status)
 		}
 		if err := progress.wait(ctx, delay); err != nil {
-			return err
+			return nil, err
 		}
 		var err error
 		if s, err = read(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

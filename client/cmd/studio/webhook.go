@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -73,7 +74,20 @@ func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
 		_, err = fmt.Fprintf(p.Stdout, "%s -> %s in %d ms\n", event, outcome, attempt.DurationMs)
 	}
 	if err == nil && !attempt.Delivered {
-		err = fmt.Errorf("the receiver did not accept the notification: %s", outcome)
+		err = fmt.Errorf("the receiver did not accept the notification: %s", cmp.Or(failures[value(attempt.Error)], outcome))
 	}
 	return err
+}
+
+// failures are sentences for the errors of a gen.WebhookAttempt without a response.
+//
+//nolint:gochecknoglobals // a table
+var failures = map[string]string{
+	"blocked":  "the service does not send to this address",
+	"dns":      "its host has no public address",
+	"connect":  `no connection to it could be opened; "studio listen" prints notifications without a receiver`,
+	"tls":      "it has no trusted certificate",
+	"timeout":  "it did not respond within 15 seconds",
+	"reset":    "it ended the connection without a response",
+	"protocol": "its response is not HTTP",
 }
