@@ -31,9 +31,16 @@ func TestREADME_showsTestedExamples(t *testing.T) {
 			if !strings.Contains(string(source), string(block[2])) {
 				t.Errorf("%s does not contain the example that names it", block[1])
 			}
+			if doc := strings.ReplaceAll("\n"+string(block[2]), "\n", "\n//"); string(block[1]) == "server/validate/example_test.go" {
+				source, err := os.ReadFile("../server/validate/validate.go")
+				check(t, err)
+				if !strings.Contains(string(source), doc) {
+					t.Error("the doc of package validate has another example")
+				}
+			}
 		}
 	}
-	if readme, err := os.ReadFile("../README.md"); err != nil || bytes.Count(readme, []byte("\n")) >= 200 || examples != 4 {
+	if readme, err := os.ReadFile("../README.md"); err != nil || bytes.Count(readme, []byte("\n")) >= 200 || examples != 5 {
 		t.Errorf("%v, or a README of 200 lines, or %d examples", err, examples)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -110,35 +108,9 @@ func (c Credential) redacted(err error) error {
 	return errors.New(safe)
 }
 
-// challenges returns the WWW-Authenticate value that names the schemes of alternatives (RFC 9110, section
-// 11.6.1). No HTTP authentication scheme exists for API keys, so their challenge describes where the key
-// belongs.
-func challenges(alternatives [][]validate.SecurityRequirement) string {
-	var all []string
-	for _, alternative := range alternatives {
-		for _, requirement := range alternative {
-			var challenge string
-			switch scheme := requirement.Scheme; scheme.Kind {
-			case validate.SecurityBearer:
-				challenge = "Bearer"
-			case validate.SecurityBasic:
-				challenge = `Basic realm="api", charset="UTF-8"`
-			case validate.SecurityAPIKey:
-				challenge = "ApiKey in=" + strconv.Quote(scheme.In) + ", name=" + strconv.Quote(scheme.Parameter)
-			default: // mutual TLS has no challenge in HTTP
-				continue
-			}
-			if !slices.Contains(all, challenge) {
-				all = append(all, challenge)
-			}
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
 // missingDetail returns the problem detail for a request without credentials.
 func missingDetail(alternatives [][]validate.SecurityRequirement) string {
-	if challenges(alternatives) == "Bearer" {
+	if validate.Challenge(alternatives) == "Bearer" {
 		return "An access token is required, as Authorization: Bearer ACCESS_TOKEN."
 	}
 	return "Credentials are required."

@@ -231,7 +231,7 @@ func newRootHandler(cfg Config, validator *validate.Validator, next http.Handler
 	for operation := range validator.Operations() {
 		security = append(security, operation.Security()...)
 	}
-	return &rootHandler{next: next, logger: cfg.Logger, onResponse: cfg.OnResponse, challenge: challenges(security)}
+	return &rootHandler{next: next, logger: cfg.Logger, onResponse: cfg.OnResponse, challenge: validate.Challenge(security)}
 }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

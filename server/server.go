@@ -95,7 +95,7 @@ type Config struct {
 	BasePath string
 	// Validation configures the validator: the limit on body sizes, additional formats, and whether to serve
 	// a document with unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
-	// MiB.
+	// MiB. Its Security and Fail have no effect.
 	Validation validate.Config
 	// ValidateResponses selects what to do with responses that do not match the document. Defaults to
 	// [ResponsesUnchecked].

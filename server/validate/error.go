@@ -5,7 +5,8 @@ import "strings"
 // Error is the error for a request, response or value that does not match the document. Its Status, Detail
 // and Violations are safe to send to the caller.
 type Error struct {
-	// Status is 400, 413 or 415 for a request, 400 for a value, and 500 for a response.
+	// Status is 400, 413 or 415 for a request, 400 for a value, and 500 for a response. [Validator.Middleware] adds 401,
+	// 404 and 405.
 	Status int
 	// Detail is a fixed text.
 	Detail string
@@ -13,7 +14,7 @@ type Error struct {
 	// length is at most [MaxViolations], unless [Config] has another limit. It is empty if the body cannot be
 	// read or is not valid JSON.
 	Violations []Violation
-	// Err is the error of reading the body, for logging only. It is nil if the body was read.
+	// Err is the error of reading the body or of [Config.Security], for logging only. It is nil if there is none.
 	Err error
 }
 
@@ -25,12 +26,12 @@ type Violation struct {
 	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME", "querystring:NAME",
 	// "header:NAME" or "cookie:NAME" followed by a pointer into that parameter, such as "query:filter/min". For a header of a
 	// part it is "/PART/header:NAME". Names that are not in the document are replaced with "*".
-	Pointer string
+	Pointer string `json:"pointer"`
 	// Keyword is the schema keyword, or one of "duplicate", "case", "repeated", "escape", "style", "content"
 	// for invalid JSON, and "contentType" for a part.
-	Keyword string
+	Keyword string `json:"keyword"`
 	// Detail describes what the rule requires.
-	Detail string
+	Detail string `json:"detail"`
 }
 
 func (e *Error) Error() string {

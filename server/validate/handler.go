@@ -3,7 +3,8 @@ package validate
 import "net/http"
 
 // Handler returns a handler that checks the parameters, the content type and the body of a request before it
-// calls next. If the request does not match the document, the handler calls fail with an [*Error] instead.
+// calls next. If the request does not match the document, the handler calls fail with an [*Error] instead. If fail is
+// nil, it responds with a problem document (RFC 9457).
 //
 // In next, r.Body is the whole body and r.ContentLength its length. Handler restores r.Body when next
 // returns; the body that next has seen cannot be read after that. If the operation has no request body,
@@ -20,6 +21,9 @@ import "net/http"
 func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	if o.body == nil && len(o.parameters) == 0 {
 		return next
+	}
+	if fail == nil {
+		fail = writeProblem
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := newWalker(o.pool)

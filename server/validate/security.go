@@ -2,6 +2,7 @@ package validate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
@@ -44,6 +45,32 @@ func (o *Operation) Security() [][]SecurityRequirement { return o.security }
 func (o *Operation) Public() bool {
 	return len(o.security) == 0 ||
 		slices.ContainsFunc(o.security, func(all []SecurityRequirement) bool { return len(all) == 0 })
+}
+
+// Challenge returns the WWW-Authenticate value of a 401 that names the schemes of alternatives (RFC 9110, section
+// 11.6.1), or "" if they have none. No HTTP authentication scheme exists for API keys, so their challenge describes where
+// the key belongs.
+func Challenge(alternatives [][]SecurityRequirement) string {
+	var all []string
+	for _, alternative := range alternatives {
+		for _, requirement := range alternative {
+			var challenge string
+			switch scheme := requirement.Scheme; scheme.Kind {
+			case SecurityBearer:
+				challenge = "Bearer"
+			case SecurityBasic:
+				challenge = `Basic realm="api", charset="UTF-8"`
+			case SecurityAPIKey:
+				challenge = "ApiKey in=" + strconv.Quote(scheme.In) + ", name=" + strconv.Quote(scheme.Parameter)
+			default: // mutual TLS has no challenge in HTTP
+				continue
+			}
+			if !slices.Contains(all, challenge) {
+				all = append(all, challenge)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // securityOf compiles the requirements of an operation, or those of the document if the operation has none.

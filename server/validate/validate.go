@@ -1,5 +1,26 @@
 // Package validate checks HTTP requests and responses against an OpenAPI 3.1 or 3.2 document.
 //
+// [Validator.Middleware] puts a document in front of any handler:
+//
+//	authenticate := func(r *http.Request, _ *validate.Operation) (context.Context, error) {
+//		if r.Header.Get("X-Key") != "secret" { // or leave this to others with validate.NoSecurity
+//			return nil, errors.New("wrong key")
+//		}
+//		return r.Context(), nil
+//	}
+//	validator, err := validate.Load(files, validate.Config{Security: authenticate})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	handlers := map[string]http.HandlerFunc{"getFile": getFile, "checkFile": checkFile} // by operationId
+//	handler := validator.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+//		operation, _ := validate.OperationFrom(r.Context())
+//		handlers[operation.ID()](w, r) // r matches the document
+//	}))
+//
+// [Operation.Handler] checks the requests of one operation, [Operation.Response] a response, and [Schema.Validate] a
+// value.
+//
 // [Load] compiles the document once. It ignores nothing: unknown members, keywords with a value of the wrong
 // type, and unexpected nulls are errors with file, line and column, all of them at once. A body is parsed once,
 // which takes at most 5 bytes of memory for each byte of the body.
@@ -89,6 +110,7 @@ package validate
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"iter"
 	"net/http"
@@ -142,6 +164,15 @@ type Config struct {
 	// instead of Load returning an error. Load ignores these members, keywords and formats: they constrain
 	// nothing. Invalid documents are still rejected. Defaults to nil.
 	Lenient func(*DocumentError)
+	// Security authenticates the requests of [Validator.Middleware] to operations with security requirements, before
+	// their body is read. [Operation.Security] returns what the document requires; a request without credentials may be
+	// valid if the operation is public. The context that it returns is that of the next handler. An error that is no
+	// [*Error] results in 401, and is its Err. The function is called concurrently. Defaults to one that refuses each
+	// operation that is not public; [NoSecurity] refuses none.
+	Security func(*http.Request, *Operation) (context.Context, error)
+	// Fail responds to the requests that [Validator.Middleware] does not pass on, by the [*Error] that says why. It is
+	// called concurrently. Defaults to a problem document (RFC 9457) with the violations as its member errors.
+	Fail func(http.ResponseWriter, *http.Request, error)
 }
 
 // Validator is a compiled document. It is immutable and safe for concurrent use.
@@ -150,6 +181,8 @@ type Validator struct {
 	byRoute    map[route]*Operation
 	webhooks   map[string]*Operation
 	schemas    map[string]*Schema
+	security   func(*http.Request, *Operation) (context.Context, error)
+	fail       func(http.ResponseWriter, *http.Request, error)
 }
 
 type route struct{ method, path string }
@@ -209,6 +242,14 @@ func (c *compiler) validator() *Validator {
 		byRoute:  make(map[route]*Operation),
 		webhooks: make(map[string]*Operation),
 		schemas:  make(map[string]*Schema),
+		security: onlyPublic,
+		fail:     writeProblem,
+	}
+	if c.cfg.Security != nil {
+		v.security = c.cfg.Security
+	}
+	if c.cfg.Fail != nil {
+		v.fail = c.cfg.Fail
 	}
 	for name, schema := range c.root.Get("components").Get("schemas").All() {
 		v.schemas[name] = &Schema{node: c.schema(schema), pool: c.pool}
