@@ -16,7 +16,7 @@ import (
 )
 
 // parameters compiles the parameters of an operation. Its own parameters override those of the path item.
-func (c *compiler) parameters(shared, own *document.Node) []*parameter {
+func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityRequirement) []*parameter {
 	var parameters []*parameter
 	var wholeQuery *document.Node
 	for _, list := range []*document.Node{own, shared} {
@@ -44,10 +44,11 @@ func (c *compiler) parameters(shared, own *document.Node) []*parameter {
 			}
 		}
 	}
+	keys := apiKeys(security)
 	for _, p := range parameters {
-		for _, q := range parameters {
+		for _, q := range slices.Concat(parameters, keys) {
 			if q != p && q.in == p.in {
-				p.siblings = append(p.siblings, q.name)
+				p.siblings = append(p.siblings, q)
 			}
 			if q != p && p.in == inQueryString && (q.in == inQuery || q.in == inQueryString) {
 				c.fail(wholeQuery, "is the whole query, beside which no other parameter may be in the query")

@@ -25,7 +25,7 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 			c.serialization(p, stylesIn(inQuery), encoding)
 			p.reserved = isTrue(encoding.Get("allowReserved"))
 		case contentType != nil && isJSON(contentType.Text):
-			p.json = true
+			p.json, p.explode = true, false
 		case contentType != nil && contentType.Text != mediaText:
 			c.unsupported(contentType, "is not JSON or "+mediaText)
 		case types == kindArray:
@@ -38,6 +38,9 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 		}
 		p.setShape(member)
 		f.fields = append(f.fields, p)
+	}
+	for _, p := range f.fields {
+		p.siblings = slices.DeleteFunc(slices.Clone(f.fields), func(q *parameter) bool { return q == p })
 	}
 }
 

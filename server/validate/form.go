@@ -3,6 +3,7 @@ package validate
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -62,19 +63,10 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 
 // addOthers adds the fields that are not properties of the schema.
 func (f *form) addOthers(object *textValue, pairs []pair) error {
-	known := func(name string) bool {
-		for _, field := range f.fields {
-			if keys, ok := strings.CutPrefix(name, field.name); ok && (keys == "" || keys[0] == '[' && field.style == styleDeepObject) ||
-				field.explode && field.readsMembers() && field.shape.declares(name) {
-				return true
-			}
-		}
-		return false
-	}
 	others := make(map[string]*textValue)
 	var names []string
 	for _, p := range pairs {
-		if known(p.name) {
+		if slices.ContainsFunc(f.fields, func(field *parameter) bool { return field.takes(p.name) }) {
 			continue
 		}
 		text, err := (&serialization{unescape: url.QueryUnescape}).unescaped(p.value)

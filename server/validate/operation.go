@@ -56,7 +56,7 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 	if id := source.Get("operationId"); id != nil {
 		o.id = id.Text
 	}
-	o.parameters = c.parameters(item.Get("parameters"), source.Get("parameters"))
+	o.parameters = c.parameters(item.Get("parameters"), source.Get("parameters"), o.security)
 	if body := c.resolve(source.Get("requestBody")); body != nil {
 		o.body = c.requestBody(body)
 		o.body.limits = c.cfg.bodyLimits(o.id, o.Public())

@@ -36,11 +36,11 @@ type parameter struct {
 	node          *node
 	plain         bool // whether it is a scalar of a single type in a query or header
 	segment       pathtemplate.Segment
-	nth, fromEnd  int      // number of parameters before it in its segment, and of path segments after that
-	shape         *shape   // set after all schemas have been compiled
-	open          bool     // whether it is an object that is meant to have members that are not declared
-	as            []kinds  // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
-	siblings      []string // names of the other parameters at the same location
+	nth, fromEnd  int          // number of parameters before it in its segment, and of path segments after that
+	shape         *shape       // set after all schemas have been compiled
+	open          bool         // whether it is an object that is meant to have members that are not declared
+	as            []kinds      // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
+	siblings      []*parameter // the other parameters at the same location, and the API keys there
 }
 
 // setShape completes a parameter after all schemas have been compiled.
@@ -60,13 +60,26 @@ func (p *parameter) setShape(s *shape) {
 	}
 }
 
-// acceptsMember reports whether a name in a query or cookie is a member of the exploded object p.
+// acceptsMember reports whether a name in a query, cookie or form is a member of the exploded object p.
 func (p *parameter) acceptsMember(name string) bool {
-	return p.shape.declares(name) || p.open && !slices.Contains(p.siblings, name)
+	return p.shape.declares(name) || p.open && !slices.ContainsFunc(p.siblings, func(q *parameter) bool { return q.declares(name) })
 }
 
-// readsMembers reports whether the parameter can be an object.
-func (p *parameter) readsMembers() bool { return p.as[len(p.as)-1] == kindObject }
+// declares reports whether the document gives a name in a query, cookie or form to p.
+func (p *parameter) declares(name string) bool {
+	keys, named := strings.CutPrefix(name, p.name)
+	return named && (keys == "" || keys[0] == '[' && p.style == styleDeepObject) || p.readsMembers() && p.shape.declares(name)
+}
+
+// readsMembers reports whether the parameter can be an exploded object, whose members are beside other parameters.
+func (p *parameter) readsMembers() bool {
+	return p.explode && p.style != styleDeepObject && p.as[len(p.as)-1] == kindObject
+}
+
+// takes reports whether a name in a query, cookie or form belongs to p.
+func (p *parameter) takes(name string) bool {
+	return p.declares(name) || p.readsMembers() && p.acceptsMember(name)
+}
 
 // readParameter is a decoded parameter.
 type readParameter struct {
@@ -111,10 +124,7 @@ func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
 
 // hasSemicolon reports whether a pair that may belong to p contains an unescaped semicolon.
 func hasSemicolon(p *parameter, pairs []pair) bool {
-	return slices.ContainsFunc(pairs, func(q pair) bool {
-		return (q.name == p.name || strings.HasPrefix(q.name, p.name+"[") || p.explode && p.readsMembers() && p.acceptsMember(q.name)) &&
-			strings.Contains(q.value, ";")
-	})
+	return slices.ContainsFunc(pairs, func(q pair) bool { return strings.Contains(q.value, ";") && p.takes(q.name) })
 }
 
 // checkHeader checks a header of a request, response or part.

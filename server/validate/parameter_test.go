@@ -1,7 +1,9 @@
 package validate_test
 
 import (
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -206,5 +208,67 @@ func TestOperation_Handler_checksCookiesOfTheStyleCookie(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %q, want %q", cookies, got, want)
 		}
+	}
+}
+
+// A free-form exploded object gets the names that the document gives to nothing else in the same place.
+func TestOperation_Handler_freeFormTakesNoDeclaredName(t *testing.T) {
+	t.Parallel()
+	const free = `{"type": "object", "additionalProperties": {"type": "string"}}`
+	for _, declared := range []struct{ in, sibling, names string }{
+		{"query", `"schema": {"type": "string"}`, "s"},
+		{"query", `"schema": {"type": "array"}`, "s"},
+		{"query", `"schema": {"type": ["array", "object"], "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "s a b"},
+		{"query", `"explode": false, "schema": {"type": ["array", "object"]}`, "s"},
+		{"query", `"style": "pipeDelimited", "schema": {"type": "array"}`, "s"},
+		{"query", `"style": "deepObject", "schema": {"type": "object"}`, "s[a] s[b][c]"},
+		{"query", `"schema": {"type": "object", "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "a b"},
+		{"query", `"content": {"application/json": {}}`, "s"},
+		{"query", `"schema": {}`, "key"},
+		{"cookie", `"schema": {"type": "string"}`, "s"},
+		{"cookie", `"schema": {"type": "object", "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "a b"},
+		{"cookie", `"schema": {}`, "session"},
+	} {
+		v := compile(t, `{"components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"},
+			"session": {"type": "apiKey", "in": "cookie", "name": "session"}}}, "security": [{"key": []}, {"session": []}],
+			"paths": {"/p": {"get": {"parameters": [{"name": "rest", "in": "`+declared.in+`", "schema": `+free+`},
+				{"name": "s", "in": "`+declared.in+`", `+declared.sibling+`}]}}}}`)
+		o, _ := v.Operation("GET", "/p")
+		pairs := "free=0"
+		for name := range strings.FieldsSeq(declared.names) {
+			pairs += "&" + url.QueryEscape(name) + "=1"
+		}
+		r := httptest.NewRequest("GET", "/p", nil)
+		if declared.in == "query" {
+			r.URL.RawQuery = pairs
+		} else {
+			r.Header.Set("Cookie", strings.ReplaceAll(pairs, "&", "; "))
+		}
+		got := ""
+		o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			got = r.PathValue(declared.in + ":rest")
+		}), func(_ http.ResponseWriter, _ *http.Request, err error) { got = err.Error() }).ServeHTTP(httptest.NewRecorder(), r)
+		if got != `{"free":"0"}` {
+			t.Errorf("%s %s beside %s: got %s", declared.in, pairs, declared.sibling, got)
+		}
+	}
+}
+
+// In a form, a free-form field gets the names that the document gives to no other field, and the form gets none of them.
+func TestOperation_Handler_freeFormFieldTakesNoDeclaredName(t *testing.T) {
+	t.Parallel()
+	o := operationOf(t, "POST", `{"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"$ref": "#/components/schemas/S"},
+		"encoding": {"rest": {"style": "form"}, "deep": {"style": "deepObject"}, "flat": {"style": "form"}}}}}, "responses": {"200": {"description": "d"}}}`,
+		`{"properties": {"deep": {"type": "object"}, "flat": {"type": "object", "additionalProperties": false, "properties": {"a": {}}},
+			"list": {"type": "array"}, "rest": {"type": "object"}, "s": {}}}`, validate.Config{})
+	r := httptest.NewRequest("POST", "/p", strings.NewReader("free=x&deep[x]=1&list=1&list=1&a=1&s=1"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	got := ""
+	o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := r.Body.(interface{ ValidJSON() []byte })
+		got = string(body.ValidJSON())
+	}), nil).ServeHTTP(httptest.NewRecorder(), r)
+	if want := `{"deep":{"x":1},"flat":{"a":1},"list":[1,1],"rest":{"free":"x"},"s":1}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -98,6 +98,16 @@ func (c *compiler) securityOf(source *document.Node) [][]SecurityRequirement {
 	return security
 }
 
+// apiKeys returns the API keys of requirements as parameters, whose names belong to no other parameter.
+func apiKeys(security [][]SecurityRequirement) (keys []*parameter) {
+	for _, requirement := range slices.Concat(security...) {
+		if requirement.Scheme.Kind == SecurityAPIKey {
+			keys = append(keys, &parameter{in: requirement.Scheme.In, serialization: serialization{name: requirement.Scheme.Parameter}})
+		}
+	}
+	return keys
+}
+
 // securityScheme compiles a scheme. An unsupported scheme has no kind, so that no request satisfies it.
 func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityScheme {
 	scheme := &SecurityScheme{Name: name}

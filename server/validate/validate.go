@@ -76,7 +76,8 @@
 // OpenAPI is silent, this package decides:
 //
 //   - A query parameter or cookie that the document does not declare is ignored. But an exploded object that
-//     has no properties, or has additionalProperties, takes all undeclared parameters.
+//     has no properties, or has additionalProperties, takes all undeclared parameters. The members of other
+//     parameters and the API keys of the operation are declared.
 //   - An empty text between delimiters is no element. An empty required scalar is missing.
 //   - Nested keys of a deepObject are members of members. Indexes from 0, or empty keys, are elements.
 //   - An exploded value in cookies is several cookies.
