@@ -48,6 +48,9 @@ func compare(before, after []byte) ([]finding, error) {
 }
 
 func operationName(method, path string) string {
+	if operation, ok := strings.CutPrefix(path, parametersPath); ok {
+		return operation
+	}
 	if event, ok := strings.CutPrefix(path, webhookPath); ok {
 		event, _, _ = strings.Cut(event, responsePath)
 		return "webhook " + event
@@ -55,10 +58,11 @@ func operationName(method, path string) string {
 	return method + " " + path
 }
 
-// The paths of the operations that stand for webhooks.
+// The paths of the operations that stand for webhooks, and for the parameters of an operation.
 const (
-	webhookPath  = "/webhook:"
-	responsePath = "/response:"
+	webhookPath    = "/webhook:"
+	responsePath   = "/response:"
+	parametersPath = "/parameters:"
 )
 
 func loadDocument(content []byte) (*load.SpecInfo, error) {
@@ -81,11 +85,42 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 			}
 			document.Paths.Set(path, asResponse(operation))
 			for status, response := range operation.Responses.Map() {
-				document.Paths.Set(path+responsePath+status, asRequest(response.Value))
+				document.Paths.Set(path+responsePath+status, asRequest(response.Value.Content))
 			}
 		}
 	}
 	document.Webhooks = nil
+	for path, item := range document.Paths.Map() {
+		if strings.HasPrefix(path, webhookPath) {
+			continue
+		}
+		for method, operation := range item.Operations() {
+			for _, shared := range item.Parameters {
+				if operation.Parameters.GetByInAndName(shared.Value.In, shared.Value.Name) == nil {
+					operation.Parameters = append(operation.Parameters, shared)
+				}
+			}
+			document.Paths.Set(parametersPath+operationName(method, path), asRequest(parametersOf(path, operation)))
+			operation.Parameters = nil
+		}
+		item.Parameters = nil
+	}
+	seen := make(map[any]bool) // components are shared
+	for _, item := range document.Paths.Map() {
+		for _, operation := range item.Operations() {
+			if body := operation.RequestBody; body != nil && !seen[body.Value] {
+				wrap(body.Value.Content)
+				seen[body.Value] = true
+			}
+			for _, response := range operation.Responses.Map() {
+				if !seen[response.Value] {
+					wrap(response.Value.Content)
+					response.Value.Content, response.Value.Headers = withHeaders(response.Value), nil
+					seen[response.Value] = true
+				}
+			}
+		}
+	}
 	return &load.SpecInfo{Spec: document}, nil
 }
 
@@ -111,12 +146,11 @@ func asResponse(operation *openapi3.Operation) *openapi3.PathItem {
 	}}
 }
 
-// asRequest converts a response to a webhook to an operation whose request is the response, which the service
-// accepts.
-func asRequest(response *openapi3.Response) *openapi3.PathItem {
+// asRequest converts what the service accepts, such as a response to a webhook, to an operation whose request it is.
+func asRequest(content openapi3.Content) *openapi3.PathItem {
 	return &openapi3.PathItem{Post: &openapi3.Operation{
 		Security:    openapi3.NewSecurityRequirements(),
-		RequestBody: &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(response.Content)},
+		RequestBody: &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content)},
 		Responses:   openapi3.NewResponses(),
 	}}
 }

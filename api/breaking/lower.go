@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/oasdiff/yaml"
@@ -21,20 +22,29 @@ func lower(content []byte) ([]byte, error) {
 	components, _ := document["components"].(map[string]any)
 	types, _ := components["mediaTypes"].(map[string]any)
 	delete(components, "mediaTypes")
-	lowerValue(document, types)
+	lowerValue(document, types, false)
 	return json.Marshal(document)
 }
 
-func lowerValue(value any, types map[string]any) {
+// lowerValue lowers a part of the document. The members of some maps have names, not keywords.
+func lowerValue(value any, types map[string]any, named bool) {
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
-			lowerValue(element, types)
+			lowerValue(element, types, false)
 		}
 	case map[string]any:
-		lowerObject(value, types)
-		for _, member := range value {
-			lowerValue(member, types)
+		if !named {
+			lowerObject(value, types)
+		}
+		for name, member := range value {
+			switch name {
+			case "example", "examples", "default", "enum":
+				if !named {
+					continue
+				}
+			}
+			lowerValue(member, types, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
 		}
 	}
 }
@@ -62,5 +72,32 @@ func lowerObject(object, types map[string]any) {
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
 		clear(object)
 		maps.Copy(object, schema)
+	}
+	if value, ok := object["const"]; ok && object["enum"] == nil {
+		object["enum"] = []any{value}
+		delete(object, "const")
+	}
+	unwrap(object)
+}
+
+// unwrap replaces the allOf, anyOf or oneOf of a single schema by the schema, if only annotations are beside it.
+func unwrap(object map[string]any) {
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := object[keyword].([]any)
+		if len(list) != 1 {
+			continue
+		}
+		only, _ := list[0].(map[string]any)
+		for name := range object {
+			if only[name] != nil || name != keyword && !strings.HasPrefix(name, "x-") && !slices.Contains([]string{
+				"title", "description", "default", "deprecated", "readOnly", "writeOnly", "example", "examples", "externalDocs", "$comment",
+			}, name) {
+				return
+			}
+		}
+		delete(object, keyword)
+		maps.Copy(object, only)
+		unwrap(object)
+		return
 	}
 }

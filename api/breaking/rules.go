@@ -1,9 +1,9 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -11,29 +11,21 @@ import (
 	"github.com/oasdiff/oasdiff/checker"
 )
 
-// severities are the checks of oasdiff whose severity differs here. A user may rely on what the service
-// documents to send, and on a default. Media types are compared by content, because oasdiff treats
-// application/problem+json as a special case of application/json, and credentials by security, because it takes an
-// operation that needs no token anymore for broken.
+// The verdict on each change that oasdiff knows: whether it breaks users or fits what they do. Where oasdiff thinks
+// otherwise, the reason follows.
+//
+//go:embed verdicts.txt
+var verdicts string
+
+// severities returns the severity of each check of oasdiff.
 func severities() map[string]checker.Level {
 	levels := make(map[string]checker.Level)
-	for _, id := range []string{
-		checker.ResponseOptionalPropertyRemovedId, checker.OptionalResponseHeaderRemovedId,
-		checker.RequestParameterDefaultValueChangedId, checker.RequestParameterDefaultValueRemovedId,
-		checker.RequestBodyDefaultValueChangedId, checker.RequestBodyDefaultValueRemovedId,
-		checker.RequestPropertyDefaultValueChangedId, checker.RequestPropertyDefaultValueRemovedId,
-		checker.ResponseBodyDefaultValueChangedId, checker.ResponseBodyDefaultValueRemovedId,
-		checker.ResponsePropertyDefaultValueChangedId, checker.ResponsePropertyDefaultValueRemovedId,
-	} {
-		levels[id] = checker.ERR
-	}
-	for _, id := range []string{
-		checker.RequestBodyMediaTypeRemovedId, checker.ResponseMediaTypeRemovedId,
-		checker.ResponseMediaTypeNameChangedId, checker.ResponseMediaTypeNameGeneralizedId,
-		checker.APISecurityRemovedCheckId, checker.APISecurityScopeAddedId,
-		checker.APIGlobalSecurityRemovedCheckId, checker.APIGlobalSecurityScopeAddedId,
-	} {
-		levels[id] = checker.INFO
+	for line := range strings.Lines(verdicts) {
+		fields := strings.Fields(line)
+		levels[fields[1]] = checker.INFO
+		if fields[0] == "breaks" {
+			levels[fields[1]] = checker.ERR
+		}
 	}
 	return levels
 }
@@ -77,11 +69,6 @@ func (c *comparison) compare(before, after *openapi3.Operation) {
 	if before.Servers != nil && after.Servers != nil {
 		c.servers(*before.Servers, *after.Servers)
 	}
-	for _, ref := range before.Parameters {
-		if now := after.Parameters.GetByInAndName(ref.Value.In, ref.Value.Name); now != nil && ref.Value.Schema != nil && now.Schema != nil {
-			c.defaults("the parameter "+now.Name, ref.Value.Schema, now.Schema, make(map[*openapi3.Schema]bool))
-		}
-	}
 	if before.RequestBody != nil && after.RequestBody != nil {
 		c.content("the request", before.RequestBody.Value.Content, after.RequestBody.Value.Content, false)
 	}
@@ -89,25 +76,6 @@ func (c *comparison) compare(before, after *openapi3.Operation) {
 		if response := after.Responses.Value(status); response != nil {
 			c.content("the response "+status, old.Value.Content, response.Value.Content, true)
 		}
-	}
-}
-
-// defaults reports the members of a parameter that have another default. oasdiff compares those of whole parameters, and
-// of members of bodies.
-func (c *comparison) defaults(at string, before, after *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) {
-	if seen[before.Value] {
-		return
-	}
-	seen[before.Value] = true
-	for _, name := range slices.Sorted(maps.Keys(before.Value.Properties)) {
-		old, now := before.Value.Properties[name], after.Value.Properties[name]
-		if now == nil {
-			continue
-		}
-		if !reflect.DeepEqual(old.Value.Default, now.Value.Default) && old.Value.Default != nil {
-			c.add("parameter-default", "the default of %s/%s is %v instead of %v", at, name, now.Value.Default, old.Value.Default)
-		}
-		c.defaults(at+"/"+name, old, now, seen)
 	}
 }
 

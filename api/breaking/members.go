@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// What oasdiff compares only in part is here compared as a member of an object: parameters, headers, and how they and the
+// fields of forms are written.
+
+// parametersOf returns the parameters of an operation, and the encoding of its body, as bodies.
+func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {
+	all := make(parts)
+	for _, ref := range operation.Parameters {
+		p := ref.Value
+		name := p.In + ":" + p.Name
+		switch p.In {
+		case openapi3.ParameterInPath: // its name is no matter of the request
+			before, _, _ := strings.Cut(path, "{"+p.Name+"}")
+			name = fmt.Sprintf("path:%d", strings.Count(before, "{")+1)
+		case openapi3.ParameterInHeader:
+			name = strings.ToLower(name)
+		}
+		all.add(name, p)
+	}
+	if operation.RequestBody != nil {
+		all.addEncodings(operation.RequestBody.Value.Content)
+	}
+	return all.content("parameter")
+}
+
+// withHeaders returns the content of a response with its headers, and the encoding of its body, as other bodies.
+func withHeaders(response *openapi3.Response) openapi3.Content {
+	all := make(parts)
+	for name, header := range response.Headers {
+		all.add("header:"+strings.ToLower(name), &header.Value.Parameter)
+	}
+	all.addEncodings(response.Content)
+	content := all.content("header")
+	maps.Copy(content, response.Content)
+	return content
+}
+
+// parts are objects by whether they are text or JSON, because a number as text is text as well.
+type parts map[string]*openapi3.Schema
+
+func (all parts) in(format string) *openapi3.Schema {
+	if all[format] == nil {
+		all[format] = openapi3.NewObjectSchema()
+	}
+	return all[format]
+}
+
+func (all parts) content(name string) openapi3.Content {
+	content := openapi3.NewContent()
+	for _, format := range []string{"text", "json"} {
+		content["application/"+name+"+"+format] = openapi3.NewMediaType().WithSchema(all.in(format))
+	}
+	return content
+}
+
+// add adds a parameter or header, and how it is written.
+func (all parts) add(name string, p *openapi3.Parameter) {
+	schema, written, format := p.Schema, "as text", "text"
+	for media, content := range p.Content {
+		schema, written, format = content.Schema, media, "json"
+	}
+	members := all.in(format)
+	if schema == nil {
+		schema = openapi3.NewSchemaRef("", openapi3.NewSchema())
+	}
+	members.Properties[name] = schema
+	if p.Required {
+		members.Required = append(members.Required, name)
+	}
+	if types := schema.Value.Type; p.Schema != nil && (types == nil || types.Includes(openapi3.TypeArray) || types.Includes(openapi3.TypeObject)) {
+		style := p.Style
+		switch {
+		case style != "":
+		case p.In == openapi3.ParameterInQuery || p.In == openapi3.ParameterInCookie:
+			style = openapi3.SerializationForm
+		default:
+			style = openapi3.SerializationSimple
+		}
+		written = fmt.Sprintf("%s, explode %t", style, p.Explode != nil && *p.Explode || p.Explode == nil && style == openapi3.SerializationForm)
+	}
+	ways := []any{written}
+	if p.AllowReserved {
+		ways = append(ways, "with reserved characters")
+	}
+	if p.AllowEmptyValue {
+		ways = append(ways, "without a value")
+	}
+	all.in("text").Properties[name+" is written"] = openapi3.NewStringSchema().WithEnum(ways...).NewRef()
+}
+
+// addEncodings adds how the fields of forms are written.
+func (all parts) addEncodings(content openapi3.Content) {
+	for media, described := range content {
+		if described.Schema == nil {
+			continue
+		}
+		names := slices.Collect(maps.Keys(described.Schema.Value.Properties))
+		for _, name := range slices.AppendSeq(names, maps.Keys(described.Encoding)) {
+			written := "by default"
+			if encoding := described.Encoding[name]; encoding != nil {
+				text, _ := json.Marshal(encoding) // cannot fail
+				written = string(text)
+			}
+			all.in("text").Properties[media+"/"+name+" is written"] = openapi3.NewStringSchema().WithEnum(written).NewRef()
+		}
+	}
+}
+
+// wrap makes bodies that are no objects members of objects.
+func wrap(content openapi3.Content) {
+	for _, media := range content {
+		if s := media.Schema; s != nil && !s.Value.Type.Is(openapi3.TypeObject) && len(s.Value.Properties) == 0 {
+			media.Schema = openapi3.NewObjectSchema().WithPropertyRef("body", s).WithRequired([]string{"body"}).NewRef()
+		}
+	}
+}

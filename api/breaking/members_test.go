@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oasdiff/oasdiff/checker"
+)
+
+// A schema is compared in each place that it can have in a request, and in what the service sends.
+func TestCompare_seesAChangeInEveryPlace(t *testing.T) {
+	t.Parallel()
+	const (
+		body   = "content: {application/json: {schema: SCHEMA}}"
+		member = "content: {application/json: {schema: {type: object, properties: {m: SCHEMA}}}}"
+		item   = "content: {application/json: {schema: {type: object, properties: {m: {type: array, items: SCHEMA}}}}}"
+		value  = "content: {application/json: {schema: {type: object, additionalProperties: SCHEMA}}}"
+		header = "headers: {X-H: {schema: SCHEMA}}"
+		head   = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\ncomponents:\n  schemas: {A: {type: object, required: [k], properties: {k: {type: string}, " +
+			"a: {type: string}}}, B: {type: object, properties: {k: {type: string}, b: {type: string}}}}\n  responses: {R: {description: d, " + header + "}}\n"
+	)
+	received := []string{ // operations that receive the schema, and a webhook whose receiver sends it
+		"get: {responses: {'200': {description: d, " + body + "}}}",
+		"get: {responses: {'200': {description: d, " + member + "}}}",
+		"get: {responses: {2XX: {description: d, " + item + "}}}",
+		"get: {responses: {'200': {description: d, " + value + "}}}",
+		"get: {responses: {'200': {description: d, " + header + "}}}",
+		"get: {responses: {default: {description: d, " + member + "}}}",
+		"get: {responses: {'200': {$ref: '#/components/responses/R'}}}",
+		"put: {responses: {'200': {$ref: '#/components/responses/R'}}}",
+	}
+	sent := []string{
+		"get: {requestBody: {" + body + "}, responses: {}}",
+		"get: {requestBody: {" + member + "}, responses: {}}",
+		"get: {requestBody: {" + item + "}, responses: {}}",
+		"get: {parameters: [{name: p, in: query, schema: SCHEMA}], responses: {}}",
+		"get: {parameters: [{name: p, in: header, required: true, schema: SCHEMA}], responses: {}}",
+		"get: {parameters: [{name: p, in: cookie, schema: SCHEMA}], responses: {}}",
+		"get: {parameters: [{name: p, in: query, " + body + "}], responses: {}}",
+		"get: {parameters: [{name: p, in: query, schema: {type: object, properties: {m: SCHEMA}}}], responses: {}}",
+		"get: {parameters: [{name: p, in: query, schema: {type: array, items: SCHEMA}}], responses: {}}",
+		"parameters: [{name: p, in: query, schema: SCHEMA}], get: {responses: {}}",
+	}
+	document := func(schema string) []byte {
+		text := head + "webhooks:\n  received: {post: {requestBody: {" + member + "}, responses: {}}}\n" +
+			"  sent: {post: {responses: {'200': {description: d, " + member + "}}}}\npaths:\n"
+		for direction, items := range map[string][]string{"received": received, "sent": sent} {
+			for i, item := range items {
+				text += fmt.Sprintf("  /%s/%d: {%s}\n", direction, i, item)
+			}
+		}
+		return []byte(strings.ReplaceAll(text, "SCHEMA", schema))
+	}
+	const object = "{type: object, properties: {a: {type: string, %s}}}"
+	for name, change := range map[string]struct {
+		before, after string
+		breaks        string // who breaks: users who received this, or sent it
+	}{
+		"nothing":                     {"{type: string}", "{type: string, description: d}", ""},
+		"another type":                {"{type: string}", "{type: array}", "sent received"},
+		"a format":                    {"{type: string}", "{type: string, format: date-time}", "sent"},
+		"no format":                   {"{type: string, format: date-time}", "{type: string}", "received"},
+		"another format":              {"{type: string, format: date}", "{type: string, format: uuid}", "sent received"},
+		"a pattern":                   {"{type: string}", "{type: string, pattern: '^a'}", "sent"},
+		"no pattern":                  {"{type: string, pattern: '^a'}", "{type: string}", "received"},
+		"another pattern":             {"{type: string, pattern: '^a'}", "{type: string, pattern: '^b'}", "sent received"},
+		"a pattern of items":          {"{type: array, items: {type: string}}", "{type: array, items: {type: string, pattern: '^a'}}", "sent"},
+		"no pattern of items":         {"{type: array, items: {type: string, pattern: '^a'}}", "{type: array, items: {type: string}}", "received"},
+		"a maximum":                   {"{type: integer}", "{type: integer, maximum: 9}", "sent"},
+		"a value less":                {"{type: string, enum: [a, b]}", "{type: string, enum: [a]}", "sent"},
+		"a value more":                {"{type: string, enum: [a]}", "{type: string, enum: [a, b]}", "received"},
+		"a constant":                  {"{type: string, enum: [a]}", "{type: string, const: a}", ""},
+		"another constant":            {"{type: string, const: a}", "{type: string, const: b}", "sent received"},
+		"one of one":                  {"{type: string, maxLength: 9}", "{oneOf: [{type: string, maxLength: 9}], description: d}", ""},
+		"any of one":                  {"{anyOf: [{type: string}]}", "{type: string}", ""},
+		"all of one":                  {"{$ref: '#/components/schemas/A'}", "{description: d, allOf: [{$ref: '#/components/schemas/A'}]}", ""},
+		"members named like keywords": {"{type: object, properties: {const: {type: string}, allOf: {type: array}}}", "{type: object, properties: {const: {type: string}, allOf: {type: array}}}", ""},
+		"a list of one type":          {"{type: string}", "{type: [string]}", ""},
+		"null":                        {"{type: string}", "{type: [string, 'null']}", "received"},
+		"a required member":           {"{type: object, properties: {a: {type: string}}}", "{type: object, required: [a], properties: {a: {type: string}}}", "sent"},
+		"an optional member":          {"{type: object, required: [a], properties: {a: {type: string}}}", "{type: object, properties: {a: {type: string}}}", "received"},
+		"a member less":               {"{type: object, properties: {a: {type: string}, b: {type: string}}}", "{type: object, properties: {a: {type: string}}}", "sent received"},
+		"a closed object":             {"{type: object, properties: {a: {type: string}}}", "{type: object, additionalProperties: false, properties: {a: {type: string}}}", "sent"},
+		"an open object":              {"{type: object, additionalProperties: false, properties: {a: {type: string}}}", "{type: object, properties: {a: {type: string}}}", "received"},
+		"a default":                   {fmt.Sprintf(object, "default: x"), fmt.Sprintf(object, "default: y"), "sent received"},
+		"readOnly":                    {fmt.Sprintf(object, ""), fmt.Sprintf(object, "readOnly: true"), "sent"},
+		"no longer readOnly":          {fmt.Sprintf(object, "readOnly: true"), fmt.Sprintf(object, ""), ""},
+		"writeOnly":                   {fmt.Sprintf(object, ""), fmt.Sprintf(object, "writeOnly: true"), "received"},
+		"no longer writeOnly":         {fmt.Sprintf(object, "writeOnly: true"), fmt.Sprintf(object, ""), ""},
+		"required, no longer readOnly": {
+			"{type: object, required: [a], properties: {a: {type: string, readOnly: true}}}", "{type: object, required: [a], properties: {a: {type: string}}}", "sent",
+		},
+		"a renamed mapping value": {
+			"{oneOf: [{$ref: '#/components/schemas/A'}, {$ref: '#/components/schemas/B'}], discriminator: {propertyName: k, mapping: {a: '#/components/schemas/A', b: '#/components/schemas/B'}}}",
+			"{oneOf: [{$ref: '#/components/schemas/A'}, {$ref: '#/components/schemas/B'}], discriminator: {propertyName: k, mapping: {a: '#/components/schemas/A', c: '#/components/schemas/B'}}}",
+			"sent received",
+		},
+	} {
+		breaks, err := compare(document(change.before), document(change.after))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for direction, items := range map[string][]string{"received": received, "sent": sent} {
+			operations := []string{"webhook " + direction}
+			for i, item := range items {
+				operations = append(operations, fmt.Sprintf("%s /%s/%d", map[bool]string{true: "PUT", false: "GET"}[strings.HasPrefix(item, "put")], direction, i))
+			}
+			for i, operation := range operations {
+				found := slices.IndexFunc(breaks, func(b finding) bool { return b.operation == operation })
+				if want := strings.Contains(change.breaks, direction); found >= 0 != want {
+					t.Errorf("%s: %s breaks: %t, want %t; %s", name, operation, found >= 0, want, slices.Concat([]string{""}, items)[i])
+				}
+			}
+		}
+	}
+}
+
+// The table has a verdict on every change that oasdiff knows, and a reason where oasdiff thinks otherwise.
+func TestVerdicts_areComplete(t *testing.T) {
+	t.Parallel()
+	levels := severities()
+	for _, rule := range checker.GetAllRules() {
+		level, ok := levels[rule.Id]
+		if !ok {
+			t.Errorf("verdicts.txt has no verdict on %s, which oasdiff takes for %s", rule.Id, rule.Level)
+		}
+		delete(levels, rule.Id)
+		hasReason := strings.Contains(verdicts, " "+rule.Id+"  ")
+		if (level == checker.ERR) != (rule.Level != checker.INFO) != hasReason {
+			t.Errorf("%s: the level of oasdiff is %s, and there is a reason to think otherwise: %t", rule.Id, rule.Level, hasReason)
+		}
+	}
+	for id := range levels {
+		t.Errorf("oasdiff no longer knows %s", id)
+	}
+	for line := range strings.Lines(verdicts) {
+		if verdict := strings.Fields(line)[0]; verdict != "breaks" && verdict != "fits" {
+			t.Errorf("the verdict %s", verdict)
+		}
+	}
+}
+
+// How parameters and the fields of forms are written is part of a request; where it is described is not.
+func TestCompare_seesHowAValueIsWritten(t *testing.T) {
+	t.Parallel()
+	const (
+		list  = "parameters: [{name: p, in: query, schema: {type: array}%s}]"
+		field = "requestBody: {content: {%s: {schema: {type: object, properties: {f: {type: object}}}%s}}}"
+		form  = "application/x-www-form-urlencoded"
+		moved = "/p/{id}: {get: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], responses: {}}}"
+	)
+	operation := func(format string, values ...any) string {
+		return "/p: {post: {" + fmt.Sprintf(format, values...) + ", responses: {}}}"
+	}
+	for name, test := range map[string]struct {
+		before, after string
+		breaks        bool
+	}{
+		"another explode":           {operation(list, ""), operation(list, ", explode: false"), true},
+		"the same explode":          {operation(list, ""), operation(list, ", style: form, explode: true"), false},
+		"another style":             {operation(list, ", explode: false"), operation(list, ", explode: false, style: pipeDelimited"), true},
+		"explode of a scalar":       {operation("parameters: [{name: p, in: query, schema: {type: string}}]"), operation("parameters: [{name: p, in: query, explode: false, schema: {type: string}}]"), false},
+		"JSON":                      {operation(list, ""), operation("parameters: [{name: p, in: query, content: {application/json: {schema: {type: array}}}}]"), true},
+		"reserved characters":       {operation(list, ""), operation(list, ", allowReserved: true"), false},
+		"no reserved characters":    {operation(list, ", allowReserved: true"), operation(list, ""), true},
+		"an empty value":            {operation(list, ""), operation(list, ", allowEmptyValue: true"), false},
+		"no empty value":            {operation(list, ", allowEmptyValue: true"), operation(list, ""), true},
+		"an encoding":               {operation(field, form, ""), operation(field, form, ", encoding: {f: {style: deepObject, explode: true}}"), true},
+		"another media type":        {operation(field, "multipart/form-data", ", encoding: {f: {contentType: image/png}}"), operation(field, "multipart/form-data", ", encoding: {f: {contentType: image/jpeg}}"), true},
+		"no encoding":               {operation(field, form, ", encoding: {f: {contentType: application/json}}"), operation(field, form, ""), true},
+		"the same encoding":         {operation(field, form, ", encoding: {f: {explode: true}}"), operation(field, form, ", encoding: {f: {explode: true}}"), false},
+		"an exploded header":        {"/p: {get: {responses: {'200': {description: d, headers: {H: {schema: {type: object}}}}}}}", "/p: {get: {responses: {'200': {description: d, headers: {H: {explode: true, schema: {type: object}}}}}}}", true},
+		"parameters of the path":    {moved, "/p/{id}: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], get: {responses: {}}}", false},
+		"a header in another case":  {moved, strings.Replace(moved, "name: p,", "name: P,", 1), false},
+		"another name in the path":  {moved, strings.ReplaceAll(strings.Replace(moved, "{id}", "{key}", 1), "name: id", "name: key"), false},
+		"a parameter is removed":    {operation(list, ""), operation("description: d"), true},
+		"a parameter is required":   {operation(list, ""), operation(list, ", required: true"), true},
+		"a required parameter more": {operation("description: d"), operation(list, ", required: true"), true},
+		"a parameter more":          {operation("description: d"), operation(list, ""), false},
+	} {
+		const head = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\npaths:\n  "
+		breaks, err := compare([]byte(head+test.before), []byte(head+test.after))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(breaks) > 0 != test.breaks {
+			t.Errorf("%s: breaks %v, want %t", name, breaks, test.breaks)
+		}
+	}
+}
