@@ -77,6 +77,9 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	if document.Paths == nil { // the document may have webhooks only
 		document.Paths = openapi3.NewPaths()
 	}
+	if document.Components == nil {
+		document.Components = new(openapi3.Components)
+	}
 	for event, item := range document.Webhooks {
 		for method, operation := range item.Operations() {
 			path := webhookPath + event

@@ -175,6 +175,7 @@ func TestCompare_seesHowAValueIsWritten(t *testing.T) {
 		"parameters of the path":    {moved, "/p/{id}: {parameters: [{name: id, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], get: {responses: {}}}", false},
 		"a header in another case":  {moved, strings.Replace(moved, "name: p,", "name: P,", 1), false},
 		"another name in the path":  {moved, strings.ReplaceAll(strings.Replace(moved, "{id}", "{key}", 1), "name: id", "name: key"), false},
+		"such a path, with a token": {moved, "/p/{key}: {parameters: [{name: key, in: path, required: true, schema: {}}, {name: p, in: header, required: true, schema: {}}], get: {security: [{t: []}], responses: {}}}", true},
 		"a parameter is removed":    {operation(list, ""), operation("description: d"), true},
 		"a parameter is required":   {operation(list, ""), operation(list, ", required: true"), true},
 		"a required parameter more": {operation("description: d"), operation(list, ", required: true"), true},
