@@ -19,6 +19,10 @@ func TestImports_followTheLayout(t *testing.T) {
 		traces   = "go.opentelemetry.io"
 		exporter = "go.opentelemetry.io/otel/sdk"
 	)
+	contract := []string{
+		"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate",
+	}
+	domain := []string{"api/weburl", "api/standardwebhooks", "server/sender", "server/internal/studio"}
 	for room, rule := range map[string]struct{ ours, never []string }{
 		"api/harness":                     {},
 		"api/weburl":                      {never: []string{openapi, database, postgres, traces}},
@@ -30,25 +34,24 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/validate":                 {ours: []string{"api/encode", "api/stream", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{openapi, database, postgres, traces}},
 		"server/sender":                   {ours: []string{"api/weburl", "gen", "api/standardwebhooks"}, never: []string{openapi, database, postgres, traces}},
 		"server/docs":                     {ours: []string{"server/internal/asset"}, never: []string{openapi, database, postgres, traces}},
-		"server/internal/studio":          {never: []string{openapi, database, postgres, traces, "github.com/google/uuid"}},
-		"server/internal/render":          {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/render/protocol", "server/internal/render/simulate", "server/internal/faultlog"}, never: []string{openapi, database, postgres}},
-		"server/internal/render/simulate": {ours: []string{"server/internal/studio"}, never: []string{openapi, database, postgres, "net/http"}},
+		"server/internal/studio":          {ours: []string{"api/weburl", "api/standardwebhooks", "server/sender"}, never: []string{openapi, database, postgres, traces}},
+		"server/internal/render":          {ours: slices.Concat(domain, []string{"gen", "server/internal/render/protocol", "server/internal/render/simulate", "server/internal/faultlog"}), never: []string{openapi, database, postgres}},
+		"server/internal/render/simulate": {ours: domain, never: []string{openapi, database, postgres}},
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, "net/http"}},
 		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, "net/http", "database/sql"}},
 		"server/internal/keyring":         {},
-		"server/internal/store":           {ours: []string{"server/internal/studio", "server/internal/keyring"}, never: []string{openapi, exporter}},
+		"server/internal/store":           {ours: slices.Concat(domain, []string{"server/internal/keyring"}), never: []string{openapi, exporter}},
 		"server/internal/tracing":         {never: []string{exporter}},
-		"server/internal/rest":            {ours: []string{"api/weburl", "api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
-		"server/internal/auth":            {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
-		"server/internal/passwords":       {ours: []string{"server/internal/studio"}, never: []string{database, postgres, "net/http"}},
-		"server/internal/wire":            {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio"}, never: []string{openapi, database, postgres, traces}},
-		"server/internal/memstore":        {ours: []string{"server/internal/studio"}, never: []string{openapi, "database/sql", "net/http"}},
-		"server/memory":                   {ours: []string{"api/weburl", "api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/sender", "server/internal/auth", "server/internal/memstore", "server/internal/render/simulate", "server/internal/rest", "server/internal/studio", "server/internal/wire"}, never: []string{openapi, database, postgres, traces, "golang.org/x/crypto/argon2"}},
-		"server/internal/mail":            {ours: []string{"server/internal/studio"}, never: []string{openapi, database, postgres, traces}},
-		"server/internal/ratelimit":       {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate"}, never: []string{database, postgres}},
-		"server/internal/console":         {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "api/standardwebhooks", "server/internal/asset", "server/internal/studio", "server/internal/store", "server/internal/keyring"}, never: []string{openapi}},
-		"server/internal/share":           {ours: []string{"api", "api/encode", "api/style", "gen", "server", "api/stream", "server/validate", "server/validate/internal/document", "server/internal/pathtemplate", "server/internal/studio"}, never: []string{database, postgres}},
-		"server/internal/jobs":            {ours: []string{"api/weburl", "gen", "api/standardwebhooks", "server/sender", "server/internal/studio", "server/internal/store", "server/internal/keyring", "server/internal/tracing", "server/internal/faultlog"}, never: []string{openapi, exporter}},
+		"server/internal/rest":            {ours: slices.Concat(contract, domain), never: []string{database, postgres}},
+		"server/internal/auth":            {ours: slices.Concat(contract, domain), never: []string{database, postgres}},
+		"server/internal/passwords":       {ours: domain, never: []string{database, postgres}},
+		"server/internal/memstore":        {ours: domain, never: []string{openapi}},
+		"server/memory":                   {ours: slices.Concat(contract, domain, []string{"server/internal/auth", "server/internal/memstore", "server/internal/render/simulate", "server/internal/rest"}), never: []string{openapi, database, postgres, traces, "golang.org/x/crypto/argon2"}},
+		"server/internal/mail":            {ours: domain, never: []string{openapi, database, postgres, traces}},
+		"server/internal/ratelimit":       {ours: contract, never: []string{database, postgres}},
+		"server/internal/console":         {ours: slices.Concat(contract, domain, []string{"server/internal/asset", "server/internal/store", "server/internal/keyring"}), never: []string{openapi}},
+		"server/internal/share":           {ours: slices.Concat(contract, domain), never: []string{database, postgres}},
+		"server/internal/jobs":            {ours: slices.Concat(domain, []string{"gen", "server/internal/store", "server/internal/keyring", "server/internal/tracing", "server/internal/faultlog"}), never: []string{openapi, exporter}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
 		list.Dir = ".."

@@ -25,7 +25,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -69,12 +68,11 @@ func New(cfg Config) (*Service, error) {
 	}
 	s.tokens.Revocations = new(auth.Revocations)
 	s.store.OnRevoke = s.tokens.Revocations.Revoke
-	rules := wire.Config(finishingStore{s.store, s}, clearPasswords{})
+	rules := studio.Config{Store: finishingStore{s.store, s}, Passwords: clearPasswords{}, Webhooks: webhooks{guard, cfg.Send}}
 	rules.IssueAccessToken = s.tokens.Issue
-	rules.CheckWebhook, rules.SendWebhook = wire.CheckWebhook(guard), wire.SendWebhook(cfg.Send)
 	rules.Voices = simulate.Voices
-	rules.Media, rules.CursorKey = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
-	rules.ShareKey, rules.PublicURL, rules.DataPlaneID = []byte(rand.Text()), cfg.BaseURL, rules.NewID()
+	rules.Media, rules.Key = memstore.NewMedia(cfg.BaseURL+MediaPath), []byte(rand.Text())
+	rules.PublicURL, rules.DataPlaneID = cfg.BaseURL, studio.NewID()
 	s.studio = studio.New(rules)
 	s.tokens.APIKeys = &auth.APIKeys{Check: s.studio.CheckAPIKey, Now: time.Now}
 	s.api, err = server.New(rest.New(s.studio), server.Config{
@@ -88,6 +86,14 @@ func New(cfg Config) (*Service, error) {
 }
 
 func newKeys() []auth.SigningKey { return []auth.SigningKey{{Seed: auth.NewSeed()}} }
+
+// webhooks are what a guard accepts, and sends samples with a function.
+type webhooks struct {
+	*sender.Sender
+	send func(context.Context, sender.Message) sender.Attempt
+}
+
+func (w webhooks) Send(ctx context.Context, m sender.Message) sender.Attempt { return w.send(ctx, m) }
 
 // clearPasswords stores passwords as they are.
 type clearPasswords struct{}
@@ -175,7 +181,7 @@ func (s *Service) Events(subjectID string) []sender.Message {
 		if event.State == studio.EventUnsent || event.Reason == studio.ReasonDeleted {
 			continue
 		}
-		messages = append(messages, wire.Message(event.URL, event.Event, nil))
+		messages = append(messages, event.Message(event.URL, nil))
 	}
 	return messages
 }
@@ -192,7 +198,7 @@ func (s *Service) Deliver(send func(sender.Message) (delivered bool)) {
 			return
 		}
 		secrets, _ := s.studio.WebhookSecrets(context.Background(), event.UserID) // reading from memory does not fail
-		if send(wire.Message(event.URL, event.Event, secrets)) {
+		if send(event.Message(event.URL, secrets)) {
 			s.store.SetDelivered(event.ID, time.Now())
 		} else {
 			waiting[event.SubjectID] = true

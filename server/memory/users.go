@@ -27,7 +27,7 @@ func (s *Service) AddWorkspace(ctx context.Context, member string) (id string, e
 
 // AddProject adds a project to a workspace. By default it is new and belongs to the owner.
 func (s *Service) AddProject(ctx context.Context, workspaceID, ownerID string, project gen.Project) error {
-	project.ProjectID = cmp.Or(project.ProjectID, new(s.studio.NewID()))
+	project.ProjectID = cmp.Or(project.ProjectID, new(studio.NewID()))
 	project.UserID = cmp.Or(project.UserID, &ownerID)
 	project.CreatedAt = cmp.Or(project.CreatedAt, new(time.Now().UTC().Truncate(time.Microsecond)))
 	project.UpdatedAt = cmp.Or(project.UpdatedAt, project.CreatedAt)

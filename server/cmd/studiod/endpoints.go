@@ -13,7 +13,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 const (
@@ -79,13 +78,11 @@ func newEndpoint(e studio.Endpoint) endpoint {
 // withEndpoints opens the database like withStore. The endpoints of the service have the IDs of the API.
 func withEndpoints(ctx context.Context, command *cli.Command, do func(*studio.Service) error) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		cfg := wire.Config(db, passwordsOf(command))
-		cfg.Operators = db
-		var err error
-		if cfg.CursorKey, err = db.Key(ctx, cursorKeyName, newKey); err != nil {
+		key, err := db.Key(ctx, serviceKeyName, newKey)
+		if err != nil {
 			return err
 		}
-		return do(studio.New(cfg))
+		return do(studio.New(studio.Config{Store: db, Key: key}))
 	})
 }
 

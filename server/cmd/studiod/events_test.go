@@ -31,7 +31,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	defer func() { check(t, s.Close()) }()
 	ctx, noon := t.Context(), studiotest.NewClock().Now()
 	check(t, s.CreateUser(ctx, studio.User{ID: userID, Email: testEmail, CreatedAt: noon}))
-	_, err = s.Key(ctx, cursorKeyName, func() []byte { return []byte("of the test") })
+	_, err = s.Key(ctx, serviceKeyName, func() []byte { return []byte("of the test") })
 	check(t, err)
 	n := 0
 	create := func(id string, at time.Time, events int) {

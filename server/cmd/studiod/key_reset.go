@@ -66,11 +66,10 @@ func lostWith(found store.Unreadable) (lines []string) {
 	if slices.Contains(found.Keys, mediaKeyName) {
 		lines = append(lines, "  URLs of files that the service itself serves are no longer valid. Records have new ones.")
 	}
-	if slices.Contains(found.Keys, shareKeyName) {
-		lines = append(lines, "  Links to shared projects are no longer valid. Their owners find new ones in their projects.")
-	}
-	if slices.Contains(found.Keys, cursorKeyName) {
-		lines = append(lines, "  Lists that are read page by page must be read again from the beginning.")
+	if slices.Contains(found.Keys, serviceKeyName) {
+		lines = append(lines,
+			"  Links to shared projects are no longer valid. Their owners find new ones in their projects.",
+			"  Lists that are read page by page must be read again from the beginning.")
 	}
 	if slices.ContainsFunc(found.Keys, acme.IsKey) {
 		lines = append(lines, "  The certificate of --domain is lost. The daemon gets a new one when it starts.")

@@ -29,7 +29,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // asDaemon is an environment variable that makes the test program run as the daemon, for tests that kill
@@ -250,4 +249,6 @@ func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
 	return projects, err
 }
 
-func studioOf(db *store.Store) *studio.Service { return studio.New(wire.Config(db, testPasswords)) }
+func studioOf(db *store.Store) *studio.Service {
+	return studio.New(studio.Config{Store: db, Passwords: testPasswords})
+}

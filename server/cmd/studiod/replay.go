@@ -11,7 +11,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // replay is the printed result of a replay.
@@ -31,7 +30,7 @@ func replayEvents(ctx context.Context, command *cli.Command) error {
 				return err
 			}
 		}
-		n, err := studio.New(wire.Config(db, passwordsOf(command))).ReplayEvents(ctx, selected)
+		n, err := studio.New(studio.Config{Store: db}).ReplayEvents(ctx, selected)
 		switch {
 		case err != nil:
 			return err

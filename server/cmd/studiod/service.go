@@ -10,20 +10,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
-	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// The names of the keys in the database that sign pagination cursors and links to shared projects.
-const (
-	cursorKeyName = "cursor"
-	shareKeyName  = "share"
-)
+// serviceKeyName is the name of the key in the database that authenticates cursors and links to shared projects.
+const serviceKeyName = "service"
 
 // renderingConfig returns the configuration of the service for rendering.
 func (d *daemon) renderingConfig() studio.Config {
-	cfg := wire.Config(d.store, d.cfg.Passwords)
-	cfg.Media = d.media
+	cfg := studio.Config{Store: d.store, Passwords: d.cfg.Passwords, Media: d.media}
 	if d.cfg.AutoConsent {
 		cfg.AutoConsent = simulate.Consent
 	}
@@ -33,25 +27,20 @@ func (d *daemon) renderingConfig() studio.Config {
 // studioConfig returns the configuration of the service of a daemon that serves.
 func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error) {
 	cfg = d.renderingConfig()
-	if cfg.CursorKey, err = d.store.Key(ctx, cursorKeyName, newKey); err != nil {
-		return cfg, err
-	}
-	if cfg.ShareKey, err = d.store.Key(ctx, shareKeyName, newKey); err != nil {
+	if cfg.Key, err = d.store.Key(ctx, serviceKeyName, newKey); err != nil {
 		return cfg, err
 	}
 	if cfg.DataPlaneID, err = d.store.InstallationID(ctx); err != nil {
 		return cfg, err
 	}
 	cfg.PublicURL = strings.TrimSuffix(d.cfg.PublicURL, "/")
-	cfg.Operators = d.store
 	cfg.MaxInProgress, cfg.MaxMediaBytes, cfg.MaxVideoSeconds = maxInProgress(d.cfg.UserRate), d.cfg.MaxMediaBytes, d.cfg.MaxVideoSeconds
 	cfg.OnStreamEnd = d.recordStreamEnd
-	cfg.SendWebhook = wire.SendWebhook(d.sendWebhook)
 	if d.traces != nil {
 		cfg.TraceParent = tracing.Parent
 	}
 	cfg.IssueAccessToken = d.tokens.Issue
-	cfg.CheckWebhook = wire.CheckWebhook(d.sender)
+	cfg.Webhooks = d.sender
 	return cfg, nil
 }
 
@@ -60,12 +49,6 @@ func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error
 func maxInProgress(rate int) int {
 	const batch = 1000
 	return max(10*cmp.Or(rate, ratelimit.DefaultRate), batch)
-}
-
-// sendWebhook makes one delivery attempt in the trace of the request.
-func (d *daemon) sendWebhook(ctx context.Context, message sender.Message) sender.Attempt {
-	message.TraceParent = tracing.Parent(ctx)
-	return d.sender.Send(ctx, message)
 }
 
 func newKey() []byte { return []byte(rand.Text()) }

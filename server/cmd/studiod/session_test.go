@@ -16,7 +16,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // place is where a session ends: a daemon, or a command.
@@ -35,8 +34,7 @@ func placesOf(t *testing.T, dsn string) []place {
 		db, err := store.Open(t.Context(), dsn, store.Config{})
 		check(t, err)
 		t.Cleanup(func() { check(t, db.Close()) })
-		cfg := wire.Config(db, studiotest.WeakPasswords{})
-		cfg.Operators, cfg.Media = db, first.media
+		cfg := studio.Config{Store: db, Passwords: studiotest.WeakPasswords{}, Media: first.media}
 		cfg.IssueAccessToken = first.tokens.Issue
 		return []place{placeOf(first.daemon), {Service: studio.New(cfg)}}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 // passwordsKey is the key of the studio.Passwords in the metadata of the root command.
@@ -22,9 +21,7 @@ func passwordsOf(command *cli.Command) studio.Passwords {
 
 func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) error {
 	return withStore(ctx, command, create, func(db *store.Store) error {
-		cfg := wire.Config(db, passwordsOf(command))
-		cfg.Operators = db
-		return do(studio.New(cfg))
+		return do(studio.New(studio.Config{Store: db, Passwords: passwordsOf(command)}))
 	})
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
 )
 
 func userCommand() *cli.Command {
@@ -147,14 +146,12 @@ func revokeTokens(ctx context.Context, command *cli.Command) error {
 func deleteUser(ctx context.Context, command *cli.Command) error {
 	email := command.Args().First()
 	return withStore(ctx, command, false, func(db *store.Store) (err error) {
-		cfg := wire.Config(db, passwordsOf(command))
 		files, err := openFiles(ctx, command, db.Name())
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, files.Close()) }()
-		cfg.Media, cfg.Operators = files, db
-		service := studio.New(cfg)
+		service := studio.New(studio.Config{Store: db, Passwords: passwordsOf(command), Media: files})
 		if _, err := service.UserByEmail(ctx, email); err != nil {
 			return explain(err, "user")
 		}

@@ -55,8 +55,8 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	check(t, err)
 	t.Cleanup(func() { _ = s.media.Close() })
 	cfg := studiotest.Config(db, func() time.Time { return time.Now().UTC() })
-	cfg.IssueAccessToken, cfg.Media, cfg.Operators = tokens.Issue, s.media, db
-	cfg.ShareKey, cfg.PublicURL = []byte("links"), "https://studio.example"
+	cfg.IssueAccessToken, cfg.Media = tokens.Issue, s.media
+	cfg.PublicURL = "https://studio.example"
 	s.studio = studio.New(cfg)
 	revocations := auth.Revocations{Read: db.Revocations}
 	settings := console.Config{

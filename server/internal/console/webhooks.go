@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // WebhooksPath is the path of the page about the webhooks of a user.
@@ -47,7 +48,7 @@ func endpointsOf(all []studio.Endpoint) (shown []endpoint) {
 // testForm is the form that sends a sample event, with the result of the last one.
 type testForm struct {
 	URL, Kind, Error string
-	Attempt          *studio.WebhookAttempt // nil before the first
+	Attempt          *sender.Attempt // nil before the first
 	Body             string
 }
 
@@ -74,7 +75,7 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 // testWebhook sends a sample event.
 func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session) error {
 	test := testForm{URL: r.PostFormValue("webhook_url"), Kind: r.PostFormValue("kind")}
-	attempt, err := c.cfg.Studio.TestWebhook(r.Context(), s.ID, test.URL, studio.Kind(test.Kind))
+	attempt, sample, err := c.cfg.Studio.TestWebhook(r.Context(), s.ID, test.URL, studio.Kind(test.Kind))
 	if err != nil {
 		problem := c.serverError(r, err)
 		if problem.Status >= http.StatusInternalServerError {
@@ -85,7 +86,7 @@ func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session)
 		}
 		return c.showWebhooks(w, r, s, problem.Status, test)
 	}
-	test.Attempt, test.Body = &attempt, string(attempt.Event.Body)
+	test.Attempt, test.Body = &attempt, string(sample.Body)
 	return c.showWebhooks(w, r, s, http.StatusOK, test)
 }
 

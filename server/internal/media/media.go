@@ -282,7 +282,7 @@ func openStepwise(dir, name string) (*os.File, error) {
 	parts := strings.Split(name, string(filepath.Separator))
 	for i := range parts {
 		if info, err := root.Lstat(filepath.Join(parts[:i+1]...)); err != nil || info.Mode()&os.ModeSymlink != 0 {
-			return nil, cmp.Or(err, studio.ErrNotFound)
+			return nil, cmp.Or[error](err, studio.ErrNotFound)
 		}
 	}
 	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

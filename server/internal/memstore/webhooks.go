@@ -28,7 +28,7 @@ func (s *Store) AddWebhookSecret(_ context.Context, userID, secret string, now, 
 	}
 	active := s.activeSecrets(userID, now)
 	if n := len(active); n >= limit {
-		return &studio.LimitError{Limit: studio.ErrTooManySecrets, RetryAfter: active[n-1].ExpiresAt.Sub(now)}
+		return studio.ErrTooManySecrets.After(active[n-1].ExpiresAt.Sub(now))
 	}
 	if len(active) > 0 {
 		active[0].ExpiresAt = oldEnd
@@ -45,7 +45,7 @@ func (s *Store) CountWebhookTest(_ context.Context, key string, now time.Time, w
 		tests = count{at: now}
 	}
 	if tests.n >= limit {
-		return &studio.LimitError{Limit: studio.ErrTooManyTests, RetryAfter: tests.at.Add(window).Sub(now)}
+		return studio.ErrTooManyTests.After(tests.at.Add(window).Sub(now))
 	}
 	tests.n++
 	s.counts[key] = tests

@@ -154,10 +154,10 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{studio.ErrKeyInUse, "idempotency_key_in_use", false},
 			{studio.ErrTooMuchMedia, "too_much_media", false},
 			{studio.ErrCreditsExhausted, "credits_exhausted", false},
-			{&studio.LimitError{Limit: studio.ErrTooManyTries, RetryAfter: time.Minute}, "too_many_login_tries", true},
-			{&studio.LimitError{Limit: studio.ErrTooManyReplays, RetryAfter: time.Minute}, "too_many_replays", true},
-			{&studio.LimitError{Limit: studio.ErrTooManyCreations, RetryAfter: time.Second}, "too_many_creations", true},
-			{&studio.LimitError{Limit: studio.ErrTooManyStreams, RetryAfter: time.Second}, "too_many_streams", true},
+			{studio.ErrTooManyTries.After(time.Minute), "too_many_login_tries", true},
+			{studio.ErrTooManyReplays.After(time.Minute), "too_many_replays", true},
+			{studio.ErrTooManyCreations.After(time.Second), "too_many_creations", true},
+			{studio.ErrTooManyStreams.After(time.Second), "too_many_streams", true},
 		} {
 			s.serve(failing{err: c.err}, server.Config{})
 			request := httptest.NewRequest("POST", "/users/login", strings.NewReader(`{"email":"a","password":"b"}`))

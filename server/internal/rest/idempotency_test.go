@@ -20,6 +20,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // keyedOperations returns the paths of the operations of the document that accept an Idempotency-Key.
@@ -86,9 +87,7 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 				s.check(s.studio.RemoveMember(ctx, s.workspace.ID, s.user.Email))
 			}, map[string][]string{"not_a_member": {avatars, videos, lipsyncs}}},
 			"webhook refused": {func(string, []string) {
-				s.studio.CheckWebhook = func(string) (string, *studio.InvalidError) {
-					return "", &studio.InvalidError{Code: "webhook_url_not_public", Detail: "must not be refused"}
-				}
+				s.studio.Webhooks = refusing{}
 			}, map[string][]string{"webhook_url_not_public": {avatars, lipsyncs}}},
 			"voice removed": {func(string, []string) {
 				s.studio.Voices = func(context.Context) ([]studio.Voice, error) { return []studio.Voice{{ID: "eo", Language: "eo"}}, nil }
@@ -151,7 +150,7 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 					t.Errorf("%s: %s answers first\n%sthen\n%s", name, path, first[path], again)
 				}
 			}
-			s.studio.CheckWebhook, s.studio.Voices, s.studio.MaxVideoSeconds, s.studio.MaxInProgress = rules.CheckWebhook, rules.Voices, 0, 0
+			s.studio.Webhooks, s.studio.Voices, s.studio.MaxVideoSeconds, s.studio.MaxInProgress = rules.Webhooks, rules.Voices, 0, 0
 			s.check(s.studio.AddMember(ctx, s.workspace.ID, s.user.Email))
 			if replayed, ok := db.(*store.Store); ok {
 				studiotest.FinishReplays(t, replayed, s.clock.Now())
@@ -184,4 +183,11 @@ func TestIdempotencyKey_doesNotReplaceTheTokenOrRaiseTheRate(t *testing.T) {
 			s.t.Errorf("101 requests: %q", code)
 		}
 	})
+}
+
+// refusing refuses all URLs.
+type refusing struct{ studiotest.Webhooks }
+
+func (refusing) CanonicalURL(string) (string, error) {
+	return "", &sender.RefusedError{Reason: "must not be refused", NotPublic: true}
 }

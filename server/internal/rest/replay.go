@@ -24,7 +24,7 @@ func (a *API) ReplayEvents(ctx context.Context, request gen.ReplayEventsRequestO
 	events, err := a.studio.ReplayEvents(ctx, replay)
 	if errors.Is(err, studio.ErrRange) {
 		response := MapError(ctx, err)
-		response.Violations = []gen.Violation{{Pointer: "/since", Keyword: "range", Detail: response.Violations[0].Detail}}
+		response.Violations[0].Pointer = "/since"
 		return nil, response
 	}
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 func (s *setup) secrets(method, path string) []gen.WebhookSecret {
@@ -50,19 +51,26 @@ func TestRotateWebhookSecret_hasALimit(t *testing.T) {
 	})
 }
 
+// sending accepts the URLs of [studiotest.Webhooks] and sends with a function.
+type sending func(sender.Message) sender.Attempt
+
+func (sending) CanonicalURL(url string) (string, error) {
+	return studiotest.Webhooks{}.CanonicalURL(url)
+}
+func (send sending) Send(_ context.Context, m sender.Message) sender.Attempt { return send(m) }
+
 func TestTestWebhook_sendsASampleEvent(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		test := func(url, event string) (int, string) {
 			return s.do(http.MethodPost, "/v1/webhooks/test", `{"webhook_url":"`+url+`","event_type":"`+event+`"}`, nil)
 		}
 		sent, down := 0, false
-		send := s.studio.SendWebhook
-		s.studio.SendWebhook = func(ctx context.Context, url string, event studio.Event, secrets []string) studio.WebhookAttempt {
+		s.studio.Webhooks = sending(func(m sender.Message) sender.Attempt {
 			if sent++; down {
-				return studio.WebhookAttempt{Failure: "connect", Duration: 2 * time.Millisecond}
+				return sender.Attempt{Failure: "connect", Duration: 2 * time.Millisecond}
 			}
-			return send(ctx, url, event, secrets)
-		}
+			return studiotest.Webhooks{}.Send(s.t.Context(), m)
+		})
 		for event, shows := range map[string]string{
 			"avatar_event": `"status":"published"},"event_type":"avatar_event"}`, "avatar_inference_event": `"status":"succeeded"},"event_type":"avatar_inference_event"}`,
 			"lipsync_inference_event": `"status":"succeeded"},"event_type":"lipsync_inference_event"}`,

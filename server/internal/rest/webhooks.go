@@ -34,17 +34,17 @@ func (a *API) RotateWebhookSecret(
 func (a *API) TestWebhook(
 	ctx context.Context, request gen.TestWebhookRequestObject,
 ) (gen.TestWebhookResponseObject, error) {
-	attempt, err := a.studio.TestWebhook(ctx, caller(ctx), request.Body.WebhookURL, kindOf(request.Body.EventType))
+	attempt, sample, err := a.studio.TestWebhook(ctx, caller(ctx), request.Body.WebhookURL, kindOf(request.Body.EventType))
 	if err != nil {
 		return nil, err
 	}
 	response := gen.TestWebhook200JSONResponse{
-		Delivered: attempt.Delivered, DurationMs: attempt.Duration.Milliseconds(), Error: optional(attempt.Failure),
+		Delivered: attempt.Delivered(), DurationMs: attempt.Duration.Milliseconds(), Error: optional(string(attempt.Failure)),
 	}
 	if attempt.Status != 0 {
 		response.Status = &attempt.Status
 	}
-	return response, json.Unmarshal(attempt.Event.Body, &response.Event)
+	return response, json.Unmarshal(sample.Body, &response.Event)
 }
 
 // ListEndpoints serves GET /v1/webhooks/endpoints.

@@ -36,7 +36,7 @@ func newSite(t *testing.T, db studio.Store) *site {
 	check(t, err)
 	t.Cleanup(func() { check(t, files.Close()) })
 	cfg := studiotest.Config(db, func() time.Time { return time.Now().UTC() })
-	cfg.Media, cfg.ShareKey, cfg.PublicURL = files, []byte("links"), "https://studio.example"
+	cfg.Media, cfg.PublicURL = files, "https://studio.example"
 	s := &site{t: t, studio: studio.New(cfg), media: files}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")

@@ -26,7 +26,7 @@ func (s *Store) CountWebhookTest(ctx context.Context, key string, now time.Time,
 	return s.write(ctx, func(tx transaction) error {
 		tests, began, err := countTry(ctx, tx, key, now, now.Add(-window))
 		if err == nil && tests > limit { // the error rolls the count back
-			err = &studio.LimitError{Limit: studio.ErrTooManyTests, RetryAfter: began.Add(window).Sub(now)}
+			err = studio.ErrTooManyTests.After(began.Add(window).Sub(now))
 		}
 		return err
 	})

@@ -39,7 +39,7 @@ func (s *Store) AddWebhookSecret(
 			return err
 		}
 		if n := len(secrets); n >= limit {
-			return &studio.LimitError{Limit: studio.ErrTooManySecrets, RetryAfter: secrets[n-1].ExpiresAt.Sub(now)}
+			return studio.ErrTooManySecrets.After(secrets[n-1].ExpiresAt.Sub(now))
 		}
 		_, err = tx.exec(ctx, `UPDATE webhook_secrets SET expires_at = $2 WHERE user_id = $1 AND expires_at IS NULL`,
 			userID, micros(oldEnd))

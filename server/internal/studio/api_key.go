@@ -76,7 +76,7 @@ func (s *Service) AddAPIKey(ctx context.Context, key APIKey) (added APIKey, secr
 		return APIKey{}, "", ErrAPIKeyExpiry
 	}
 	secret = newAPIKey()
-	key.ID, key.Name, key.Hash, key.CreatedAt = s.NewID(), name, hashToken(secret), now
+	key.ID, key.Name, key.Hash, key.CreatedAt = NewID(), name, hashToken(secret), now
 	return key, secret, s.Store.AddAPIKey(ctx, key, MaxAPIKeys)
 }
 

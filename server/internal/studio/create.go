@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // IdempotencyLifetime is how long an idempotency key is valid.
@@ -46,7 +49,7 @@ func newIdempotencyKey(key, operation string, request []byte, now time.Time) Ide
 }
 
 // CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event. The
-// avatar is due to be rendered at once. The error is an [*InvalidError] if the webhook is invalid, [ErrForbidden] if the
+// avatar is due to be rendered at once. The error is an [*Error] if the webhook is invalid, [ErrForbidden] if the
 // user is not a member of the workspace, and [ErrTooManyCreations] if the user has too many creations in progress.
 //
 // If the user has created an avatar with the same idempotency key within [IdempotencyLifetime], CreateAvatar
@@ -65,7 +68,7 @@ func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error
 
 // CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
 // [ErrNotFound] if the user has no such avatar, [ErrNotPublished] if the avatar is not published, [ErrText] if the text
-// has nothing to speak, and an [*InvalidError] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateLipsync].
+// has nothing to speak, and an [*Error] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateLipsync].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Video, AvatarID: avatarID}, c)
 }
@@ -137,7 +140,7 @@ func (s *Service) admit(ctx context.Context, subject *Subject, c Creation) (end 
 }
 
 func (s *Service) createAdmitted(ctx context.Context, subject Subject, c Creation, key IdempotencyKey, now time.Time) (Subject, error) {
-	subject.ID, subject.UserID, subject.Title, subject.Request = s.NewID(), c.UserID, c.Title, c.Request
+	subject.ID, subject.UserID, subject.Title, subject.Request = NewID(), c.UserID, c.Title, c.Request
 	subject.WorkspaceID = c.WorkspaceID
 	subject.CreatedAt, subject.RenderAt, subject.RequestID = now, now, c.RequestID
 	if s.TraceParent != nil {
@@ -158,11 +161,19 @@ func checkTitle(title *string) error {
 
 func (s *Service) checkWebhook(pointer, url string) (canonical string, err error) {
 	if url == "" {
-		return "", &InvalidError{Pointer: pointer, Code: "webhook_url_missing", Detail: "is required when the webhook is enabled"}
+		return "", webhookError("webhook_url_missing", pointer, "is required when the webhook is enabled")
 	}
-	canonical, refusal := s.CheckWebhook(url)
-	if refusal != nil {
-		return "", &InvalidError{Pointer: pointer, Code: refusal.Code, Detail: refusal.Detail}
+	canonical, err = s.Webhooks.CanonicalURL(url)
+	if refused, ok := errors.AsType[*sender.RefusedError](err); ok {
+		code := "webhook_url_invalid"
+		if refused.NotPublic {
+			code = "webhook_url_not_public"
+		}
+		return "", webhookError(code, pointer, refused.Reason)
 	}
-	return canonical, nil
+	return canonical, err
+}
+
+func webhookError(code, pointer, reason string) error {
+	return refuse(http.StatusUnprocessableEntity, code, "The webhook cannot be registered.").about(pointer, "webhook", reason)
 }

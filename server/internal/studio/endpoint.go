@@ -111,7 +111,7 @@ func (s *Service) endpointURL(ctx context.Context, userID, endpointID string) (u
 			return "", err
 		}
 		for _, url = range urls {
-			if hmac.Equal([]byte(EndpointID(s.CursorKey, userID, url)), []byte(endpointID)) {
+			if hmac.Equal([]byte(EndpointID(s.Key, userID, url)), []byte(endpointID)) {
 				return url, nil
 			}
 		}
@@ -125,7 +125,7 @@ func (s *Service) endpointURL(ctx context.Context, userID, endpointID string) (u
 func (s *Service) complete(endpoints ...Endpoint) {
 	for i := range endpoints {
 		e := &endpoints[i]
-		e.ID = EndpointID(s.CursorKey, e.UserID, e.URL)
+		e.ID = EndpointID(s.Key, e.UserID, e.URL)
 		switch {
 		case !e.PausedAt.IsZero():
 			e.State = EndpointPaused
@@ -142,7 +142,7 @@ func (s *Service) complete(endpoints ...Endpoint) {
 	}
 }
 
-// EndpointID returns the ID of a URL of a user. It uses the CursorKey, because a query that is easy to guess could be
+// EndpointID returns the ID of a URL of a user. It uses the Key, because a query that is easy to guess could be
 // recovered from a plain hash.
 func EndpointID(cursorKey []byte, userID, url string) string {
 	return hex.EncodeToString(mac(cursorKey, endpointUse, userID, url))

@@ -224,7 +224,7 @@ func (s *Service) addStream(userID string) (*eventStream, error) {
 		f.users[userID] = of
 	}
 	if len(of.streams) >= MaxStreams {
-		return nil, &LimitError{Limit: ErrTooManyStreams, RetryAfter: feedPause}
+		return nil, ErrTooManyStreams.After(feedPause)
 	}
 	stream := &eventStream{feed: of, wake: make(chan struct{}, 1)}
 	of.streams[stream] = struct{}{}

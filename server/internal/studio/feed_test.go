@@ -232,7 +232,7 @@ func TestStreamEvents_limitsTheStreamsOfAUser(t *testing.T) {
 	}
 	_, err := service.StreamEvents(ctx, "ada", "")
 	wantError(t, err, studio.ErrTooManyStreams)
-	if limit := (*studio.LimitError)(nil); !errors.As(err, &limit) || limit.RetryAfter <= 0 {
+	if limit := (*studio.Error)(nil); !errors.As(err, &limit) || limit.RetryAfter <= 0 {
 		t.Errorf("the error is %#v", err)
 	}
 	_, err = service.StreamEvents(ctx, "bob", "")
@@ -312,7 +312,7 @@ func TestStreamEvents_survivesAnOutageOfTheDatabase(t *testing.T) {
 		position := following.last
 		following.events(1)
 
-		db.err.Store(new(studio.ErrBusy))
+		db.err.Store(new(error(studio.ErrBusy)))
 		announce(t, service, user, 3)
 		resuming := openStream(t, service, user.ID, position)
 		time.AfterFunc(10*time.Second, func() { db.err.Store(nil) })

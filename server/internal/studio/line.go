@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxName is the maximum length of the names of workspaces and API keys, in characters.
@@ -26,7 +28,7 @@ func Line(text string) string {
 
 // name returns the name that a user gives something, as one line. ok is false if it is empty or too long.
 func (s *Service) name(text string) (name string, ok bool) {
-	name = s.NFC(Line(text))
+	name = norm.NFC.String(Line(text))
 	return name, name != "" && utf8.RuneCountInString(name) <= MaxName
 }
 

@@ -14,7 +14,6 @@ func TestLine_namesAreOneLine(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
-		service.Operators = db
 		ada, _ := team(t, service, "ada@example.com")
 		made := lipsync(t, service, ada.ID, 1)
 		tags := func(change studio.Tags) (studio.Tags, error) {

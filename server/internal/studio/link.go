@@ -73,7 +73,7 @@ type LinkStore interface {
 // NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is
 // an operator.
 func (s *Service) NewSetupLink(ctx context.Context) (secret string, err error) {
-	if found, err := s.Operators.HasOperator(ctx); err != nil || found {
+	if found, err := s.operators.HasOperator(ctx); err != nil || found {
 		return "", errors.Join(err, ErrExists)
 	}
 	return s.newLink(ctx, Link{Purpose: SetupLink})
@@ -83,17 +83,17 @@ func (s *Service) newLink(ctx context.Context, link Link) (secret string, err er
 	now := s.now()
 	secret, token := newRefreshToken(now)
 	link.Hash, link.ExpiresAt = token.Hash, now.Add(linkLifetimes[link.Purpose])
-	return secret, s.Operators.AddLink(ctx, link)
+	return secret, s.operators.AddLink(ctx, link)
 }
 
 // OpenLink returns the link with a secret, which stays valid. The error is [ErrLink] if it is not valid.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
-	link, err := s.Operators.Link(ctx, hashToken(secret))
+	link, err := s.operators.Link(ctx, hashToken(secret))
 	useful := true
 	switch {
 	case err != nil:
 	case link.Purpose == SetupLink:
-		useful, err = s.Operators.HasOperator(ctx)
+		useful, err = s.operators.HasOperator(ctx)
 		useful = !useful
 	case link.Purpose == ResetLink:
 		var user User
@@ -142,7 +142,7 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 	var session RefreshToken
 	if link.Purpose == ResetLink {
 		token, session = s.newSession(user.ID, now)
-		err = s.Operators.ResetPassword(act, link.Hash, user.ID, hash, session, now)
+		err = s.operators.ResetPassword(act, link.Hash, user.ID, hash, session, now)
 	} else {
 		user = s.newUser("", email, hash)
 		token, session = s.newSession(user.ID, now)
@@ -161,14 +161,14 @@ func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email,
 // claimLink claims a link before its password is hashed, so that concurrent uses cost one hash.
 func (s *Service) claimLink(ctx context.Context, link Link, secret string) error {
 	now := s.now()
-	err := s.Operators.ClaimLink(ctx, link.Hash, now, now.Add(linkClaim))
+	err := s.operators.ClaimLink(ctx, link.Hash, now, now.Add(linkClaim))
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	if _, err := s.OpenLink(ctx, secret); err != nil { // it was used in the meantime
 		return err
 	}
-	return &LimitError{Limit: ErrBusy, RetryAfter: linkClaim}
+	return ErrBusy.After(linkClaim)
 }
 
 // join adds the user of a link to invite, or the first operator with a workspace.
@@ -181,5 +181,5 @@ func (s *Service) join(ctx context.Context, link Link, user User, session Refres
 	if link.Operator {
 		user.Role = Operator
 	}
-	return s.Operators.Join(ctx, link.Hash, user, workspace, session)
+	return s.operators.Join(ctx, link.Hash, user, workspace, session)
 }

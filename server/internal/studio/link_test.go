@@ -24,7 +24,6 @@ func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		clock := studiotest.NewClock()
 		cfg := studiotest.Config(db, clock.Now)
-		cfg.Operators = db
 		service := studio.New(cfg)
 		newLink := func() string {
 			t.Helper()
@@ -92,7 +91,6 @@ func eachLink(t *testing.T, test func(t *testing.T, newService func(change func(
 			test(t, func(change func(*studio.Config)) *studio.Service {
 				db := studiotest.Open(t, dsn)
 				cfg := studiotest.Config(db, studiotest.NewClock().Now) // which stands still, so that no claim ends
-				cfg.Operators = db
 				change(&cfg)
 				return studio.New(cfg)
 			}, purpose)
@@ -139,7 +137,7 @@ func TestUseLink_hashesOnePasswordForEachLink(t *testing.T) {
 						return
 					}
 					others.Done()
-					if limit := (*studio.LimitError)(nil); !errors.As(err, &limit) || limit.Limit != studio.ErrBusy || limit.RetryAfter != 10*time.Second {
+					if limit := (*studio.Error)(nil); !errors.As(err, &limit) || !errors.Is(limit, studio.ErrBusy) || limit.RetryAfter != 10*time.Second {
 						t.Errorf("%s: a use is answered %v", purpose, err)
 					}
 				})
@@ -158,7 +156,6 @@ func TestUseLink_worksAgainAfterACrash(t *testing.T) {
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		clock := studiotest.NewClock()
 		cfg := studiotest.Config(db, clock.Now)
-		cfg.Operators = db
 		service := studio.New(cfg)
 		for _, later := range []time.Duration{10 * time.Second, -time.Second} {
 			secret := fmt.Sprint("bob", later)
@@ -235,7 +232,7 @@ func TestSessions_beginWithTheChange(t *testing.T) {
 		var broken atomic.Bool
 		service := newService(func(cfg *studio.Config) {
 			db := brokenAfterwards{cfg.Store.(*store.Store), &broken}
-			cfg.Store, cfg.Operators = db, db
+			cfg.Store = db
 		})
 		client := address("192.0.2.1")
 		for _, begin := range []func() (token string, err error){

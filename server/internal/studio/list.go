@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The uses of Config.CursorKey.
+// The uses of Config.Key.
 const (
 	cursorUse   = "cursor"
 	endpointUse = "endpoint"
@@ -72,7 +72,7 @@ func (f SubjectFilter) list() string {
 // cursors of other users or lists are rejected.
 func (s *Service) cursor(list string, p Position) string {
 	position := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMicro())), p.ID...)
-	return base64.RawURLEncoding.EncodeToString(append(mac(s.CursorKey, cursorUse, list, string(position)), position...))
+	return base64.RawURLEncoding.EncodeToString(append(mac(s.Key, cursorUse, list, string(position)), position...))
 }
 
 func (s *Service) parseCursor(list, cursor string) (p Position, ok bool) {
@@ -81,7 +81,7 @@ func (s *Service) parseCursor(list, cursor string) (p Position, ok bool) {
 		return p, false
 	}
 	position := data[macSize:]
-	if !hmac.Equal(data[:macSize], mac(s.CursorKey, cursorUse, list, string(position))) {
+	if !hmac.Equal(data[:macSize], mac(s.Key, cursorUse, list, string(position))) {
 		return p, false
 	}
 	micros := int64(binary.BigEndian.Uint64(position)) //nolint:gosec // the bits that cursor wrote

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -157,7 +158,7 @@ func tooManyTries(err error, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return &LimitError{Limit: ErrTooManyTries, RetryAfter: wait}
+	return ErrTooManyTries.After(wait)
 }
 
 // checkPassword returns [ErrUnauthorized] unless password is the password of user.
@@ -186,7 +187,7 @@ func (d *decoy) get(ctx context.Context, s *Service) (hash string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.hash == "" {
-		d.hash, err = s.Passwords.Hash(ctx, s.NewSecret())
+		d.hash, err = s.Passwords.Hash(ctx, rand.Text())
 	}
 	return d.hash, err
 }

@@ -75,7 +75,7 @@ func guess(t *testing.T, service *studio.Service, from netip.Addr, email string,
 // wantWait checks that err tells the login to wait for want.
 func wantWait(t *testing.T, err error, want time.Duration) {
 	t.Helper()
-	limited := (*studio.LimitError)(nil)
+	limited := (*studio.Error)(nil)
 	if !errors.As(err, &limited) || !errors.Is(err, studio.ErrTooManyTries) || limited.RetryAfter != want {
 		t.Errorf("got %v (%+v), want to be asked to wait %v", err, limited, want)
 	}

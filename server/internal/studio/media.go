@@ -117,7 +117,7 @@ type Upload struct {
 // Upload stores a file of the user, and returns it with its URL. The caller limits the size of the file. The
 // error is [ErrTooMuchMedia] if the total size of the uploads of the user would exceed MaxMediaBytes.
 func (s *Service) Upload(ctx context.Context, userID, contentType string, content io.Reader) (Upload, string, error) {
-	upload := Upload{ID: s.NewID(), UserID: userID, ContentType: contentType}
+	upload := Upload{ID: NewID(), UserID: userID, ContentType: contentType}
 	upload.Key = UploadFolder + "/" + upload.ID + "/file" + s.Media.Extension(contentType)
 	limit := cmp.Or(s.MaxMediaBytes, math.MaxInt64/2) // half, so that sums do not overflow
 	counted := &uploadReader{content: content, add: func(n int64) int64 { return s.uploading.add(userID, n) }}

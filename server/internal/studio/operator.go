@@ -47,16 +47,16 @@ type Act struct {
 
 // RecordAct records an act that has happened.
 func (s *Service) RecordAct(ctx context.Context, by, action, target string) error {
-	return s.Operators.AddAct(ctx, s.newAct(by, action, target))
+	return s.operators.AddAct(ctx, s.newAct(by, action, target))
 }
 
 // WithAct returns a context for one change of the store, which records the act: neither is without the other.
 func (s *Service) WithAct(ctx context.Context, by, action, target string) context.Context {
-	return s.Operators.WithAct(ctx, s.newAct(by, action, target))
+	return s.operators.WithAct(ctx, s.newAct(by, action, target))
 }
 
 func (s *Service) newAct(by, action, target string) Act {
-	return Act{ID: s.NewID(), At: s.now(), By: by, Action: action, Target: Line(target)}
+	return Act{ID: NewID(), At: s.now(), By: by, Action: action, Target: Line(target)}
 }
 
 // Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is [ErrEmail],
@@ -114,7 +114,7 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	if err != nil {
 		return err
 	}
-	return s.Operators.SetDisabled(ctx, user.ID, at, s.now())
+	return s.operators.SetDisabled(ctx, user.ID, at, s.now())
 }
 
 // RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
@@ -170,7 +170,7 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 	case err != nil:
 		return err
 	case role != Operator:
-		return s.Operators.Demote(ctx, user.ID)
+		return s.operators.Demote(ctx, user.ID)
 	}
 	return s.Store.SetRole(ctx, user.ID, role)
 }
@@ -179,14 +179,14 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 // for one user.
 func (s *Service) AllEndpoints(ctx context.Context, cursor string, limit int) (EndpointPage, error) {
 	return s.endpointPage("all endpoints", cursor, func(after string) ([]Endpoint, bool, error) {
-		return s.Operators.AllEndpoints(ctx, after, limit)
+		return s.operators.AllEndpoints(ctx, after, limit)
 	})
 }
 
 // TroubledEndpoints returns up to limit endpoints of all users that fail, are disabled or are paused, in this order. It finds
 // those that fail by the waiting and the exhausted events, of which it reads up to 10,000 each.
 func (s *Service) TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error) {
-	all, err := s.Operators.TroubledEndpoints(ctx, limit)
+	all, err := s.operators.TroubledEndpoints(ctx, limit)
 	s.complete(all...)
 	all = slices.DeleteFunc(all, func(e Endpoint) bool { return e.State == EndpointOK })
 	order := []EndpointState{EndpointFailing, EndpointDisabled, EndpointPaused}
@@ -228,5 +228,5 @@ func (s *Service) ChangeMember(ctx context.Context, by User, workspaceID, email 
 
 // Acts returns up to limit acts below an ID, the newest first.
 func (s *Service) Acts(ctx context.Context, below string, limit int) ([]Act, error) {
-	return s.Operators.Acts(ctx, below, limit)
+	return s.operators.Acts(ctx, below, limit)
 }

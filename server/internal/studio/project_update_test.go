@@ -303,7 +303,6 @@ func TestSharedProject_isHiddenByOperators(t *testing.T) {
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		clock := studiotest.NewClock()
 		service := studio.New(studiotest.Config(db, clock.Now))
-		service.Operators = db
 		ada, _ := team(t, service, "ada@example.com")
 		operator := studiotest.AddUser(t, service, "olga@example.com")
 		check(t, service.SetRole(t.Context(), operator.Email, studio.Operator))

@@ -61,7 +61,7 @@ func (p *inProgress) begin(ctx context.Context, s *Service, userID string) (end 
 		}
 	}
 	if !admitted {
-		return nil, &LimitError{Limit: ErrTooManyCreations, RetryAfter: creationPause}
+		return nil, ErrTooManyCreations.After(creationPause)
 	}
 	return c.end, nil
 }

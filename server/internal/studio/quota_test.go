@@ -32,7 +32,7 @@ func TestLimits_holdInAllProcesses(t *testing.T) {
 		services := []*studio.Service{studio.New(cfg), studio.New(other)}
 		for limit, call := range map[error]func(*studio.Service, studio.User) error{
 			studio.ErrTooManyTests: func(s *studio.Service, user studio.User) error {
-				_, err := s.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
+				_, _, err := s.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
 				return err
 			},
 			studio.ErrTooManySecrets: func(s *studio.Service, user studio.User) error {
@@ -117,7 +117,7 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 		if n != limit+1 {
 			t.Errorf("creation %d has %v", n, err)
 		}
-		limited, ok := errors.AsType[*studio.LimitError](err)
+		limited, ok := errors.AsType[*studio.Error](err)
 		if !ok || limited.RetryAfter <= 0 {
 			t.Errorf("one too many is %v", err)
 		}
@@ -188,7 +188,7 @@ func limitsInTwoProcesses(t *testing.T, dbs ...studio.Store) {
 			_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
 			if err == nil {
 				created.Add(1)
-			} else if limited, ok := errors.AsType[*studio.LimitError](err); !ok || limited.RetryAfter <= 0 {
+			} else if limited, ok := errors.AsType[*studio.Error](err); !ok || limited.RetryAfter <= 0 {
 				t.Error(err)
 			}
 			return err

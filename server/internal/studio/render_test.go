@@ -64,10 +64,9 @@ func TestTestWebhook_sendsASampleOfTheKind(t *testing.T) {
 			studio.Video:   `{"event_type":"avatar_inference_event","data":{"inference_id":"ID","status":"succeeded"}}`,
 			studio.Lipsync: `{"event_type":"lipsync_inference_event","data":{"inference_id":"ID","status":"succeeded"}}`,
 		} {
-			attempt, err := service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", kind)
+			attempt, got, err := service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", kind)
 			check(t, err)
-			got := attempt.Event
-			if !attempt.Delivered || got.ID == "" || got.ID == got.SubjectID {
+			if !attempt.Delivered() || got.ID == "" || got.ID == got.SubjectID {
 				t.Errorf("%s: %+v", kind, attempt)
 			}
 			want := studio.Event{
@@ -79,16 +78,16 @@ func TestTestWebhook_sendsASampleOfTheKind(t *testing.T) {
 			}
 			clock.Add(time.Second)
 		}
-		_, err := service.TestWebhook(t.Context(), user.ID, "https://refused.example/", studio.Avatar)
-		if invalid := (*studio.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Pointer != "/webhook_url" {
+		_, _, err := service.TestWebhook(t.Context(), user.ID, "https://refused.example/", studio.Avatar)
+		if invalid := (*studio.Error)(nil); !errors.As(err, &invalid) || invalid.Pointer != "/webhook_url" {
 			t.Errorf("a refused URL: %v", err)
 		}
 		for range 7 {
-			_, err := service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
+			_, _, err := service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
 			check(t, err)
 		}
-		_, err = service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
-		if limited := (*studio.LimitError)(nil); !errors.As(err, &limited) || !errors.Is(err, studio.ErrTooManyTests) || limited.RetryAfter != 57*time.Second {
+		_, _, err = service.TestWebhook(t.Context(), user.ID, "https://hooks.example.com/", studio.Avatar)
+		if limited := (*studio.Error)(nil); !errors.As(err, &limited) || !errors.Is(err, studio.ErrTooManyTests) || limited.RetryAfter != 57*time.Second {
 			t.Errorf("the eleventh: %+v", err)
 		}
 	})

@@ -80,9 +80,9 @@ func (s *Service) ReplayEvents(ctx context.Context, r Replay) (events int64, err
 		return 0, err
 	}
 	key := newIdempotencyKey(r.IdempotencyKey, "replay", request, now)
-	events, err = s.Store.AddReplay(ctx, s.NewID(), selection, key, now, maxReplays)
+	events, err = s.Store.AddReplay(ctx, NewID(), selection, key, now, maxReplays)
 	if errors.Is(err, ErrTooManyReplays) {
-		err = &LimitError{Limit: err, RetryAfter: replayRetryAfter}
+		err = ErrTooManyReplays.After(replayRetryAfter)
 	}
 	return events, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
 )
 
 // SecretOverlap is how long the previous webhook secrets of a user remain active after a rotation.
@@ -57,7 +59,7 @@ func (s *Service) addSecret(ctx context.Context, userID string, onlyFirst bool) 
 	if onlyFirst {
 		limit = 1
 	}
-	err := s.Store.AddWebhookSecret(ctx, userID, s.NewSecret(), now, now.Add(SecretOverlap), limit)
+	err := s.Store.AddWebhookSecret(ctx, userID, standardwebhooks.NewSecret().Reveal(), now, now.Add(SecretOverlap), limit)
 	if onlyFirst && errors.Is(err, ErrTooManySecrets) {
 		return nil // a concurrent call has added a secret
 	}

@@ -65,5 +65,5 @@ func (s *Service) Unshare(ctx context.Context, by User, shared string) (projectI
 // shareMAC authenticates the link to a project for as long as it is shared.
 func (s *Service) shareMAC(project *Subject) string {
 	at := strconv.FormatInt(project.Project.SharedAt.UnixMicro(), 10)
-	return base64.RawURLEncoding.EncodeToString(mac(s.ShareKey, "share", project.ID, at))
+	return base64.RawURLEncoding.EncodeToString(mac(s.Key, "share", project.ID, at))
 }

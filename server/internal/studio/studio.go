@@ -1,6 +1,6 @@
 // Package studio is the domain of Avatar Studio: users, workspaces and projects, the avatars, videos and
-// lip-syncs that users create, and the rules about them. It imports only the standard library, and contains
-// no HTTP and no SQL.
+// lip-syncs that users create, and the rules about them. It contains no HTTP and no SQL: package rest,
+// the console and the commands call it, and package store or memstore keeps its records.
 //
 // A [Subject] is an avatar, a video or a lip-sync. Its state only changes in [SubjectStore.UpdateSubject], which
 // writes the state and the [Event] about it in one transaction. Package jobs does the work that follows from
@@ -10,47 +10,35 @@ package studio
 import (
 	"context"
 	"time"
+
+	"github.com/google/uuid"
 )
 
-// Config configures a [Service]. The fields up to Now are required, except Media, Voices, AutoConsent and those of projects.
+// Config configures a [Service]. Store is required; the use cases of logins, webhooks and files require their fields.
 type Config struct {
-	// Store stores all records.
+	// Store stores all records. If it is an [OperatorStore], there are operators, links and acts.
 	Store Store
-	// Operators stores what operators do. If nil, there are none, and neither links nor acts.
-	Operators OperatorStore
 	// Passwords hashes and compares passwords.
 	Passwords Passwords
 	// IssueAccessToken returns an access token for a user that is valid for one hour after at, unless the session ends.
 	IssueAccessToken func(userID, sessionID string, at time.Time) (string, error)
-	// CheckWebhook returns the canonical form of a webhook URL, which is the same for all notations of a
-	// receiver. If the URL is invalid, it returns the reason, which can be sent to the user.
-	CheckWebhook func(url string) (canonical string, refusal *InvalidError)
-	// SendWebhook makes one attempt to deliver a sample event to a canonical URL. Package jobs delivers all
-	// other events.
-	SendWebhook func(ctx context.Context, url string, event Event, secrets []string) WebhookAttempt
+	// Webhooks checks the URLs of webhooks and sends samples.
+	Webhooks Webhooks
 	// Media stores files. If nil, renderings have no files, and Upload must not be called.
 	Media Media
 	// Voices returns the voices of the renderer, the preferred ones of each language first. If nil, or if it returns none,
 	// the service knows no voices, and accepts any.
 	Voices func(context.Context) ([]Voice, error)
-	// CursorKey authenticates the cursors of lists. All processes with the same database must have the same
-	// key.
-	CursorKey []byte
-	// ShareKey authenticates the links to shared projects, and PublicURL is the URL of the service in them, without a slash
-	// at the end. All processes with the same database must have the same.
-	ShareKey  []byte
+	// Key authenticates the cursors of lists and the links to shared projects. All processes with the same database must
+	// have the same.
+	Key []byte
+	// PublicURL is the URL of the service in the links to shared projects, without a slash at the end.
 	PublicURL string
 	// DataPlaneID is the id of the installation in its projects.
 	DataPlaneID string
-	// NFC returns a text in Unicode normalization form C, in which equal texts have equal bytes.
-	NFC func(text string) string
-	// NewID returns a unique id for a record. Ids are ordered by time.
-	NewID func() string
-	// NewSecret returns a new webhook secret.
-	NewSecret func() string
 	// AutoConsent decides about avatars without a submitted consent. If nil, avatars wait for a decision.
 	AutoConsent func(Subject) (granted bool)
-	// Now returns the current time.
+	// Now returns the current time. Defaults to [time.Now].
 	Now func() time.Time
 	// MaxInProgress limits the creations of a user that are waiting to be rendered or being rendered. Each
 	// process beyond the first may exceed it by a twentieth, and at least by one, because it counts the rows once for
@@ -92,6 +80,7 @@ type Store interface {
 // Service implements the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
+	operators   OperatorStore // nil if Store is none
 	loginLocks  keyedLock
 	comparisons comparisonQueue
 	decoy       decoy
@@ -103,8 +92,15 @@ type Service struct {
 
 // New returns a Service.
 func New(cfg Config) *Service {
-	return &Service{Config: cfg, comparisons: newComparisonQueue(), feeds: newFeeds()}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	operators, _ := cfg.Store.(OperatorStore)
+	return &Service{Config: cfg, operators: operators, comparisons: newComparisonQueue(), feeds: newFeeds()}
 }
+
+// NewID returns a unique ID for a record. IDs are ordered by time.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // now returns the current time in microseconds, the precision of the store.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

@@ -16,6 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // bodies returns the undelivered notifications of a subject, in order. It records each as delivered.
@@ -238,8 +239,8 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 				user := studiotest.AddUser(t, service, "ada@example.com")
 				avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`), Webhook: test.webhook})
 				detail := ""
-				if invalid := (*studio.InvalidError)(nil); errors.As(err, &invalid) {
-					detail = invalid.Pointer + " " + invalid.Code + ": " + invalid.Detail
+				if invalid := (*studio.Error)(nil); errors.As(err, &invalid) {
+					detail = invalid.Pointer + " " + invalid.Code + ": " + invalid.Reason
 				} else {
 					check(t, err)
 				}
@@ -264,7 +265,7 @@ func TestCreate_registersTheCanonicalURL(t *testing.T) {
 	const canonical = "https://hooks.example.com/"
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
 		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		cfg.CheckWebhook = func(string) (string, *studio.InvalidError) { return canonical, nil }
+		cfg.Webhooks = canonicalURL(canonical)
 		service := studio.New(cfg)
 		creation := registered(studiotest.AddUser(t, service, "ada@example.com"))
 		creation.Webhook.URL = "https://ｈｏｏｋｓ.example.com:443/#part"
@@ -277,6 +278,12 @@ func TestCreate_registersTheCanonicalURL(t *testing.T) {
 		}
 	})
 }
+
+// canonicalURL is the canonical form of all URLs.
+type canonicalURL string
+
+func (url canonicalURL) CanonicalURL(string) (string, error)             { return string(url), nil }
+func (canonicalURL) Send(context.Context, sender.Message) sender.Attempt { return sender.Attempt{} }
 
 func TestCreate_isIdempotentWithAKey(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func (s *Service) Refresh(ctx context.Context, client netip.Addr, token string) 
 // newSession returns the first refresh token of a new session of a user, and its record.
 func (s *Service) newSession(userID string, now time.Time) (plain string, token RefreshToken) {
 	plain, token = newRefreshToken(now)
-	token.Family, token.UserID = s.NewID(), userID
+	token.Family, token.UserID = NewID(), userID
 	return plain, token
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // The limits of passwords, in bytes.
@@ -79,7 +81,7 @@ type Passwords interface {
 
 // NormalizeEmail returns the form in which emails are stored and looked up.
 func (s *Service) NormalizeEmail(email string) string {
-	return s.NFC(strings.ToLower(strings.TrimSpace(email)))
+	return norm.NFC.String(strings.ToLower(strings.TrimSpace(email)))
 }
 
 // checkEmail returns the normalized form of an email.
@@ -117,7 +119,7 @@ func (s *Service) addUser(ctx context.Context, id, email, password string, role 
 // newUser returns a user with a normalized email.
 func (s *Service) newUser(id, email, hash string) User {
 	if id == "" {
-		id = s.NewID()
+		id = NewID()
 	}
 	return User{ID: id, Email: email, PasswordHash: hash, CreatedAt: s.now()}
 }

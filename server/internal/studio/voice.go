@@ -3,6 +3,7 @@ package studio
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -39,7 +40,7 @@ func (s *Service) ListVoices(ctx context.Context, language string) ([]Voice, err
 	return voices, err
 }
 
-// checkSpeech returns an [*InvalidError] if a text cannot be spoken, or not with the chosen voice.
+// checkSpeech returns an [*Error] if a text cannot be spoken, or not with the chosen voice.
 func (s *Service) checkSpeech(ctx context.Context, speech Speech) error {
 	if speech.Text != nil && !speech.Recorded && !strings.ContainsFunc(*speech.Text, isSpoken) {
 		return ErrText
@@ -59,7 +60,7 @@ func isSpoken(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // ChooseVoice returns the voice with an id, or the first voice that matches a language if id is "". The language must
 // match a voice in either case. It matches the voices of its longest prefix that has voices, so en-AU matches en-GB
-// unless there is a voice for en-AU. The error is an [*InvalidError]. It does not occur without voices, because the
+// unless there is a voice for en-AU. The error is an [*Error]. It does not occur without voices, because the
 // service cannot check the names then.
 func ChooseVoice(voices []Voice, id, language string) (Voice, error) {
 	if len(voices) == 0 || id == "" && language == "" {
@@ -69,10 +70,8 @@ func ChooseVoice(voices []Voice, id, language string) (Voice, error) {
 	if language != "" {
 		if matched = matching(voices, language); len(matched) == 0 {
 			near := nearest(voices, func(v Voice) string { return code(v.Language) }, code(language))
-			return Voice{}, &InvalidError{
-				Code: "unknown_language", Pointer: "/language",
-				Detail: "must be the language of a voice of GET /v1/voices; the nearest is " + near.Language,
-			}
+			return Voice{}, refuse(http.StatusUnprocessableEntity, "unknown_language", "The service has no voice for this language.").
+				about("/language", "voice", "must be the language of a voice of GET /v1/voices; the nearest is "+near.Language)
 		}
 	}
 	if id == "" {
@@ -81,9 +80,8 @@ func ChooseVoice(voices []Voice, id, language string) (Voice, error) {
 	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
 	if i < 0 {
 		near := nearest(matched, func(v Voice) string { return strings.ToLower(v.ID) }, strings.ToLower(id))
-		return Voice{}, &InvalidError{
-			Code: "unknown_voice", Pointer: "/voice", Detail: "must be a voice of GET /v1/voices; the nearest is " + near.ID,
-		}
+		return Voice{}, refuse(http.StatusUnprocessableEntity, "unknown_voice", "The service has no such voice.").
+			about("/voice", "voice", "must be a voice of GET /v1/voices; the nearest is "+near.ID)
 	}
 	return voices[i], nil
 }

@@ -37,8 +37,8 @@ func TestChooseVoice(t *testing.T) {
 		{"pt+f", "xx-YY", "", "unknown_language", "must be the language of a voice of GET /v1/voices; the nearest is fr-CH"},
 	} {
 		voice, err := studio.ChooseVoice(voices, c.id, c.language)
-		var invalid *studio.InvalidError
-		if voice.ID != c.chosen || errors.As(err, &invalid) != (c.code != "") || invalid != nil && (invalid.Code != c.code || invalid.Detail != c.detail) {
+		var invalid *studio.Error
+		if voice.ID != c.chosen || errors.As(err, &invalid) != (c.code != "") || invalid != nil && (invalid.Code != c.code || invalid.Reason != c.detail) {
 			t.Errorf("%q, %q: voice %q, %+v", c.id, c.language, voice.ID, invalid)
 		}
 	}

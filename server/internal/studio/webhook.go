@@ -3,6 +3,9 @@ package studio
 import (
 	"context"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // A user can send maxWebhookTests sample notifications per webhookTestWindow.
@@ -24,40 +27,49 @@ type WebhookStore interface {
 	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error
 }
 
-// WebhookAttempt is the result of one attempt to deliver an event.
-type WebhookAttempt struct {
-	Delivered bool
-	Status    int // 0 if there was no response
-	Duration  time.Duration
-	Failure   string // "" if delivered
-	Event     Event
+// Webhooks checks the URLs of webhooks and makes single attempts to deliver an event. A [sender.Sender] is one. Package jobs
+// delivers all events but samples.
+type Webhooks interface {
+	// CanonicalURL returns the form of a URL that is the same for all notations of a receiver. The error is a
+	// [*sender.RefusedError] if the URL cannot be one of a webhook.
+	CanonicalURL(url string) (string, error)
+	Send(ctx context.Context, message sender.Message) sender.Attempt
+}
+
+// Message returns the message that tells a URL of the event. If a secret is damaged, the message has none, and is not sent.
+func (e *Event) Message(url string, secrets []string) sender.Message {
+	message := sender.Message{URL: url, ID: e.ID, Sequence: e.Sequence, Body: e.Body}
+	message.Secrets, _ = standardwebhooks.ParseSecrets(secrets)
+	return message
 }
 
 // TestWebhook sends a sample event for a kind of subjects to a URL, signed with the secrets of the user. The
-// error is an [*InvalidError] if the URL is invalid, and [ErrTooManyTests] if the user has sent 10 within a
+// error is an [*Error] if the URL is invalid, and [ErrTooManyTests] if the user has sent 10 within a
 // minute. A failed attempt is no error.
-func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind) (WebhookAttempt, error) {
+func (s *Service) TestWebhook(ctx context.Context, userID, url string, kind Kind) (attempt sender.Attempt, sample Event, err error) {
 	canonical, err := s.checkWebhook("/webhook_url", url)
 	if err != nil {
-		return WebhookAttempt{}, err
+		return attempt, sample, err
 	}
 	err = s.Store.CountWebhookTest(ctx, "webhook tests of "+userID, s.now(), webhookTestWindow, maxWebhookTests)
 	if err != nil {
-		return WebhookAttempt{}, err
+		return attempt, sample, err
 	}
 	secrets, err := s.WebhookSecrets(ctx, userID)
 	if err != nil {
-		return WebhookAttempt{}, err
+		return attempt, sample, err
 	}
-	sample := Event{ID: s.NewID(), SubjectID: s.NewID(), Sequence: 1, CreatedAt: s.now()}
+	sample = Event{ID: NewID(), SubjectID: NewID(), Sequence: 1, CreatedAt: s.now()}
 	status := Succeeded
 	if kind == Avatar {
 		status = Published
 	}
 	if sample.Body, err = eventBody(kind, sample.SubjectID, status); err != nil {
-		return WebhookAttempt{}, err
+		return attempt, sample, err
 	}
-	attempt := s.SendWebhook(ctx, canonical, sample, secrets)
-	attempt.Event = sample
-	return attempt, nil
+	message := sample.Message(canonical, secrets)
+	if s.TraceParent != nil {
+		message.TraceParent = s.TraceParent(ctx)
+	}
+	return s.Webhooks.Send(ctx, message), sample, nil
 }

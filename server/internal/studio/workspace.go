@@ -53,7 +53,7 @@ func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace,
 
 func (s *Service) newWorkspace(id, name string) Workspace {
 	if id == "" {
-		id = s.NewID()
+		id = NewID()
 	}
 	return Workspace{ID: id, Name: name, CreatedAt: s.now()}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/wire"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // databases maps the names of the supported databases to functions that create a new one for a test and
@@ -178,30 +179,36 @@ func (c *Clock) Add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// Config returns a configuration for tests. CheckWebhook accepts http and https URLs except those at
-// https://refused.example/, consent stays pending until it is decided, and passwords are not really hashed.
+// Config returns a configuration for tests. Its webhooks are [Webhooks], consent stays pending until it is decided, and passwords are not really hashed.
 func Config(db studio.Store, now func() time.Time) studio.Config {
-	cfg := wire.Config(db, plainPasswords{})
+	cfg := studio.Config{Store: db, Passwords: plainPasswords{}, Webhooks: Webhooks{}, Now: now}
 	cfg.IssueAccessToken = func(userID, _ string, _ time.Time) (string, error) { return "access:" + userID, nil }
-	cfg.CheckWebhook = func(url string) (canonical string, refusal *studio.InvalidError) {
-		if strings.HasPrefix(url, "https://refused.example/") {
-			return "", &studio.InvalidError{Code: "webhook_url_not_public", Detail: "must not be refused"}
-		}
-		if !strings.HasPrefix(url, "http") {
-			return "", &studio.InvalidError{Code: "webhook_url_invalid", Detail: "must be http"}
-		}
-		return url, nil
-	}
-	cfg.SendWebhook = func(_ context.Context, url string, _ studio.Event, secrets []string) studio.WebhookAttempt {
-		if url == "https://down.example/" {
-			return studio.WebhookAttempt{Failure: "connect", Duration: time.Second}
-		}
-		return studio.WebhookAttempt{Delivered: len(secrets) > 0, Status: 204, Duration: time.Second}
-	}
 	cfg.Voices = simulate.Voices
-	cfg.ShareKey, cfg.PublicURL, cfg.DataPlaneID = []byte("links"), "https://studio.example.com", "01936f3e-5b00-7a1b-8c22-0d4d9f8e7b60"
-	cfg.Media, cfg.CursorKey, cfg.Now = memstore.NewMedia("https://media.example.com/"), []byte("cursors"), now
+	cfg.PublicURL, cfg.DataPlaneID = "https://studio.example.com", "01936f3e-5b00-7a1b-8c22-0d4d9f8e7b60"
+	cfg.Media, cfg.Key = memstore.NewMedia("https://media.example.com/"), []byte("cursors")
 	return cfg
+}
+
+// Webhooks accepts http and https URLs except those at https://refused.example/, and delivers to all but https://down.example/.
+type Webhooks struct{}
+
+// CanonicalURL returns an accepted URL as it is.
+func (Webhooks) CanonicalURL(url string) (string, error) {
+	if strings.HasPrefix(url, "https://refused.example/") {
+		return "", &sender.RefusedError{Reason: "must not be refused", NotPublic: true}
+	}
+	if !strings.HasPrefix(url, "http") {
+		return "", &sender.RefusedError{Reason: "must be http"}
+	}
+	return url, nil
+}
+
+// Send delivers a message that is signed.
+func (Webhooks) Send(_ context.Context, message sender.Message) sender.Attempt {
+	if message.URL == "https://down.example/" || len(message.Secrets) == 0 {
+		return sender.Attempt{Failure: sender.FailureConnect, Duration: time.Second}
+	}
+	return sender.Attempt{Status: http.StatusNoContent, Duration: time.Second}
 }
 
 // AddUser adds a user with the password "password".
