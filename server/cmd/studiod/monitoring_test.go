@@ -51,7 +51,7 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 		cfg.Admin.Addr, cfg.TLSCert, cfg.TLSKey = "127.0.0.1:0", certFile, keyFile
 	})
 	d.admin.metrics.RecordResponse(server.Response{OperationID: "login", Status: 400, Violations: []gen.Violation{{Keyword: "type"}}})
-	d.admin.metrics.Attempted(jobs.AttemptDelivered, sender.Attempt{})
+	d.admin.metrics.Attempted(studio.EventDelivered, sender.Attempt{})
 	d.admin.metrics.Rendered(studio.Avatar, jobs.RenderingSucceeded, time.Second)
 	_, shown := d.operators(t, "/metrics")
 	seen := make(map[string]bool)

@@ -74,8 +74,8 @@ func TestTraces_spanCreationToReceiver(t *testing.T) {
 		if len(attempts) != 2 {
 			t.Fatalf("%d attempts are in the trace", len(attempts))
 		}
-		for i, outcome := range []string{"retried", "delivered"} {
-			if a := attempts[i]; a.Parent != creation.ID || a.Attributes["studio.outcome"] != outcome || a.Error != (outcome == "retried") ||
+		for i, outcome := range []string{"pending", "delivered"} {
+			if a := attempts[i]; a.Parent != creation.ID || a.Attributes["studio.outcome"] != outcome || a.Error != (outcome == "pending") ||
 				received[i] != "00-"+trace+"-"+a.ID+"-01" {
 				t.Errorf("attempt %d, of which the receiver was told %s, is %s", i+1, received[i], a.Text)
 			}

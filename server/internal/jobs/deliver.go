@@ -49,7 +49,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 		TraceParent: tracing.Parent(spanContext),
 	})
 	if lease.Err() != nil && !sent.Delivered() {
-		endAttempt(span, AttemptRetried, sent)
+		endAttempt(span, studio.EventPending, sent)
 		return d.databaseNow() // a canceled attempt is not recorded
 	}
 	result = originResultOf(sent)
@@ -57,13 +57,13 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 
 	tries := next.Tries + 1
 	outcome, wait := decide(tries, sent)
-	endAttempt(span, outcomeOfAttempt(outcome.State), sent)
+	endAttempt(span, outcome.State, sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
 	nextDue, err = d.jobs.record(d.ctx, d.stop, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
 		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
-	d.jobs.OnAttempt(outcomeOfAttempt(outcome.State), sent)
+	d.jobs.OnAttempt(outcome.State, sent)
 	if err != nil {
 		return d.retryTime(err)
 	}

@@ -54,7 +54,7 @@ type Config struct {
 	// OnAttempt and OnRendering are called after each attempt and each rendering, for metrics. They are not
 	// called for an attempt or a rendering that was canceled, nor for an event that ends without an attempt
 	// because its URL is disabled. They must be safe for concurrent use. Default: none.
-	OnAttempt   func(AttemptOutcome, sender.Attempt)
+	OnAttempt   func(studio.EventState, sender.Attempt)
 	OnRendering func(studio.Kind, RenderingOutcome, time.Duration)
 	// Alert tells a user that a webhook URL is disabled or has failed for a day, at most once a day for each URL. After an error,
 	// which it must log or count, it is called again about 10 minutes later. The calls of a process are not concurrent. Default:
@@ -94,7 +94,7 @@ func New(cfg Config) *Jobs {
 	cfg.InFlight = cmp.Or(cfg.InFlight, min(max(1, cfg.Rate*4/50), cfg.Workers))
 	cfg.BreakAfter = cmp.Or(cfg.BreakAfter, 10)
 	if cfg.OnAttempt == nil {
-		cfg.OnAttempt = func(AttemptOutcome, sender.Attempt) {}
+		cfg.OnAttempt = func(studio.EventState, sender.Attempt) {}
 	}
 	if cfg.OnRendering == nil {
 		cfg.OnRendering = func(studio.Kind, RenderingOutcome, time.Duration) {}

@@ -4,27 +4,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// AttemptOutcome is the state of an event after an attempt.
-type AttemptOutcome string
-
-// The outcomes of attempts.
-const (
-	AttemptDelivered AttemptOutcome = "delivered"
-	AttemptRetried   AttemptOutcome = "retried"   // the event will be retried
-	AttemptExhausted AttemptOutcome = "exhausted" // no attempt follows; the event is a dead letter
-)
-
-func outcomeOfAttempt(state studio.EventState) AttemptOutcome {
-	switch state {
-	case studio.EventDelivered:
-		return AttemptDelivered
-	case studio.EventExhausted:
-		return AttemptExhausted
-	default:
-		return AttemptRetried
-	}
-}
-
 // RenderingOutcome is the state of a subject after a rendering.
 type RenderingOutcome string
 

@@ -27,8 +27,8 @@ func (j *Jobs) traceAttempt(ctx context.Context, next store.Delivery) (context.C
 		))
 }
 
-// endAttempt records the outcome of an attempt in its span and ends the span.
-func endAttempt(span trace.Span, outcome AttemptOutcome, sent sender.Attempt) {
+// endAttempt records the state of the event after an attempt in its span and ends the span.
+func endAttempt(span trace.Span, outcome studio.EventState, sent sender.Attempt) {
 	if !span.IsRecording() {
 		return
 	}

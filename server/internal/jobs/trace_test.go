@@ -14,7 +14,7 @@ func TestTraceAttempt_allocatesNothingWithoutATracer(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	allocations := testing.AllocsPerRun(100, func() {
 		_, attempt := j.traceAttempt(t.Context(), store.Delivery{TraceParent: parent})
-		endAttempt(attempt, AttemptRetried, sender.Attempt{Status: 500, Failure: sender.FailureStatus})
+		endAttempt(attempt, studio.EventPending, sender.Attempt{Status: 500, Failure: sender.FailureStatus})
 		_, rendering := j.traceRendering(t.Context(), studio.Subject{TraceParent: parent})
 		endRendering(rendering, RenderingFailed)
 	})

@@ -112,8 +112,8 @@ func (m *Metrics) begin() {
 	for _, outcome := range []mail.Outcome{mail.Sent, mail.Retried, mail.Failed, mail.Dropped} {
 		m.mails.WithLabelValues(string(outcome))
 	}
-	m.attempts.WithLabelValues(string(jobs.AttemptDelivered), "")
-	for _, outcome := range []jobs.AttemptOutcome{jobs.AttemptRetried, jobs.AttemptExhausted} {
+	m.attempts.WithLabelValues(string(studio.EventDelivered), "")
+	for _, outcome := range []studio.EventState{studio.EventPending, studio.EventExhausted} {
 		m.attempts.WithLabelValues(string(outcome), string(sender.FailureStatus))
 	}
 	for _, kind := range []studio.Kind{studio.Avatar, studio.Video, studio.Lipsync} {
@@ -221,8 +221,8 @@ func loginOutcome(status int) string {
 	}
 }
 
-// Attempted counts a delivery attempt, for jobs.Config.
-func (m *Metrics) Attempted(outcome jobs.AttemptOutcome, attempt sender.Attempt) {
+// Attempted counts a delivery attempt, with the state of the event after it, for jobs.Config.
+func (m *Metrics) Attempted(outcome studio.EventState, attempt sender.Attempt) {
 	m.attempts.WithLabelValues(string(outcome), string(attempt.Failure)).Inc()
 	m.attemptDurations.Observe(attempt.Duration.Seconds())
 }

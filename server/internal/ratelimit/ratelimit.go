@@ -25,7 +25,7 @@ const DefaultRate = 10_000
 // Config configures a [Limiter]. The zero value is valid.
 type Config struct {
 	// Rate limits the requests of a user per second, separately for each class: creations of avatars, videos and
-	// lip-syncs; and other changes. Operations that change nothing, whose ids begin with get, list or stream, are limited to
+	// lip-syncs; and other changes. Operations that change nothing, which are those with GET, are limited to
 	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with its
 	// idempotency key counts, too. Each limit is also the burst.
 	// Defaults to DefaultRate.
@@ -42,20 +42,18 @@ const (
 	classes // number of classes
 )
 
-// classOf returns the class of an operation of the document.
-func classOf(operationID string) class {
-	switch operationID {
-	case "createAvatar", "createVideo", "createLipsync":
+// classOf returns the class of an operation of the document, whose ID begins with what it does.
+func classOf(method, operationID string) class {
+	switch {
+	case method == http.MethodGet, method == http.MethodHead:
+		return reads
+	case strings.HasPrefix(operationID, "create"):
 		return creations
-	case "uploadMedia":
+	case strings.HasPrefix(operationID, "upload"):
 		return uploads
+	default:
+		return changes
 	}
-	for _, verb := range []string{"get", "list", "stream"} {
-		if strings.HasPrefix(operationID, verb) {
-			return reads
-		}
-	}
-	return changes
 }
 
 // Limiter limits the request rates of users. It is safe for concurrent use.
@@ -101,7 +99,7 @@ func New(cfg Config) *Limiter {
 func (l *Limiter) Admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if caller, ok := server.PrincipalFrom(r.Context()); ok {
-			if err := l.admit(caller.UserID, classOf(server.OperationID(r.Context()))); err != nil {
+			if err := l.admit(caller.UserID, classOf(r.Method, server.OperationID(r.Context()))); err != nil {
 				server.WriteProblem(w, r, err)
 				return
 			}

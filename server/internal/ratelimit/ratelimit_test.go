@@ -26,7 +26,10 @@ func TestClassOf_followsTheDocument(t *testing.T) {
 	of := make(map[class]int)
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
-			class := classOf(operation.OperationID)
+			class := classOf(method, operation.OperationID)
+			if method == http.MethodGet && classOf(http.MethodHead, operation.OperationID) != class {
+				t.Errorf("HEAD %s is not of the class of GET", path)
+			}
 			if (class == reads) != (method == "GET") {
 				t.Errorf("%s %s is of the class %d", method, path, class)
 			}
@@ -90,7 +93,7 @@ func BenchmarkTake(b *testing.B) {
 	const user = "01936f3e-7c00-7a3b-8c44-000000005000"
 	b.ReportAllocs()
 	for b.Loop() {
-		l.take(user, classOf("listProjects"))
+		l.take(user, classOf(http.MethodGet, "listProjects"))
 	}
 }
 
