@@ -15,7 +15,6 @@ type kind struct {
 	Title       string // of the list
 	Singular    string // "avatar"
 	Description string
-	Statuses    []studio.Status
 	createPath  string   // of the API
 	idMember    string   // the member of the API's response that contains the id
 	needed      []string // the fields of which one must be filled in, because the rendering fails otherwise
@@ -23,24 +22,22 @@ type kind struct {
 }
 
 func kinds() []kind {
-	inference := []studio.Status{studio.Processing, studio.Succeeded, studio.Failed}
 	return []kind{
 		{
 			Kind: studio.Avatar, Path: Path + "/avatars", Title: "Avatars", Singular: "avatar",
 			Description: "An avatar is created from a video or a photo of a person, who must give consent. A published avatar can speak in videos.",
-			Statuses:    []studio.Status{studio.Processing, studio.ConsentPending, studio.Published, studio.ConsentFailed, studio.Failed},
 			createPath:  "/v1/avatars/create_avatar", idMember: "avatar_id",
 		},
 		{
 			Kind: studio.Video, Path: Path + "/videos", Title: "Videos", Singular: "video",
 			Description: "In a video, a published avatar speaks a text or a recording.",
-			Statuses:    inference, createPath: "/v1/avatars/create_video", idMember: "inference_id",
+			createPath:  "/v1/avatars/create_video", idMember: "inference_id",
 			needed: []string{"text", "audio_url"}, neededText: "Enter a text, or a recording below.",
 		},
 		{
 			Kind: studio.Lipsync, Path: Path + "/lipsyncs", Title: "Lip-syncs", Singular: "lip-sync",
 			Description: "A lip-sync changes a video or a photo so that the lips match a recording.",
-			Statuses:    inference, createPath: "/v1/lipsync/create_lipsync", idMember: "inference_id",
+			createPath:  "/v1/lipsync/create_lipsync", idMember: "inference_id",
 			needed: []string{"audio_url", "use_audio_from_video"}, neededText: "Enter a recording, or use the audio of the video.",
 		},
 	}

@@ -116,9 +116,9 @@ func (m *Metrics) begin() {
 	for _, outcome := range []studio.EventState{studio.EventPending, studio.EventExhausted} {
 		m.attempts.WithLabelValues(string(outcome), string(sender.FailureStatus))
 	}
-	for _, kind := range []studio.Kind{studio.Avatar, studio.Video, studio.Lipsync} {
+	for _, rules := range studio.Kinds() {
 		for _, outcome := range []jobs.RenderingOutcome{jobs.RenderingSucceeded, jobs.RenderingRetried, jobs.RenderingFailed} {
-			m.renderings.WithLabelValues(string(kind), string(outcome))
+			m.renderings.WithLabelValues(string(rules.Kind), string(outcome))
 		}
 	}
 }

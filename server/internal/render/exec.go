@@ -163,15 +163,6 @@ func (e *Exec) render(ctx context.Context, subject studio.Subject) (result studi
 	return result, err
 }
 
-// inputNames lists the members of requests that name files, by the kind of the subject.
-//
-//nolint:gochecknoglobals // a table
-var inputNames = map[studio.Kind][]string{
-	studio.Avatar:  {"base_video_url"},
-	studio.Video:   {"audio_url"},
-	studio.Lipsync: {"video_url", "audio_url"},
-}
-
 // inputs fetches the files that the request names into dir. It returns their paths by member.
 func (e *Exec) inputs(ctx context.Context, subject studio.Subject, dir string) (map[string]string, error) {
 	var members map[string]any
@@ -179,7 +170,7 @@ func (e *Exec) inputs(ctx context.Context, subject studio.Subject, dir string) (
 		return nil, err
 	}
 	paths := make(map[string]string)
-	for _, name := range inputNames[subject.Kind] {
+	for _, name := range subject.Kind.Rules().Inputs {
 		url, _ := members[name].(string)
 		if url == "" || name == "audio_url" && members["use_audio_from_video"] == true {
 			continue

@@ -18,7 +18,7 @@ func (a *API) ListEvents(ctx context.Context, request gen.ListEventsRequestObjec
 		From: bound(p.Since), To: bound(p.Until),
 	}
 	if p.EventType != nil {
-		filter.Kind = kindOf(*p.EventType)
+		filter.Kind = studio.KindOfEvent(string(*p.EventType))
 	}
 	page, err := a.studio.Events(ctx, filter, studio.EventOrder(value(p.Order)), value(p.Cursor), pageSize(p.Limit), value(p.Attempts))
 	if err != nil {

@@ -119,7 +119,7 @@ func (a *API) project(p *studio.Project) gen.Project {
 	made, file := &s.Rendering, func(name string) string { return a.studio.ResultURL(s.ID, name) }
 	used := int(p.VideoSeconds)
 	project := gen.Project{
-		UserID: &s.UserID, ProjectID: &s.ID, Title: s.Title, ProjectType: new(projectTypes[s.Kind]),
+		UserID: &s.UserID, ProjectID: &s.ID, Title: s.Title, ProjectType: new(s.Kind.Rules().ProjectType),
 		CreatedAt: &s.CreatedAt, UpdatedAt: &s.UpdatedAt, Status: new(p.Status()),
 		Thumbnail: optional(file(made.Thumbnail)),
 		Thumbnails: &gen.Thumbnails{
@@ -155,8 +155,3 @@ func (a *API) project(p *studio.Project) gen.Project {
 	}
 	return project
 }
-
-// projectTypes are the types of the projects that are subjects. The interface shows only PERSONALIZED.
-//
-//nolint:gochecknoglobals // a table
-var projectTypes = map[studio.Kind]string{studio.Avatar: "AVATAR", studio.Video: "PERSONALIZED", studio.Lipsync: "LIPSYNC"}

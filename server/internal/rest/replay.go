@@ -16,7 +16,7 @@ func (a *API) ReplayEvents(ctx context.Context, request gen.ReplayEventsRequestO
 		EventIDs: value(body.EventIDs), DryRun: value(body.DryRun), IdempotencyKey: value(request.Params.IdempotencyKey),
 	}
 	if body.EventType != nil {
-		replay.Filter.Kind = kindOf(*body.EventType)
+		replay.Filter.Kind = studio.KindOfEvent(string(*body.EventType))
 	}
 	for _, state := range value(body.States) {
 		replay.States = append(replay.States, studio.EventState(state))

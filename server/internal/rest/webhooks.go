@@ -34,7 +34,7 @@ func (a *API) RotateWebhookSecret(
 func (a *API) TestWebhook(
 	ctx context.Context, request gen.TestWebhookRequestObject,
 ) (gen.TestWebhookResponseObject, error) {
-	attempt, sample, err := a.studio.TestWebhook(ctx, caller(ctx), request.Body.WebhookURL, kindOf(request.Body.EventType))
+	attempt, sample, err := a.studio.TestWebhook(ctx, caller(ctx), request.Body.WebhookURL, studio.KindOfEvent(string(request.Body.EventType)))
 	if err != nil {
 		return nil, err
 	}
@@ -75,17 +75,6 @@ func endpoint(e studio.Endpoint) gen.Endpoint {
 		EndpointID: e.ID, URL: studio.WithoutQuery(e.URL), State: gen.EndpointState(e.State), Waiting: e.Waiting, Exhausted: e.Exhausted,
 		FailingSince: optionalTime(e.FailingSince), LastSuccessAt: optionalTime(e.LastSuccessAt), PausedAt: optionalTime(e.PausedAt),
 		DisabledReason: optional(string(e.DisabledReason)),
-	}
-}
-
-func kindOf(event gen.EventType) studio.Kind {
-	switch event {
-	case gen.EventTypeAvatar:
-		return studio.Avatar
-	case gen.EventTypeAvatarInference:
-		return studio.Video
-	default:
-		return studio.Lipsync
 	}
 }
 

@@ -89,12 +89,9 @@ func eventBody(kind Kind, id string, status Status) ([]byte, error) {
 		EventType string `json:"event_type"`
 		Data      data   `json:"data"`
 	}
-	switch kind {
-	case Avatar:
-		return json.Marshal(body{"avatar_event", data{AvatarID: id, Status: status}})
-	case Video:
-		return json.Marshal(body{"avatar_inference_event", data{InferenceID: id, Status: status}})
-	default:
-		return json.Marshal(body{"lipsync_inference_event", data{InferenceID: id, Status: status}})
+	subject := data{InferenceID: id, Status: status}
+	if kind == Avatar {
+		subject = data{AvatarID: id, Status: status}
 	}
+	return json.Marshal(body{kind.Rules().EventType, subject})
 }

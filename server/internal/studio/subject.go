@@ -8,21 +8,10 @@ import (
 	"time"
 )
 
-// Kind is the kind of a subject.
-type Kind string
-
-// The kinds of subjects.
-const (
-	Avatar  Kind = "avatar"
-	Video   Kind = "video"
-	Lipsync Kind = "lipsync"
-)
-
 // Status is the state of a subject.
 type Status string
 
-// The states. Avatars can have all states except Succeeded. Videos and lip-syncs can have Processing,
-// Succeeded and Failed.
+// The states; see [KindRules].
 const (
 	Processing     Status = "processing"
 	Failed         Status = "failed"
@@ -31,20 +20,6 @@ const (
 	ConsentFailed  Status = "consent_failed"
 	Succeeded      Status = "succeeded"
 )
-
-// transitions has the allowed next states for each kind and state. "" is the state before creation. A state
-// without next states is final.
-//
-//nolint:gochecknoglobals // a table
-var transitions = map[Kind]map[Status][]Status{
-	Avatar: {
-		"":             {Processing},
-		Processing:     {ConsentPending, Failed},
-		ConsentPending: {Published, ConsentFailed},
-	},
-	Video:   {"": {Processing}, Processing: {Succeeded, Failed}},
-	Lipsync: {"": {Processing}, Processing: {Succeeded, Failed}},
-}
 
 // Consent is the decision of the person whom an avatar shows.
 type Consent string
@@ -131,7 +106,7 @@ func (s *Subject) visible(ctx context.Context, userID string) bool {
 }
 
 // Final reports whether the subject is in a final state.
-func (s *Subject) Final() bool { return len(transitions[s.Kind][s.Status]) == 0 }
+func (s *Subject) Final() bool { return len(s.Kind.Rules().next[s.Status]) == 0 }
 
 // asCreated returns the subject as it was when its creation c had made it, whatever has changed since.
 func (s *Subject) asCreated(c Creation) Subject {
@@ -152,7 +127,7 @@ func (s *Subject) VideoSeconds() int64 {
 // enter moves the subject to a state and appends the event for it, if there is one. It returns an error if
 // the transition is not allowed.
 func (s *Subject) enter(status Status, now time.Time) error {
-	if !slices.Contains(transitions[s.Kind][s.Status], status) {
+	if !slices.Contains(s.Kind.Rules().next[s.Status], status) {
 		return fmt.Errorf("studio: a %s cannot change from %q to %q", s.Kind, s.Status, status)
 	}
 	s.Status, s.UpdatedAt = status, now
