@@ -48,9 +48,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/memory"
 	"github.com/avatarstudio/avatarstudio/server/sender"
-	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
-	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
 // Each fault over TCP. Two attempts have the same result. Each attempt sends its request once, with the same

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
-	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
 const endless = "HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"

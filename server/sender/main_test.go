@@ -13,9 +13,9 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/dnstest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
-	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
 // TestMain sets the proxy in the environment to a port without a listener. net/http reads the environment

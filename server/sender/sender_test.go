@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
-	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
 )
 
 // A receiver gets exactly these headers and bytes, and a signature that verifies with each secret.

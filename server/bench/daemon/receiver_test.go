@@ -11,7 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/sender/faultserver"
+	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 )
 
 // The response modes of a port of the receiver.

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -89,20 +90,12 @@ func Start(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// TB is the part of testing.TB that [New] uses.
-type TB interface {
-	Helper()
-	Cleanup(cleanup func())
-	Fatal(args ...any)
-}
-
 // New starts a server and closes it when the test ends. It fails the test if the server cannot be started.
-func New(tb TB, cfg Config) *Server {
+func New(tb testing.TB, cfg Config) *Server {
 	tb.Helper()
 	s, err := Start(cfg)
 	if err != nil {
 		tb.Fatal(err)
-		return nil
 	}
 	tb.Cleanup(s.Close)
 	return s
