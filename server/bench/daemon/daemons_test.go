@@ -66,39 +66,6 @@ func (s *setup) lanesOf(holder string) (lanes []int) {
 	return lanes
 }
 
-// severalDaemons measures throughput and latency with several daemons on one database.
-func severalDaemons(s *setup) (figures []figure) {
-	for _, n := range s.plan.daemons {
-		name := plural(n, "daemon") + " on one database"
-		deliveries, paced := name+": deliveries", fmt.Sprintf("%s: latency at %d events/s", name, pacedRate)
-		if s.database == sqlite {
-			figures = append(figures, figure{deliveries, "", oneDaemon, true}, figure{paced, "p99 ≤ 10 ms", oneDaemon, true})
-			continue
-		}
-		var all []drained
-		for range min(s.rounds, 3) {
-			all = append(all, s.drainShared(s.backlog, n))
-		}
-		s.startAll(n)
-		d, l := medianOf(all), s.pace(pacedRate, s.paced)
-		figures = append(figures,
-			figure{deliveries, "", fmt.Sprintf("%.0f/s; CPU time per delivery %v; limit of the database %.0f/s", d.rate, d, d.limit()), true},
-			figure{paced, "p99 ≤ 10 ms", l.String(), l.p99 <= 10*time.Millisecond},
-		)
-	}
-	return figures
-}
-
-// drainShared is like drain, but n daemons are already running when it inserts the events.
-func (s *setup) drainShared(events, n int) drained {
-	s.t.Helper()
-	s.receiver.reset()
-	s.startAll(n, highRate)
-	s.seedRunning(events)
-	defer s.stopAll()
-	return s.measureDrain(events)
-}
-
 // seedRunning inserts events for all origins while daemons are running.
 func (s *setup) seedRunning(events int) {
 	s.t.Helper()

@@ -32,13 +32,11 @@ type plan struct {
 	ports          int           // ports of the receiver; each is an origin with its own limits
 	floor          time.Duration // duration of each floor
 	backlog        int           // events for the throughput
-	single         int           // events to one origin
 	paced          int           // events at 50 per second, for latencies
 	besideHung     int           // events to a healthy origin beside a hanging or flooding origin
 	besideNew      int           // events to a healthy origin beside new hanging origins
 	hangingOrigins int           // number of new hanging origins
 	stopDuration   time.Duration // how long a daemon is stopped
-	daemons        []int         // numbers of daemons on one database
 	kills          int
 	killed         int           // events per kill
 	ordered        int           // events whose order is verified
@@ -71,8 +69,8 @@ type plan struct {
 func newPlan() plan {
 	if *measure.Full {
 		return plan{
-			rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, single: 100, paced: 250, besideHung: 160, besideNew: 800,
-			hangingOrigins: 1000, stopDuration: 40 * time.Second, daemons: []int{1, 2, 4}, kills: 10, killed: 5000, ordered: 100_000,
+			rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, paced: 250, besideHung: 160, besideNew: 800,
+			hangingOrigins: 1000, stopDuration: 40 * time.Second, kills: 10, killed: 5000, ordered: 100_000,
 			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second, burst: 20_000,
 			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
 			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
@@ -80,8 +78,8 @@ func newPlan() plan {
 		}
 	}
 	return plan{
-		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, single: 10, paced: 20, besideHung: 20, besideNew: 20,
-		hangingOrigins: 50, stopDuration: time.Second, daemons: []int{2}, kills: 1, killed: 200, ordered: 200,
+		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, paced: 20, besideHung: 20, besideNew: 20,
+		hangingOrigins: 50, stopDuration: time.Second, kills: 1, killed: 200, ordered: 200,
 		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond, burst: 200,
 		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
 		searchStep: 100 * time.Millisecond, maxRate: 100,
@@ -101,7 +99,6 @@ func TestDelivery(t *testing.T) {
 		{"new origins of many users", ports{accepts: 1, hangs: p.hangingOrigins}, newOrigins(min(100, p.hangingOrigins))},
 		{"floods", ports{accepts: 1}, flooded},
 		{"stopped daemon", ports{accepts: sharedPorts}, stoppedDaemon},
-		{"daemons", ports{accepts: p.ports}, severalDaemons},
 		{"kills", ports{accepts: p.ports}, kills},
 		{"order", ports{fails: p.ports}, order},
 		{"hostile receivers", ports{accepts: hostilePorts, hostile: hostilePorts}, hostileResponses},

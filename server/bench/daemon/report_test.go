@@ -22,8 +22,7 @@ and memory values are those of studiod alone.
 A rendering writes more rows than a creation, so creations, renderings and deliveries together are compared with two
 creations and a delivery, each measured alone. Floods and their floor are measured in turn. On a machine that is too slow
 for a rate, the target is its ratio to a floor. The CPU time of a request to the receiver includes that of its client.
-Several daemons share the CPUs of this machine, so they deliver no faster than one. The limit of the database is the
-rate at which it would use all CPUs by itself. The run fails if an event is lost, out of order or wrongly signed.
+The run fails if an event is lost, out of order or wrongly signed.
 Reproduce with `+"`make bench-delivery`"+`. The figures depend on the machine and its other load.
 
 %s.

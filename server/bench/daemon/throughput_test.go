@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func (s *setup) targets() targets {
 
 // throughput measures how fast a backlog is delivered to receivers that respond at once, and the two baselines.
 func throughput(s *setup) []figure {
-	var singles, transactions, requests, shares []float64
+	var transactions, requests, shares []float64
 	var all []drained
 	urls := s.receiver.urls[accepts]
 	for range s.rounds {
@@ -55,7 +54,6 @@ func throughput(s *setup) []figure {
 		transactions, requests = append(transactions, s.floorRate()), append(requests, rate)
 		d := s.drain(s.backlog, urls, highRate)
 		all, shares = append(all, d), append(shares, ratio(d.daemons+d.database, cpu))
-		singles = append(singles, s.drain(s.single, urls[:1]).rate)
 	}
 	d, transaction, request := medianOf(all), measure.Median(transactions), measure.Median(requests)
 	limit, share := s.targets().cpu, measure.Median(shares)
@@ -72,7 +70,6 @@ func throughput(s *setup) []figure {
 			fmt.Sprintf("%v; %.1f × a request", d, share), d.daemons+d.database <= limit || share <= maxRequestsOfCPU,
 		},
 		{"memory of all processes after the deliveries", "≤ " + mebibytes(maxMemory), mebibytes(d.memory), d.memory <= maxMemory},
-		{"deliveries to one origin, which is limited to 50/s", "", perSecond(measure.Median(singles)), true},
 	}
 }
 
@@ -88,11 +85,6 @@ func (d drained) String() string {
 		return fmt.Sprintf("%.2f ms", d.daemons.Seconds()*1000)
 	}
 	return fmt.Sprintf("%.2f ms (studiod %.2f, database %.2f)", (d.daemons+d.database).Seconds()*1000, d.daemons.Seconds()*1000, d.database.Seconds()*1000)
-}
-
-// limit returns the deliveries per second at which the database would use all CPUs of this machine.
-func (d drained) limit() float64 {
-	return float64(runtime.NumCPU()) * float64(time.Second) / float64(max(d.database, 1))
 }
 
 // medianOf returns the round with the median rate.
