@@ -40,6 +40,7 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/internal/render/protocol": {never: []string{openapi, database, postgres, "net/http"}},
 		"server/internal/talkinghead":     {never: []string{openapi, database, postgres, "net/http", "database/sql"}},
 		"server/internal/keyring":         {},
+		"server/internal/bucket":          {ours: domain, never: []string{openapi, database, postgres, traces, "google.golang.org", "github.com/aws"}},
 		"server/internal/store":           {ours: slices.Concat(domain, []string{"server/internal/keyring"}), never: []string{openapi, exporter}},
 		"server/internal/tracing":         {never: []string{exporter}},
 		"server/internal/rest":            {ours: slices.Concat(contract, domain), never: []string{database, postgres}},

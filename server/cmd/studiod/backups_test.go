@@ -63,7 +63,7 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	check(t, os.RemoveAll(lost))
 
 	dsn = "sqlite:" + filepath.Join(found, "studio.db")
-	files, err := media.Open(t.Context(), media.Config{Bucket: bucket.URL + "&prefix=team/", Key: []byte("key")})
+	files, err := media.Open(t.Context(), media.Config{Bucket: place, Key: []byte("key")})
 	check(t, err)
 	check(t, files.Write(t.Context(), "db/2999-11-22T10:00:00Z.db.gz.age", strings.NewReader("of a clock that was ahead")))
 	check(t, files.Close())

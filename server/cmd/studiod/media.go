@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
-	_ "gocloud.dev/blob/s3blob" // registers s3://BUCKET; gcsblob and azureblob would need one such line each
 
 	"github.com/avatarstudio/avatarstudio/api/commandline"
 	"github.com/avatarstudio/avatarstudio/api/weburl"
@@ -59,7 +58,7 @@ func publicURL(text string) (string, error) {
 
 func mediaFlag(defaultText string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET?region=…", DefaultText: defaultText,
+		Name: "media", Usage: "storage of files: file:DIRECTORY or s3://BUCKET/PREFIX?region=…", DefaultText: defaultText,
 		Sources: cli.EnvVars("STUDIO_MEDIA"),
 	}
 }

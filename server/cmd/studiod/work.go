@@ -30,7 +30,7 @@ func work(ctx context.Context, command *cli.Command) error {
 	case isSQLite(cfg.Database):
 		return usagef("studiod work needs a PostgreSQL database in --db; the daemon of a SQLite database renders itself")
 	case cfg.Media == "":
-		return usagef("studiod work needs --media with the bucket of studiod serve, such as s3://BUCKET?region=…")
+		return usagef("studiod work needs --media with the bucket of studiod serve, such as s3://BUCKET/PREFIX?region=…")
 	case cfg.Render.Workers == noWorkers:
 		return usagef("--render-workers of studiod work must be between 1 and %d", maxRenderWorkers)
 	case cfg.Render.Missing != "":

@@ -27,8 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gocloud.dev/blob"
-
+	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -110,16 +109,8 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 }
 
 func openPlace(ctx context.Context, place string, now func() time.Time) (*media.Store, error) {
-	if address, err := url.Parse(place); err == nil && address.Scheme == "s3" {
-		prefix := strings.Trim(address.Path, "/")
-		if address.Host == "" || prefix == "" {
-			return nil, ErrPlace
-		}
-		query := address.Query()
-		query.Set("prefix", prefix+"/")
-		address.Path, address.RawQuery = "", query.Encode()
-		place = address.String()
-	} else if !strings.HasPrefix(place, "file:") {
+	address, err := url.Parse(place)
+	if isBucket := err == nil && address.Scheme == "s3" && strings.Trim(address.Path, "/") != ""; !isBucket && !strings.HasPrefix(place, "file:") {
 		return nil, ErrPlace
 	}
 	return media.Open(ctx, media.Config{Bucket: place, Key: []byte(rand.Text()), Now: now}) // signs no URLs
@@ -252,7 +243,7 @@ func read(ctx context.Context, bucket *media.Store, key string) (string, error) 
 
 // list returns the points of a place.
 func list(ctx context.Context, place *media.Store) (points []point, err error) {
-	err = place.ForEach(ctx, folder, func(object *blob.ListObject) error {
+	err = place.ForEach(ctx, folder, func(object bucket.Object) error {
 		if p, ok := parsePoint(object.Key, object.Size); ok {
 			points = append(points, p)
 		}

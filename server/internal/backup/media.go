@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"gocloud.dev/blob"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -37,8 +37,8 @@ type version struct {
 	modified int64
 }
 
-func versionKey(object *blob.ListObject, extension string) string {
-	return fmt.Sprintf("%s%s@%d-%d%s", mediaFolder, object.Key, object.ModTime.UnixNano(), object.Size, extension)
+func versionKey(object bucket.Object, extension string) string {
+	return fmt.Sprintf("%s%s@%d-%d%s", mediaFolder, object.Key, object.Modified.UnixNano(), object.Size, extension)
 }
 
 // parseVersion parses the key of a version. ok is false for all other keys.
@@ -96,7 +96,7 @@ func (s versions[V]) get(key string) (value V, ok bool) {
 // copyMedia copies the files that the place lacks. It returns the versions that are in the media now.
 func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err error) {
 	have := newVersions[struct{}]()
-	if err := b.place.ForEach(ctx, mediaFolder, func(object *blob.ListObject) error {
+	if err := b.place.ForEach(ctx, mediaFolder, func(object bucket.Object) error {
 		have.set(object.Key, struct{}{})
 		return nil
 	}); err != nil {
@@ -105,7 +105,7 @@ func (b *Backup) copyMedia(ctx context.Context) (live versions[struct{}], err er
 	live = newVersions[struct{}]()
 	copying, ctx := errgroup.WithContext(ctx)
 	copying.SetLimit(copies)
-	err = b.cfg.Media.ForEach(ctx, "", func(object *blob.ListObject) error {
+	err = b.cfg.Media.ForEach(ctx, "", func(object bucket.Object) error {
 		if strings.HasSuffix(object.Key, temporary) {
 			return nil // being written
 		}
@@ -160,7 +160,7 @@ func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct
 	}
 	oldest := remaining[len(remaining)-1].time
 	gone := newVersions[time.Time]()
-	if err := b.place.ForEach(ctx, goneFolder, func(object *blob.ListObject) error {
+	if err := b.place.ForEach(ctx, goneFolder, func(object bucket.Object) error {
 		if key, at, ok := parseGone(object.Key); ok && !ahead(at, now) {
 			if known, _ := gone.get(key); at.After(known) { // a clock may have been behind
 				gone.set(key, at)

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"gocloud.dev/blob"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -144,7 +144,7 @@ func (s *sealer) restore(ctx context.Context, key string, content io.Reader, dsn
 // copied during the backup or later; its first copy is restored.
 func (s *sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, damaged []string, err error) {
 	chosen := make(map[string]version)
-	if err := place.ForEach(ctx, mediaFolder, func(object *blob.ListObject) error {
+	if err := place.ForEach(ctx, mediaFolder, func(object bucket.Object) error {
 		v, ok := parseVersion(object.Key)
 		if !ok || !s.accepts(v.key) {
 			return nil

@@ -8,8 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gocloud.dev/blob"
-
+	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 )
 
@@ -23,7 +22,7 @@ func TestStore_ForEach_failsForUnreadableDirectories(t *testing.T) {
 	check(t, m.Write(t.Context(), "results/1/out.mp4", strings.NewReader("content")))
 	check(t, os.Mkdir(filepath.Join(dir, "lost+found"), 0))
 	list := func(prefix string) error {
-		return m.ForEach(t.Context(), prefix, func(*blob.ListObject) error { return nil })
+		return m.ForEach(t.Context(), prefix, func(bucket.Object) error { return nil })
 	}
 	check(t, list(""))
 	if os.Geteuid() == 0 { // root can read all

@@ -234,7 +234,7 @@ func TestStore_Sweep_erasesOldUnneededFiles(t *testing.T) {
 	b := setup(t)
 	b.write(key, "x")
 	b.write("results/1/out.mp4", "x")
-	check(t, os.WriteFile(filepath.Join(b.dir, "results", "1", "fileblob123"), nil, 0o600))
+	check(t, os.WriteFile(filepath.Join(b.dir, "results", "1", "out.mp4.123.tmp"), nil, 0o600))
 	check(t, os.Mkdir(filepath.Join(b.dir, "results", "empty"), 0o700))
 	needed := func(_ context.Context, k string) (bool, error) { return k == key, nil }
 	b.clock.Add(time.Since(b.clock.Now())) // modification times come from the system clock

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-
+	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
@@ -35,7 +34,7 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 	check(t, err)
 	const missing = "uploads/2/file.jpg"
 	check(t, s.Write(t.Context(), key, strings.NewReader("content")))
-	none := func(*blob.ListObject) error { return nil }
+	none := func(bucket.Object) error { return nil }
 	calls := map[string]func() error{
 		"Write":               func() error { return s.Write(t.Context(), missing, strings.NewReader("lost")) },
 		"Erase":               func() error { return s.Erase(t.Context(), key) },

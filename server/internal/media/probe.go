@@ -15,5 +15,5 @@ func (s *Store) CheckWritable(ctx context.Context) error {
 	if err := s.Write(ctx, key, bytes.NewReader(make([]byte, probeBytes))); err != nil {
 		return err
 	}
-	return unavailable(s.remove(ctx, key))
+	return unavailable(s.bucket.Delete(ctx, key))
 }

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
-
-	_ "gocloud.dev/blob/s3blob"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
@@ -68,6 +68,13 @@ func TestS3_servesWrittenFiles(t *testing.T) {
 	}
 	if found, _ := b.Key(address); found != key {
 		t.Errorf("the key is %q", found)
+	}
+	for byteRange, want := range map[string]string{"": "0123456789", "bytes=7-": "789", "bytes=0-3": "0123", "bytes=-2": "89"} { // served by the service
+		answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		request.Header.Set("Range", byteRange)
+		if b.ServeFile(answer, request, key); answer.Body.String() != want {
+			t.Errorf("range %q: %d %q", byteRange, answer.Code, answer.Body)
+		}
 	}
 	b.write(key, "again")
 	if content, _ := b.content(key); content != "again" {

@@ -116,20 +116,20 @@ func (s *Store) serveFile(w http.ResponseWriter, r *http.Request, key, cacheCont
 		server.WriteProblem(w, r, server.Busy(retryAfter, err))
 		return
 	}
-	defer func() { _ = file.content.Close() }()
+	defer func() { _ = file.Close() }()
 	// Large files take longer than the write timeout of other responses.
-	deadline := time.Now().Add(time.Minute + time.Duration(file.size/minSpeed)*time.Second)
+	deadline := time.Now().Add(time.Minute + time.Duration(file.Size/minSpeed)*time.Second)
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // not every connection supports deadlines
 	header := w.Header()
 	header.Set("Content-Type", contentType(key))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", contentSecurityPolicy)
 	header.Set("Cache-Control", cacheControl)
-	header.Set("ETag", `"`+strconv.FormatInt(file.modified.UnixNano(), 16)+"-"+strconv.FormatInt(file.size, 16)+`"`)
+	header.Set("ETag", `"`+strconv.FormatInt(file.Modified.UnixNano(), 16)+"-"+strconv.FormatInt(file.Size, 16)+`"`)
 	if contentType(key) == unknownType {
 		header.Set("Content-Disposition", "attachment")
 	}
-	http.ServeContent(&problemWriter{ResponseWriter: w, request: r}, r, "", file.modified, file.content)
+	http.ServeContent(&problemWriter{ResponseWriter: w, request: r}, r, "", file.Modified, file.ReadSeekCloser)
 }
 
 // contentSecurityPolicy allows what the page needs in which a browser shows a file. A file cannot run scripts or load

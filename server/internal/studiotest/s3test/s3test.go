@@ -63,11 +63,7 @@ func New(t testing.TB) *Bucket {
 	t.Cleanup(server.Close)
 	b.address = server.URL + "/studio"
 	b.send(t, http.MethodDelete, "/first?uploadId="+b.BeginUpload(t, "first")) // gofakes3 lists uploads only after the first
-	b.URL = "s3://studio?" + url.Values{
-		"region": {"eu-central-1"}, "endpoint": {server.URL}, "use_path_style": {"true"},
-		"response_checksum_validation": {"when_required"}, // gofakes3 sends no checksums
-		"rate_limiter_capacity":        {"1"},             // less than a retry costs, because the backoff takes seconds
-	}.Encode()
+	b.URL = "s3://studio?" + url.Values{"region": {"eu-central-1"}, "endpoint": {server.URL}}.Encode()
 	return b
 }
 
@@ -118,7 +114,7 @@ func (b *Bucket) send(t testing.TB, method, target string) (answer string) {
 // setCredentials sets the credentials of the object store in the environment of this process.
 var setCredentials = sync.OnceFunc(func() {
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "studio", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ACCESS_KEY_ID": "studio", "AWS_SECRET_ACCESS_KEY": "secret",
 	} {
 		_ = os.Setenv(name, value) // these names are valid
 	}
