@@ -1,22 +1,17 @@
 // Package acme gets and renews the certificate of a domain from a certificate authority (ACME, RFC 8555).
 //
-// The certificate is ordered in the background, never in a handshake as package autocert does. So no client can cause
-// a request to the authority, and every failure is logged with the time of the next attempt. The database has the
-// account, the certificate and the time of the next attempt, so that a restart orders nothing, and all daemons on a
-// database share one certificate.
+// Package autocert orders it, but in the background, not in a handshake. So no client can cause a request to the authority, and
+// every failure is logged with the time of the next attempt. The database has the account, the certificate, the responses to
+// challenges and the time of the next attempt, so that a restart orders nothing, and all daemons on a database share one
+// certificate and respond to the challenges of each other.
 package acme
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -25,6 +20,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 	"golang.org/x/net/idna"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
@@ -65,11 +61,11 @@ type Store interface {
 type Manager struct {
 	domain, directory string
 	store             Store
-	client            *acme.Client
+	answers           autocert.Manager // responds to challenges that are in the database, and orders nothing
+	challenges        http.Handler     // of answers
 
-	current   atomic.Pointer[tls.Certificate]
-	challenge atomic.Pointer[tls.Certificate] // for tls-alpn-01, while the authority validates
-	retry     atomic.Pointer[time.Time]       // of the next attempt after a failure
+	current atomic.Pointer[tls.Certificate]
+	retry   atomic.Pointer[time.Time] // of the next attempt after a failure
 }
 
 // New returns the manager of a domain. The directory is the URL of the authority, by default LetsEncrypt. [Manager.Open]
@@ -82,41 +78,17 @@ func New(domain, directory string) (*Manager, error) {
 	return &Manager{domain: name, directory: cmp.Or(directory, LetsEncrypt)}, nil
 }
 
-// Open reads the account and the certificate. It creates the account key if there is none.
+// Open reads the certificate.
 func (m *Manager) Open(ctx context.Context, store Store) error {
 	m.store = store
-	account, err := store.Key(ctx, keyPrefix+m.directory+" account", newKey)
-	if err != nil {
-		return err
-	}
-	key, err := x509.ParseECPrivateKey(account)
-	if err != nil {
-		return fmt.Errorf("account of %s: %w", m.directory, err)
-	}
-	m.client = &acme.Client{
-		Key: key, DirectoryURL: m.directory, UserAgent: "studiod", RetryBackoff: retryNonce,
-		HTTPClient: &http.Client{Timeout: requestTimeout},
-	}
-	_, err = m.load(ctx)
+	m.answers.Cache = cache{m}
+	m.challenges = m.answers.HTTPHandler(http.NotFoundHandler())
+	_, err := m.load(ctx)
 	return err
 }
 
-// newKey returns a private key in its DER form.
-func newKey() []byte {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err == nil {
-		var der []byte
-		if der, err = x509.MarshalECPrivateKey(key); err == nil {
-			return der
-		}
-	}
-	panic(err) // the curve is known, and rand.Reader does not fail
-}
-
-// key returns the name of a key for the domain. Certificates of a test authority are not used for another.
-func (m *Manager) key(name string) string {
-	return keyPrefix + m.directory + " " + m.domain + " " + name
-}
+// key returns the name of a key. Certificates of a test authority are not used for another.
+func (m *Manager) key(name string) string { return keyPrefix + m.directory + " " + name }
 
 // load uses the stored certificate. It reports whether that changed.
 func (m *Manager) load(ctx context.Context) (changed bool, err error) {
@@ -124,7 +96,7 @@ func (m *Manager) load(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	stored := keys[m.key("certificate")]
+	stored := keys[m.key(m.domain)]
 	if stored == nil {
 		return false, nil
 	}
@@ -154,11 +126,15 @@ func (m *Manager) Retry() time.Time {
 
 // renewal returns when the certificate is renewed: in the last third of its time.
 func (m *Manager) renewal() time.Time {
-	current := m.current.Load()
-	if current == nil {
-		return time.Time{}
+	if current := m.current.Load(); current != nil {
+		return renewal(current)
 	}
-	return current.Leaf.NotAfter.Add(-current.Leaf.NotAfter.Sub(current.Leaf.NotBefore) / 3)
+	return time.Time{}
+}
+
+func renewal(certificate *tls.Certificate) time.Time {
+	leaf := certificate.Leaf
+	return leaf.NotAfter.Add(-leaf.NotAfter.Sub(leaf.NotBefore) / 3)
 }
 
 // Run gets and renews the certificate until ctx ends. The server must already respond to challenges.
@@ -178,7 +154,7 @@ func (m *Manager) Run(ctx context.Context, logger *slog.Logger) {
 				m.retry.Store(&next)
 				logger.WarnContext(ctx, "certificate not renewed", "err", err, "expires", m.Expires(), "next_attempt", next)
 				if claimed { // also of other daemons, and after a restart
-					if err := m.store.SetKey(ctx, m.key("claim"), claimUntil(next)); err != nil {
+					if err := m.store.SetKey(ctx, m.key(m.domain+" claim"), claimUntil(next)); err != nil {
 						logger.WarnContext(ctx, "time of the next attempt not stored", "err", err)
 					}
 				}
@@ -202,7 +178,7 @@ func claimUntil(until time.Time) []byte { return until.AppendFormat(nil, time.RF
 func (m *Manager) claim(ctx context.Context) (bool, error) {
 	for {
 		mine := claimUntil(time.Now().Add(orderTimeout))
-		held, err := m.store.Key(ctx, m.key("claim"), func() []byte { return mine })
+		held, err := m.store.Key(ctx, m.key(m.domain+" claim"), func() []byte { return mine })
 		if err != nil || bytes.Equal(held, mine) {
 			return err == nil, err
 		}
@@ -210,7 +186,7 @@ func (m *Manager) claim(ctx context.Context) (bool, error) {
 			m.retry.Store(&until)
 			return false, nil
 		}
-		if err := m.store.DeleteKey(ctx, m.key("claim")); err != nil {
+		if err := m.store.DeleteKey(ctx, m.key(m.domain+" claim")); err != nil {
 			return false, err
 		}
 	}
@@ -227,10 +203,7 @@ func (m *Manager) renew(ctx context.Context) (changed, claimed bool, err error) 
 	}
 	bound, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
-	ordered, err := m.order(bound)
-	if err == nil {
-		err = m.store.SetKey(bound, m.key("certificate"), ordered)
-	}
+	err = m.order(bound)
 	if err == nil {
 		changed, err = m.load(bound)
 	}
@@ -238,7 +211,7 @@ func (m *Manager) renew(ctx context.Context) (changed, claimed bool, err error) 
 		err = errTooOld
 	}
 	if err == nil || ctx.Err() != nil {
-		err = errors.Join(err, m.store.DeleteKey(context.WithoutCancel(ctx), m.key("claim")))
+		err = errors.Join(err, m.store.DeleteKey(context.WithoutCancel(ctx), m.key(m.domain+" claim")))
 	}
 	return changed, true, err
 }
@@ -252,29 +225,22 @@ func (m *Manager) Config() *tls.Config {
 
 // certificate is the GetCertificate function of the TLS configuration.
 func (m *Manager) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	certificate := m.current.Load()
+	if !strings.EqualFold(strings.TrimSuffix(hello.ServerName, "."), m.domain) {
+		return nil, errNoCertificate
+	}
 	if len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
-		certificate = m.challenge.Load()
+		return m.answers.GetCertificate(hello)
 	}
-	if certificate == nil || !strings.EqualFold(strings.TrimSuffix(hello.ServerName, "."), m.domain) {
-		return nil, errors.New("no certificate for this name")
+	if current := m.current.Load(); current != nil {
+		return current, nil
 	}
-	return certificate, nil
+	return nil, errNoCertificate
 }
+
+var errNoCertificate = errors.New("no certificate for this name")
 
 // ChallengePath is where Challenge responds to the authority.
 const ChallengePath = "/.well-known/acme-challenge/{token}"
 
-// Challenge responds to http-01 challenges. The response depends only on the account, so it needs no state: every
-// daemon responds to the challenges of every other.
-func (m *Manager) Challenge(w http.ResponseWriter, r *http.Request) {
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" // RFC 8555, section 8.3
-	token := r.PathValue("token")
-	response, err := m.client.HTTP01ChallengeResponse(token)
-	if err != nil || strings.Trim(token, alphabet) != "" {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write([]byte(response)) //nolint:gosec // of the alphabet, and no page; the authority may have disconnected
-}
+// Challenge responds to http-01 challenges.
+func (m *Manager) Challenge(w http.ResponseWriter, r *http.Request) { m.challenges.ServeHTTP(w, r) }

@@ -1,7 +1,10 @@
 package acme
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ func TestManager_claim_lapses(t *testing.T) {
 		{6 * 24 * time.Hour, false},
 		{10 * 365 * 24 * time.Hour, true},
 	} {
-		harness.Check(t, db.SetKey(t.Context(), m.key("claim"), claimUntil(time.Now().Add(test.held))))
+		harness.Check(t, db.SetKey(t.Context(), m.key(m.domain+" claim"), claimUntil(time.Now().Add(test.held))))
 		if claimed, err := m.claim(t.Context()); claimed != test.want || err != nil {
 			t.Errorf("while another claim is held for %v: %v, %v", test.held, claimed, err)
 		}
@@ -35,5 +38,22 @@ func TestManager_claim_lapses(t *testing.T) {
 	limited := &acme.Error{ProblemType: "urn:ietf:params:acme:error:rateLimited", Header: http.Header{"Retry-After": {"315360000"}}}
 	if wait := backoff(limited, 1); wait != maxRateLimit {
 		t.Errorf("after a rate limit of ten years, the backoff is %v", wait)
+	}
+}
+
+// A daemon that stops does not wait for the authority.
+func TestManager_order_endsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	m, err := New("studio.example.com", silent.URL)
+	harness.Check(t, err)
+	harness.Check(t, m.Open(t.Context(), studiotest.Open(t, studiotest.NewSQLite(t))))
+	if err := m.order(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -1,97 +1,106 @@
 package acme
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
+	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 )
 
-// order returns a new key and its certificate chain as PEM.
-func (m *Manager) order(ctx context.Context) ([]byte, error) {
-	if _, err := m.client.Register(ctx, new(acme.Account), acme.AcceptTOS); err != nil && !errors.Is(err, acme.ErrAccountAlreadyExists) {
-		return nil, err
+// cache stores what package autocert needs.
+type cache struct{ *Manager }
+
+// Get implements [autocert.Cache]. A certificate that must be renewed is none, so that another one is ordered.
+func (c cache) Get(ctx context.Context, name string) ([]byte, error) {
+	keys, err := c.store.Keys(ctx)
+	value, ok := keys[c.key(name)]
+	if err == nil && ok && name == c.domain {
+		pair, err := tls.X509KeyPair(value, value)
+		ok = err == nil && time.Now().Before(renewal(&pair))
 	}
-	order, err := m.authorize(ctx, "http-01") // any daemon can respond to it
-	if _, unreachable := errors.AsType[*acme.AuthorizationError](err); unreachable {
-		var alsoALPN error
-		if order, alsoALPN = m.authorize(ctx, "tls-alpn-01"); alsoALPN != nil {
-			return nil, errors.Join(alsoALPN, err)
-		}
-		err = nil
+	if err != nil || !ok {
+		return nil, autocert.ErrCacheMiss // its text may be in a response
 	}
-	if err != nil {
-		return nil, err
-	}
-	der := newKey()
-	key, err := x509.ParseECPrivateKey(der)
-	if err != nil {
-		return nil, err
-	}
-	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: []string{m.domain}}, key)
-	if err != nil {
-		return nil, err
-	}
-	chain, _, err := m.client.CreateCertFromOrder(ctx, order, csr, true)
-	if err != nil {
-		return nil, err
-	}
-	result := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	for _, certificate := range chain {
-		result = append(result, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})...)
-	}
-	pair, err := tls.X509KeyPair(result, result)
-	if err == nil {
-		err = pair.Leaf.VerifyHostname(m.domain)
-	}
-	return result, err
+	return value, nil
 }
 
-// authorize returns an order that is ready, after the authority has validated the domain with a kind of challenge.
-func (m *Manager) authorize(ctx context.Context, kind string) (*acme.Order, error) {
-	order, err := m.client.AuthorizeOrder(ctx, acme.DomainIDs(m.domain))
+func (c cache) Put(ctx context.Context, name string, value []byte) error {
+	return c.store.SetKey(ctx, c.key(name), value)
+}
+
+func (c cache) Delete(ctx context.Context, name string) error {
+	return c.store.DeleteKey(ctx, c.key(name))
+}
+
+// order orders a certificate and stores it. The manager of package autocert would renew it, too, and not say why it cannot, so it
+// is for one order only: all its requests end with ctx.
+func (m *Manager) order(ctx context.Context) error {
+	requests := &requests{ctx: ctx, domain: m.domain}
+	one := autocert.Manager{
+		Prompt: autocert.AcceptTOS, Cache: cache{m},
+		RenewBefore: 10 * time.Nanosecond, // never in its time; 0 is the default
+		Client: &acme.Client{
+			DirectoryURL: m.directory, UserAgent: "studiod", RetryBackoff: retryNonce,
+			HTTPClient: &http.Client{Timeout: requestTimeout, Transport: requests},
+		},
+	}
+	one.HTTPHandler(nil) // enables http-01
+	// The authority gives certificates with keys of this kind, which all browsers accept.
+	_, err := one.GetCertificate(&tls.ClientHelloInfo{ServerName: m.domain, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
+	if invalid := requests.invalid.Load(); err != nil && invalid != nil {
+		err = errors.Join(invalid, err)
+	}
+	return err
+}
+
+// requests sends the requests of an order. It remembers why the authority did not validate the domain, which package autocert
+// does not return.
+type requests struct {
+	ctx     context.Context //nolint:containedctx // package autocert uses one of its own
+	domain  string
+	invalid atomic.Pointer[acme.AuthorizationError]
+}
+
+// maxAnswer is the maximum size of a response in bytes.
+const maxAnswer = 1 << 20
+
+// RoundTrip implements [http.RoundTripper].
+func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(request.Context())
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)() //nolint:contextcheck // it ends the request
+	response, err := http.DefaultTransport.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
-	for _, url := range order.AuthzURLs {
-		if err := m.validate(ctx, url, kind); err != nil {
-			return nil, err
-		}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, err
 	}
-	return m.client.WaitOrder(ctx, order.URI)
-}
-
-func (m *Manager) validate(ctx context.Context, url, kind string) error {
-	authorization, err := m.client.GetAuthorization(ctx, url)
-	if err != nil || authorization.Status == acme.StatusValid {
-		return err
+	var authorization struct {
+		Status     string
+		Challenges []struct{ Error struct{ Detail string } }
 	}
-	for _, challenge := range authorization.Challenges {
-		if challenge.Type != kind {
-			continue
-		}
-		if kind == "tls-alpn-01" {
-			certificate, err := m.client.TLSALPN01ChallengeCert(challenge.Token, m.domain)
-			if err != nil {
-				return err
+	if json.Unmarshal(body, &authorization) == nil && authorization.Status == acme.StatusInvalid && len(authorization.Challenges) > 0 {
+		invalid := &acme.AuthorizationError{URI: request.URL.String(), Identifier: r.domain}
+		for _, challenge := range authorization.Challenges {
+			if challenge.Error.Detail != "" {
+				invalid.Errors = append(invalid.Errors, errors.New(challenge.Error.Detail))
 			}
-			m.challenge.Store(&certificate)
-			defer m.challenge.Store(nil)
 		}
-		if _, err := m.client.Accept(ctx, challenge); err != nil {
-			return err
-		}
-		_, err = m.client.WaitAuthorization(ctx, url)
-		return err
+		r.invalid.Store(invalid)
 	}
-	return fmt.Errorf("the authority offers no challenge %s", kind)
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
 }
 
 // retryNonce is the backoff of requests. Only a request that the authority rejected because of its nonce is repeated
