@@ -17,8 +17,8 @@
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
 //	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.Record
-//	├─ renderPool               Store.ClaimCreations, and Store.ClaimRenderings after Store.RenderDue and when
-//	│  │                        Store.NextRendering is due; wakes other processes with Store.NotifyRenderDue
+//	├─ renderPool               Store.ClaimRenderings after Store.RenderDue and when Store.NextRendering is
+//	│  │                        due; wakes other processes with Store.NotifyRenderDue
 //	│  └─ render                one rendering: Renderer.Render, Service.Rendered, which writes state and event
 //	├─ replay                   Store.ReplayNext, one batch of events after the other
 //	├─ finishTasks              Service.FinishTasks every minute, and after the clock was set back
@@ -91,12 +91,11 @@
 // A claim writes the ID of the process into the row, and the process renews it every second. On PostgreSQL, another
 // process can claim the subject if the claim was not renewed for [store.RenderLease].
 //
-// The process that creates a subject claims it in the same transaction, if it has a free worker and knows of no rendering
-// that waits for one. This saves a commit for each creation, and the rendering begins right after the creation. Otherwise,
-// one statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with the
+// One statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with the
 // fewest renderings in progress on all machines. If the process in which a rendering becomes due has no free worker, it
-// notifies the other processes. Every worker that finishes claims again. On PostgreSQL, every process also looks for due
-// renderings every five seconds, so a lost notification only causes a delay, and when the next lease on a rendering ends.
+// notifies the other processes. A worker that finishes claims again if renderings may wait for one. On PostgreSQL, every
+// process also looks for due renderings every five seconds, so a lost notification only causes a delay, and when the next
+// lease on a rendering ends.
 // The claim replaces a queue such as River. A job for each rendering would be written four times and need two more commits.
 //
 // # Clocks

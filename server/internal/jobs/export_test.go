@@ -1,12 +1,9 @@
 package jobs
 
 import (
-	"context"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // SetRescanInterval sets how often due work is looked for without a notification.
@@ -73,14 +70,3 @@ func (r *Runner) EndLease() {
 func (r *Runner) SetClock(now func() time.Time) {
 	r.deliverer.now, r.deliverer.databaseNow = now, now
 }
-
-// Claim makes a Runner that does not run claim the renderings of new subjects, as if stop had the given state. The
-// returned function waits for these renderings.
-func (r *Runner) Claim(ctx, stop context.Context) (wait func()) {
-	var workers sync.WaitGroup
-	end := r.jobs.Store.ClaimCreations(r.jobs.processID, func(id string) func(*studio.Subject) { return r.renderPool.reserve(ctx, stop, &workers, id) })
-	return func() { end(); workers.Wait() }
-}
-
-// SetWaiting sets whether renderings wait for a worker.
-func (r *Runner) SetWaiting(waiting bool) { r.renderPool.waiting.Store(waiting) }

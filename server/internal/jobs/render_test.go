@@ -5,9 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
@@ -54,46 +52,6 @@ func TestSQLite_retriesARenderingBeforeTheSubjectFails(t *testing.T) {
 				failed, err := s.db.Subject(s.t.Context(), avatar.ID)
 				if err != nil || failed.FailureReason != test.reason {
 					s.t.Errorf("it failed because %q (%v), want %q", failed.FailureReason, err, test.reason)
-				}
-			})
-		})
-	}
-}
-
-// slowStore takes a while to write a result.
-type slowStore struct{ studio.Store }
-
-const slowWrite = 10 * time.Second
-
-func (s slowStore) UpdateSubject(ctx context.Context, id string, change func(*studio.Subject) error) (studio.Subject, error) {
-	time.Sleep(slowWrite)
-	return s.Store.UpdateSubject(ctx, id, change)
-}
-
-// The worker of a short rendering does not wait until the result is written. The worker of a longer one does, so that the
-// next claim counts the rendering right.
-func TestSQLite_shortRenderingFreesItsWorkerBeforeTheResultIsWritten(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ takes, second time.Duration }{
-		"short": {0, 0},
-		"long":  {time.Second, time.Second + slowWrite},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onSQLite(t, func(s *fixture) {
-				s.config.RenderWorkers = 1
-				s.studio.Store = slowStore{s.db}
-				began := time.Now()
-				var starts []time.Duration
-				s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
-					starts = append(starts, time.Since(began))
-					time.Sleep(test.takes)
-					return studio.Rendering{}, nil
-				}
-				s.create()
-				s.create()
-				s.work(time.Minute)
-				if want := []time.Duration{0, test.second}; !slices.Equal(starts, want) {
-					s.t.Errorf("the renderings began after %v, want %v", starts, want)
 				}
 			})
 		})
@@ -251,55 +209,6 @@ func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
 			s.t.Errorf("the second user has %d renderings under way, want half", n)
 		}
 	})
-}
-
-// A new subject gets a worker in the transaction that creates it, unless none is free, others wait, or the process stops.
-func TestSQLite_rendersANewSubjectAtOnceIfItMay(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		waiting, stopped bool
-		workers, want    int // of two subjects
-	}{
-		"free workers":      {workers: 2, want: 2},
-		"one worker":        {workers: 1, want: 1},
-		"no workers":        {workers: -1},
-		"others wait":       {workers: 2, waiting: true},
-		"the process stops": {workers: 2, stopped: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onSQLite(t, func(s *fixture) {
-				s.config.RenderWorkers = test.workers
-				release := make(chan struct{})
-				var rendered atomic.Int64
-				s.renderer = func(context.Context, studio.Subject) (studio.Rendering, error) {
-					rendered.Add(1)
-					<-release
-					return studio.Rendering{}, nil
-				}
-				r := jobs.NewRunner(s.jobs())
-				r.SetWaiting(test.waiting)
-				stop, end := context.WithCancel(s.t.Context())
-				defer end()
-				if test.stopped {
-					end()
-				}
-				wait := r.Claim(s.t.Context(), stop)
-				s.create()
-				s.create()
-				synctest.Wait()
-				if n := int(rendered.Load()); n != test.want {
-					s.t.Errorf("%d are rendered, want %d", n, test.want)
-				}
-				close(release)
-				wait()
-				s.config.RenderWorkers = 2
-				s.work(time.Minute) // the others were not claimed, or are released
-				if n := rendered.Load(); n != 2 {
-					s.t.Errorf("%d are rendered after the next start", n)
-				}
-			})
-		})
-	}
 }
 
 // A daemon that has no free worker notifies other processes of the renderings that it makes due.

@@ -23,19 +23,12 @@ const (
 	announceInterval = 20 * time.Millisecond
 	// releaseTimeout bounds the release of a rendering after its context has ended.
 	releaseTimeout = 2 * time.Second
-	// shortRendering is the longest time of a rendering that frees its worker before its result is written. That commit
-	// would take longer than the rendering. Until then, the rendering counts as a running one of its user, so that after
-	// longer ones the next worker would go to another user.
-	shortRendering = 5 * time.Millisecond
-	// maxUnwritten bounds the results of short renderings that are not written yet.
-	maxUnwritten = 256
 )
 
-// render renders a subject that this process has claimed. It calls rendered when the renderer has ended, before the result
-// is written. After an error, or if ctx ends first, it releases the subject so that any process may claim it, and
-// reports that it did.
-func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject, rendered func(took time.Duration)) (released bool) {
-	err := j.renderOnce(ctx, stop, subject, rendered)
+// render renders a subject that this process has claimed. After an error, or if ctx ends first, it releases the subject so
+// that any process may claim it, and reports that it did.
+func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) (released bool) {
+	err := j.renderOnce(ctx, stop, subject)
 	if err == nil {
 		return false
 	}
@@ -59,7 +52,7 @@ func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done boo
 }
 
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.
-func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject, rendered func(took time.Duration)) error {
+func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject) error {
 	subjectID := subject.ID
 	kind, outcome, began := subject.Kind, RenderingDiscarded, j.Now()
 	spanContext, span := j.traceRendering(ctx, subject)
@@ -76,7 +69,6 @@ func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject, ren
 		return ctx.Err()
 	}
 	took := j.Now().Sub(began)
-	rendered(took)
 	defer func() { j.OnRendering(kind, outcome, took) }()
 	if takenOver {
 		j.Logger.WarnContext(ctx, "rendering result discarded", "id", subjectID, "err", errTakenOver)
@@ -111,13 +103,10 @@ func (j *Jobs) renderOnce(ctx, stop context.Context, subject studio.Subject, ren
 type renderPool struct {
 	jobs         *Jobs
 	slots        chan struct{} // holds one value for each busy worker
-	unwritten    chan struct{} // holds one value for each result without a worker
 	wakeup       chan struct{}
-	waiting      atomic.Bool   // due renderings wait for a worker, so none is reserved for a new subject
-	leftOver     atomic.Bool   // renderings may be due that were not in the last claim
-	unreserved   atomic.Int64  // new subjects for which no worker was reserved since the last claim
+	waiting      atomic.Bool   // renderings may be due that were not in the last claim
 	claimed      sync.Map      // the subjects that this process renders, by ID
-	unsure       atomic.Bool   // this process may have claimed others: the answer of the database was lost
+	unsure       bool          // this process may have claimed others: the answer of the database was lost
 	announce     chan struct{} // tells other processes to claim due renderings; nil without other processes
 	pollInterval time.Duration
 	clockOffset  time.Duration // of the clock of the database, relative to that of this process
@@ -127,8 +116,7 @@ type renderPool struct {
 
 func newRenderPool(jobs *Jobs) *renderPool {
 	p := &renderPool{
-		jobs: jobs, slots: make(chan struct{}, max(0, jobs.RenderWorkers)), unwritten: make(chan struct{}, maxUnwritten),
-		wakeup:       make(chan struct{}, 1),
+		jobs: jobs, slots: make(chan struct{}, max(0, jobs.RenderWorkers)), wakeup: make(chan struct{}, 1),
 		pollInterval: defaultRescanInterval,
 	}
 	if jobs.Store.Shared() {
@@ -149,8 +137,6 @@ func (p *renderPool) run(ctx, stop context.Context) {
 	defer renewing.Wait()
 	defer endLeases()
 	defer workers.Wait()
-	p.waiting.Store(true) // until the first claim
-	defer p.jobs.Store.ClaimCreations(p.jobs.processID, func(id string) func(*studio.Subject) { return p.reserve(ctx, stop, &workers, id) })()
 	if p.announce != nil {
 		workers.Go(func() { p.notifyOthers(stop) })
 	}
@@ -191,13 +177,9 @@ func (p *renderPool) notified(by string) {
 // start assigns due renderings to free workers. It returns how long to wait before the next call. If some may
 // be left over, a worker that ends wakes run earlier. dueHere tells that this process made renderings due.
 func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere bool) time.Duration {
-	limit := max(1, int(p.unreserved.Swap(0))) // the other workers can be reserved meanwhile
 	for stop.Err() == nil {
-		if p.waiting.Load() {
-			limit = cap(p.slots)
-		}
-		p.leftOver.Store(true) // before acquire, so that no worker ends unnoticed
-		free, more := p.acquire(limit), true
+		p.waiting.Store(true) // before acquire, so that no worker ends unnoticed
+		free, more := p.acquire(), true
 		var err error
 		if free > 0 {
 			more, err = p.claim(ctx, stop, workers, free)
@@ -206,10 +188,9 @@ func (p *renderPool) start(ctx, stop context.Context, workers *sync.WaitGroup, d
 			p.jobs.report(stop, renderWork, err)
 			return errorPause
 		}
-		p.waiting.Store(more)
 		switch {
 		case !more:
-			p.leftOver.Store(false)
+			p.waiting.Store(false)
 			if wait := nextInterval - time.Since(p.nextRead); wait > 0 {
 				return wait
 			}
@@ -242,14 +223,14 @@ func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, f
 	}
 	if err == nil {
 		subjects, more, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
-		p.unsure.CompareAndSwap(false, err != nil)
+		p.unsure = err != nil
 	}
 	for range free - len(subjects) {
 		<-p.slots
 	}
 	for _, subject := range subjects {
-		p.claimed.Store(subject.ID, nil)
-		workers.Go(func() { p.render(ctx, stop, subject) })
+		p.claimed.Store(subject.ID, &subject)
+		workers.Go(func() { p.render(ctx, stop, &subject) })
 	}
 	return more, err
 }
@@ -257,7 +238,7 @@ func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, f
 // releaseUnknown releases what this process may have claimed without an answer. Otherwise it would wait for the end of its
 // lease.
 func (p *renderPool) releaseUnknown(stop context.Context) error {
-	if !p.unsure.Swap(false) {
+	if !p.unsure {
 		return nil
 	}
 	var known []string
@@ -266,70 +247,31 @@ func (p *renderPool) releaseUnknown(stop context.Context) error {
 		return true
 	})
 	err := p.jobs.Store.ReleaseRenderings(stop, p.jobs.processID, known)
-	p.unsure.CompareAndSwap(false, err != nil)
+	p.unsure = err != nil
 	return err
 }
 
-// render renders a claimed subject with a reserved worker, and frees the worker.
-func (p *renderPool) render(ctx, stop context.Context, subject studio.Subject) {
-	p.claimed.Store(subject.ID, &subject)
-	defer p.claimed.CompareAndDelete(subject.ID, &subject) // another worker may have claimed it after a release
-	slot := p.slots
-	released := p.jobs.render(ctx, stop, subject, func(took time.Duration) {
-		if took <= shortRendering {
-			p.unwritten <- struct{}{}
-			slot = p.unwritten
-			p.free(p.slots, false)
-		}
-	})
-	p.free(slot, released)
-}
-
-// reserve reserves a free worker for a subject that is being created, unless others wait for a worker. See
-// [store.Store.ClaimCreations].
-func (p *renderPool) reserve(ctx, stop context.Context, workers *sync.WaitGroup, id string) (begin func(created *studio.Subject)) {
-	if p.waiting.Load() || p.acquire(1) == 0 {
-		p.unreserved.Add(1)
-		return nil
-	}
-	workers.Add(1)
-	p.claimed.Store(id, nil)
-	return func(created *studio.Subject) {
-		go func() {
-			defer workers.Done()
-			switch {
-			case created == nil:
-				p.claimed.Delete(id)
-				p.unsure.Store(true)
-				p.free(p.slots, true)
-			case stop.Err() != nil:
-				p.claimed.Delete(id)
-				p.free(p.slots, p.jobs.releaseRendering(ctx, id))
-			default:
-				p.render(ctx, stop, *created)
-			}
-		}()
-	}
-}
-
-// free frees a slot and starts the next renderings if there are any.
-func (p *renderPool) free(slot chan struct{}, due bool) {
-	<-slot
-	if due || p.leftOver.Load() {
+// render renders a claimed subject with a reserved worker. It frees the worker, and starts the next renderings if there are
+// any.
+func (p *renderPool) render(ctx, stop context.Context, subject *studio.Subject) {
+	defer p.claimed.CompareAndDelete(subject.ID, subject) // another worker may have claimed it after a release
+	released := p.jobs.render(ctx, stop, *subject)
+	<-p.slots
+	if released || p.waiting.Load() {
 		p.wake()
 	}
 }
 
-// acquire reserves up to n free workers and returns how many it reserved.
-func (p *renderPool) acquire(n int) (free int) {
-	for ; free < n; free++ {
+// acquire reserves the free workers and returns how many they are.
+func (p *renderPool) acquire() (free int) {
+	for {
 		select {
 		case p.slots <- struct{}{}:
+			free++
 		default:
 			return free
 		}
 	}
-	return free
 }
 
 // now returns the time by the clock of the database.

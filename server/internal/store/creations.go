@@ -14,20 +14,16 @@ type creation struct {
 
 	subject studio.Subject
 	earlier *studio.Subject // the subject that was created with the key before
-	claim   *creationClaim  // of its rendering; nil for none
 }
 
 func (s *Store) CreateSubject(
 	ctx context.Context, subject studio.Subject, key studio.IdempotencyKey,
 ) (studio.Subject, error) {
 	c := &creation{keyed: newKeyed(subject.UserID, key), subject: subject}
-	created := false
-	defer func() { c.claim.end(&c.subject, created) }() // also after a panic
 	err := writeGrouped(ctx, s, s.creations, s.createSubjects, c)
 	if c.earlier != nil {
 		subject = *c.earlier
 	}
-	created = err == nil && c.earlier == nil
 	return subject, err
 }
 

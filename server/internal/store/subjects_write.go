@@ -46,12 +46,7 @@ var (
 				render_tries = r.render_tries FROM r WHERE subjects.id = r.id`
 		})
 
-	insertRenderings = newRowStatement(renderingColumns+`, process_id text`,
-		func(c *creation) []any { return append(renderingValues(&c.subject), c.claim.processID()) },
-		func(sql dialect, columns []string) string {
-			return strings.Replace(insertInto("renderings", "due_at")(sql, append(columns, "leased_until")), "r.leased_until",
-				`CASE WHEN r.process_id IS NOT NULL THEN `+leaseEnd(sql)+` END`, 1)
-		})
+	insertRenderings = newRowStatement(renderingColumns, renderingValues, insertInto("renderings", "due_at"))
 
 	// delayRenderings releases the leases of renderings that are due at another time, and deleteRenderings of those that
 	// have ended.
@@ -89,20 +84,15 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 		return err
 	}
 	subjects := make([]*studio.Subject, len(group))
-	var waiting []*creation // for their renderings
+	var rendered []*studio.Subject
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if !c.subject.RenderAt.IsZero() {
-			if c.claim == nil { // else the transaction is repeated
-				c.claim = s.claimCreation(c.subject.ID)
-			}
-			if c.claim == nil {
-				tx.markRenderDue()
-			}
-			waiting = append(waiting, c)
+			tx.markRenderDue()
+			rendered = append(rendered, &c.subject)
 		}
 	}
-	return tx.execLast(ctx, slices.Concat(insert, insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, waiting...), writeEvents(tx, subjects)))
+	return tx.execLast(ctx, slices.Concat(insert, insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects)))
 }
 
 // insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: a creation must
