@@ -18,7 +18,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/console"
-	"github.com/avatarstudio/avatarstudio/server/internal/fairqueue"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/listener"
@@ -171,13 +170,12 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	}
 	d.runner = jobs.NewRunner(work)
 	d.openConsole(ctx, work.Config)
-	reading := fairqueue.New(fairqueue.Config{Bytes: maxReading, Streamed: uploadOperation})
-	processing := fairqueue.New(fairqueue.Config{Streamed: uploadOperation})
+	bodies := &ratelimit.Bodies{Streamed: uploadOperation}
 	api := server.Config{
 		Authenticator: d.tokens, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
-		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(reading.Admit(next)) },
-		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams, processing.Middleware},
+		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(bodies.Admit(next)) },
+		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},

@@ -16,7 +16,6 @@ import (
 // Limits of the HTTP server.
 const (
 	maxHeaderBytes    = 32 << 10 // held until the client has read the response
-	maxReading        = 8 << 20  // for all bodies together, so that no address reaches the limit of the listener
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
 	writeTimeout      = 10 * time.Minute // enough for a long project list and a slow client

@@ -1,7 +1,7 @@
-// Package ratelimit limits the rate of requests of each user.
+// Package ratelimit limits the rate of requests of each user, and the concurrent requests with large bodies.
 //
-// Each user has a token bucket for each class of operations; see [Config]. Requests without a user are not limited. The
-// limits are those of one daemon: a user of several daemons has those of each.
+// Each user has a token bucket for each class of operations; see [Config]. [Bodies] bounds the requests with large bodies.
+// Requests without a user are not limited. The limits are those of one daemon: a user of several daemons has those of each.
 package ratelimit
 
 import (
