@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,9 +20,8 @@ const (
 	minTogether = 0.8  // of the rate at which two creations and a delivery would be made one after the other
 	// maxCreationCPU is the CPU time of a creation in the processes of the database.
 	maxCreationCPU = 350 * time.Microsecond
-	// burstCallers is the number of concurrent creations of a burst, and maxBehind how far renderings may be behind them.
-	burstCallers = 64
-	maxBehind    = 500 * time.Millisecond
+	// rendering is the time of renderings in the measurement from a creation to its event.
+	rendering = time.Second
 	// heavyConnections is the number of connections over which one user creates avatars with titles of heavyTitle bytes.
 	heavyConnections = 300
 	heavyTitle       = 800_000
@@ -189,50 +187,16 @@ func (s *setup) createAndDeliver() drained {
 	return d
 }
 
-// createdToRendered measures how far renderings that take no time are behind creations, while many users create lip-syncs
-// as fast as the service accepts them.
-func createdToRendered(s *setup) []figure {
-	s.start()
-	s.loginAll()
-	s.receiveForAll()
-	var worst []time.Duration
-	for range s.rounds {
-		s.receiver.reset()
-		var next atomic.Int64
-		var creating sync.WaitGroup
-		errs := make([]error, burstCallers)
-		for caller := range errs {
-			creating.Go(func() {
-				for i := next.Add(1); i <= int64(s.burst) && errs[caller] == nil; i = next.Add(1) {
-					_, errs[caller] = s.createInTurn(int(i))
-				}
-			})
-		}
-		creating.Wait()
-		check(s.t, errors.Join(errs...))
-		s.receiver.await(s.burst, maxWait)
-		s.awaitDelivered()
-		behind := s.number(`SELECT MAX(e.created_at - s.created_at) FROM events e JOIN subjects s ON s.id = e.subject_id`)
-		worst = append(worst, time.Duration(behind)*time.Microsecond)
-		s.exec(`DELETE FROM events`)
-	}
-	median := measure.Median(worst)
-	return []figure{{
-		fmt.Sprintf("%s creations by %d callers: longest time from a creation to its rendered event", thousands(s.burst), burstCallers), "≤ 500 ms",
-		fmt.Sprintf("%s (max of all rounds %s)", milliseconds(median), milliseconds(slices.Max(worst))), median <= maxBehind,
-	}}
-}
-
-// createdToReceived measures the time from the response to a creation to the arrival of its event.
+// createdToReceived measures the time from the response to a creation to the arrival of its event, without its rendering.
 func createdToReceived(s *setup) []figure {
-	s.start()
+	s.start("--renderer=simulate:" + rendering.String())
 	all := make([]summary, s.rounds)
 	for i := range all {
-		_, all[i] = s.paceCreations(pacedRate, s.paced)
+		_, all[i] = s.paceCreations(pacedRate, s.paced, rendering)
 	}
 	l := medians(all)
 	return []figure{{
-		"latency from the response to a creation, at 50 creations/s", fmt.Sprintf("p99 ≤ %v", s.targets().created), l.String(), l.p99 <= s.targets().created,
+		fmt.Sprintf("latency from the response to a creation, without its rendering of %v, at 50 creations/s", rendering), fmt.Sprintf("p99 ≤ %v", s.targets().created), l.String(), l.p99 <= s.targets().created,
 	}}
 }
 
@@ -241,7 +205,7 @@ func largeCreations(s *setup) []figure {
 	heavy := s.addUsers("heavy", 1)[0]
 	s.start()
 	s.login(heavy)
-	without, withoutEvents := s.paceCreations(besideCreations, s.besideHung)
+	without, withoutEvents := s.paceCreations(besideCreations, s.besideHung, 0)
 
 	client := measure.NewClient(s.d.URL, heavyConnections)
 	defer client.Close()
@@ -264,7 +228,7 @@ func largeCreations(s *setup) []figure {
 	}
 	s.d.ResetPeak()
 	began := time.Now()
-	with, withEvents := s.paceCreations(besideCreations, s.besideHung)
+	with, withEvents := s.paceCreations(besideCreations, s.besideHung, 0)
 	took := time.Since(began).Seconds()
 	_, peak := s.d.Memory()
 	rates := fmt.Sprintf("%.0f/s, and %.0f/s rejected", float64(accepted.Load())/took, float64(rejected.Load())/took)
@@ -279,16 +243,16 @@ func largeCreations(s *setup) []figure {
 	}
 }
 
-// paceCreations creates lip-syncs at a rate per second. It returns the latencies of the calls, and those from each
-// response to the arrival of its event.
-func (s *setup) paceCreations(rate, n int) (calls, events summary) {
+// paceCreations creates lip-syncs at a rate per second, whose renderings take a time. It returns the latencies of the calls,
+// and those from each response to the arrival of its event, without the rendering.
+func (s *setup) paceCreations(rate, n int, rendering time.Duration) (calls, events summary) {
 	s.t.Helper()
 	s.receiver.reset()
 	all := s.create(rate, n, s.receiver.urls[accepts])
 	t := s.receiver.await(n, 2*time.Minute)
 	var took, delays latencies
 	for _, c := range all {
-		took, delays = append(took, c.took), append(delays, t.Arrivals[c.id].Sub(c.at))
+		took, delays = append(took, c.took), append(delays, t.Arrivals[c.id].Sub(c.at)-rendering)
 	}
 	return took.summary(), delays.summary()
 }

@@ -46,7 +46,6 @@ type plan struct {
 	idle           time.Duration // duration of the idle measurement
 	projects       int
 	creating       time.Duration // duration of each measurement of creations
-	burst          int           // creations at once
 
 	users            int // of the open load
 	creations        int // rate
@@ -71,7 +70,7 @@ func newPlan() plan {
 		return plan{
 			rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, paced: 250, besideHung: 160, besideNew: 800,
 			hangingOrigins: 1000, stopDuration: 40 * time.Second, kills: 10, killed: 5000, ordered: 100_000,
-			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second, burst: 20_000,
+			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
 			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
 			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
 			streams: 10_000, streamUsers: 1000, eventRate: 500, streamDuration: 20 * time.Second, settle: 3 * releaseInterval, replayed: 1_000_000,
@@ -80,7 +79,7 @@ func newPlan() plan {
 	return plan{
 		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, paced: 20, besideHung: 20, besideNew: 20,
 		hangingOrigins: 50, stopDuration: time.Second, kills: 1, killed: 200, ordered: 200,
-		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond, burst: 200,
+		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
 		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
 		searchStep: 100 * time.Millisecond, maxRate: 100,
 		streams: 40, streamUsers: 4, eventRate: 60, streamDuration: 500 * time.Millisecond, replayed: 2000,
@@ -106,7 +105,6 @@ func TestDelivery(t *testing.T) {
 		{"idle", ports{accepts: 1}, idle},
 		{"projects", nil, projects},
 		{"creations", ports{accepts: p.ports}, creationRate},
-		{"creation to rendering", nil, createdToRendered},
 		{"creation to receiver", ports{accepts: latencyPorts}, createdToReceived},
 		{"large creations", ports{accepts: latencyPorts}, largeCreations},
 	})

@@ -28,7 +28,7 @@ func replayLoad(s *setup) []figure {
 
 	s.start(highRate)
 	s.login(owner)
-	_, without := s.paceCreations(pacedRate, replayRounds*s.paced)
+	_, without := s.paceCreations(pacedRate, replayRounds*s.paced, 0)
 	s.d.ResetPeak()
 	before, _ := s.d.Memory()
 	began := time.Now()
@@ -43,7 +43,7 @@ func replayLoad(s *setup) []figure {
 		s.t.Fatalf("%d events are replayed, want %d", replay.Events, s.replayed)
 	}
 	receiver.ask(query{Accepted: 1, MaxWait: maxWait})
-	_, with := s.paceCreations(pacedRate, replayRounds*s.paced)
+	_, with := s.paceCreations(pacedRate, replayRounds*s.paced, 0)
 	rate := receiver.await(s.replayed, maxWait).rate()
 	_, peak := s.d.Memory()
 
