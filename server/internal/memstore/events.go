@@ -86,17 +86,13 @@ func (s *Store) Attempts(_ context.Context, eventIDs ...string) (map[string][]st
 	return attempts, nil
 }
 
-func (s *Store) NewEvents(_ context.Context, feeds []studio.FeedQuery) ([][]studio.EventRecord, error) {
+func (s *Store) NewEvents(_ context.Context, userID string, after time.Time, limit int) ([]studio.EventRecord, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([][]studio.EventRecord, len(feeds))
-	for i, feed := range feeds {
-		events := s.selected(func(e *studio.EventRecord) bool {
-			return e.UserID == feed.UserID && e.CreatedAt.After(feed.After) && e.Reason != studio.ReasonDeleted
-		})
-		all[i] = events[:min(len(events), feed.Limit)]
-	}
-	return all, nil
+	events := s.selected(func(e *studio.EventRecord) bool {
+		return e.UserID == userID && e.CreatedAt.After(after) && e.Reason != studio.ReasonDeleted
+	})
+	return events[:min(len(events), limit)], nil
 }
 
 func (s *Store) LastEvents(_ context.Context, userIDs ...string) (map[string]time.Time, error) {

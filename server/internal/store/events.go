@@ -120,34 +120,17 @@ func scanEvent(scan func(...any) error) (e studio.EventRecord, bytes int, err er
 	return e, bytes, err
 }
 
-// newEventsOf is the statement that reads the new events of users. Conditions and order are those of the index events_user
-// only: where most events are of one user, the planner of PostgreSQL would otherwise prefer events_created, and read the new
-// events of all users for each one.
-//
-//nolint:gochecknoglobals // a constant
-var newEventsOf = newRowStatement(`user_id text, after bigint, most int`, func(q studio.FeedQuery) []any {
-	return []any{q.UserID, q.After.UnixMicro(), q.Limit}
-}, func(sql dialect, _ []string) string {
-	return selectEvents(sql, `FROM r, LATERAL (SELECT * FROM events WHERE (user_id, created_at) > (r.user_id, r.after)
-		AND user_id <= r.user_id AND reason <> 'deleted' ORDER BY user_id, created_at LIMIT r.most + 0)`, "e.created_at")
-})
-
-func (s *Store) NewEvents(ctx context.Context, queries []studio.FeedQuery) ([][]studio.EventRecord, error) {
-	indexes := make(map[string]int, len(queries))
-	for i, query := range queries {
-		indexes[query.UserID] = i
-	}
-	all := make([][]studio.EventRecord, len(queries))
-	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
+// NewEvents has only the conditions and the order of the index events_user: where most events are of one user, the planner of
+// PostgreSQL would otherwise prefer events_created, and read the new events of all users for each one.
+func (s *Store) NewEvents(ctx context.Context, userID string, after time.Time, limit int) (events []studio.EventRecord, err error) {
+	err = confirmedQuerier{s.engine}.query(ctx, func(scan func(...any) error) error {
 		e, _, err := scanEvent(scan)
-		i := indexes[e.UserID]
-		all[i] = append(all[i], e)
+		events = append(events, e)
 		return err
-	}, newEventsOf.with(s.engine, queries...))
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	}, selectEvents(s.engine, `FROM (SELECT * FROM events WHERE (user_id, created_at) > ($1, $2)
+		AND user_id <= $1 AND reason <> 'deleted' ORDER BY user_id, created_at LIMIT $3 + 0)`, "e.created_at"),
+		userID, after.UnixMicro(), limit)
+	return events, err
 }
 
 func (s *Store) LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error) {

@@ -92,11 +92,11 @@ func followEvents(t *testing.T, begin func(), processes ...studio.Store) map[str
 				default:
 				}
 				for more := true; more; {
-					read, err := processes[len(processes)-1].NewEvents(t.Context(), []studio.FeedQuery{{UserID: id, After: last, Limit: 5}})
-					if more = err != nil && ended || err == nil && len(read[0]) > 0; err != nil {
+					read, err := processes[len(processes)-1].NewEvents(t.Context(), id, last, 5)
+					if more = err != nil && ended || err == nil && len(read) > 0; err != nil {
 						continue // its connection was cut
 					}
-					for _, event := range read[0] {
+					for _, event := range read {
 						seen[i], last = append(seen[i], event.ID), event.CreatedAt
 					}
 				}

@@ -186,8 +186,8 @@ func TestStore_NewEvents_readsOnlyThoseOfTheUser(t *testing.T) {
 			}
 		})
 		for range 7 {
-			events, err := db.NewEvents(t.Context(), []studio.FeedQuery{{UserID: "u2", After: time.UnixMicro(1), Limit: 5}})
-			if check(t, err); len(events) != 1 || len(events[0]) != 1 || events[0][0].ID != "e2" {
+			events, err := db.NewEvents(t.Context(), "u2", time.UnixMicro(1), 5)
+			if check(t, err); len(events) != 1 || events[0].ID != "e2" {
 				t.Errorf("%+v", events)
 			}
 		}
@@ -295,7 +295,7 @@ func callEveryMethod(t *testing.T, db *store.Store, calls int) {
 		check(t, err)
 		_, err = db.LastEvents(ctx, "u9", "u10")
 		check(t, err)
-		_, err = db.NewEvents(ctx, []studio.FeedQuery{{UserID: "u9", After: now, Limit: 5}, {UserID: "u10", Limit: 5}})
+		_, err = db.NewEvents(ctx, "u9", now, 5)
 		check(t, err)
 		_, err = db.DueFlows(ctx, nil)
 		check(t, err)

@@ -30,9 +30,9 @@ type EventStore interface {
 	Events(ctx context.Context, filter EventFilter, order EventOrder, after Position, limit int) (page []EventRecord, more bool, err error)
 	// Attempts returns the attempts to deliver events, by the IDs of the events, in order.
 	Attempts(ctx context.Context, eventIDs ...string) (map[string][]Attempt, error)
-	// NewEvents returns, for each query, the next events of a user after a time, oldest first. It skips those that ended
-	// because their subject was deleted. The users must be different.
-	NewEvents(ctx context.Context, queries []FeedQuery) ([][]EventRecord, error)
+	// NewEvents returns up to limit events of a user with a CreatedAt after a time, oldest first. It skips those that ended
+	// because their subject was deleted.
+	NewEvents(ctx context.Context, userID string, after time.Time, limit int) ([]EventRecord, error)
 	// LastEvents returns, by user, when the last event was created. Users who have had no event are missing.
 	LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error)
 	// WatchEvents makes EventSignal and TakeChangedUsers report the new events of all processes for the next minute. The
@@ -52,13 +52,6 @@ const (
 	NewestFirst EventOrder = "newest"
 	OldestFirst EventOrder = "oldest"
 )
-
-// FeedQuery asks for up to Limit events of a user with a CreatedAt after After.
-type FeedQuery struct {
-	UserID string
-	After  time.Time
-	Limit  int
-}
 
 // eventID returns the ID of the last event of a subject, which announces status. The ID is a UUID of version 8 (RFC
 // 9562). It depends only on the subject, the sequence and the status, so that an event has the same ID again if it

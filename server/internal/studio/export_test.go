@@ -21,18 +21,6 @@ func (t *ComparisonQueue) Acquire(ctx context.Context, address string, known boo
 // Enter calls enter.
 func (s *Subject) Enter(status Status, now time.Time) error { return s.enter(status, now) }
 
-// QueuedEvents returns the number of events that wait for the readers of streams.
-func (s *Service) QueuedEvents() (n int) {
-	s.feeds.mu.Lock()
-	defer s.feeds.mu.Unlock()
-	for _, feed := range s.feeds.users {
-		for stream := range feed.streams {
-			n += len(stream.queue)
-		}
-	}
-	return n
-}
-
 // NewAPIKey returns a random key.
 func NewAPIKey() string { return newAPIKey() }
 

@@ -34,7 +34,7 @@ func readTime(p Position) time.Time {
 type StreamedEvent struct {
 	// Position is where a stream continues after this item. It is opaque, and the same in all processes.
 	Position string
-	// Event is nil for the other items. It is shared with other streams and must not be modified.
+	// Event is nil for the other items.
 	Event *EventRecord
 	// RetainedSince is not zero if events after the position at which the stream began may have been deleted, because
 	// they ended before this time. It is the first item of the stream.
@@ -59,7 +59,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 			return nil, ErrPosition
 		}
 	}
-	stream, err := s.addStream(userID) //nolint:contextcheck // the feeds outlive the stream
+	stream, err := s.addStream(userID) //nolint:contextcheck // watchEvents outlives the stream
 	if err != nil {
 		return nil, err
 	}
@@ -134,80 +134,73 @@ func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error
 // streamList identifies the stream of a user in positions.
 func streamList(userID string) string { return string(frame("event stream", userID)) }
 
-// eventStream is an open stream of a user. It reads past events from the store. When it has read all, it follows the feed of
-// the user, which passes new events to it.
+// eventStream is an open stream of a user.
 type eventStream struct {
-	workspace string // of the client; see [OnlyWorkspace]
-	feed      *feed
-	wake      chan struct{} // receives a value when the queue or following changes
+	userID    string
+	workspace string        // of the client; see [OnlyWorkspace]
+	wake      chan struct{} // receives a value when the user may have new events
 	position  time.Time     // up to which the stream has read
 	told      time.Time     // the position that the client knows
 	read      time.Time     // when all events up to told were read
-	readAll   bool          // whether there were no more past events
-
-	following bool // guarded by feeds.mu, like queue
-	queue     []*StreamedEvent
+	readAll   bool          // whether there were no more events
 }
 
 // nextItems waits for items of a stream.
 func (s *Service) nextItems(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
 	for len(items) == 0 && err == nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		queue, following := s.feeds.take(stream)
-		switch {
-		case !following:
-			items, err = s.catchUp(ctx, stream)
-		case len(queue) > 0:
-			items = stream.accept(queue)
-		default:
+		if stream.readAll {
 			select {
 			case <-ctx.Done():
 			case <-stream.wake:
 			}
 		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		items, err = s.readItems(ctx, stream)
 	}
 	return items, err
 }
 
-// catchUp reads a page of past events. If there are no more, the stream follows the feed, and gets an item with its position,
-// unless the client knows it.
-func (s *Service) catchUp(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
-	user := stream.feed.userID
-	last, following := s.feeds.follow(stream)
-	if following {
-		if now := s.now(); !stream.position.Equal(stream.told) || now.Sub(stream.read) > Retention/2 {
-			stream.told, stream.read = stream.position, now
-			items = []*StreamedEvent{{Position: s.cursor(streamList(user), readPosition(stream.position, now))}}
-		}
-		return items, nil
-	}
+// readItems reads a page of events. If there are no more, an item has the position of the stream, unless the client knows it.
+func (s *Service) readItems(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
 	select {
 	case <-ctx.Done():
 		return nil, nil
-	case s.feeds.catchUps <- struct{}{}:
+	case s.feeds.reads <- struct{}{}:
 	}
-	var read [][]EventRecord
-	Apart(func() { read, err = s.Store.NewEvents(ctx, []FeedQuery{{user, stream.position, feedPage}}) })
-	<-s.feeds.catchUps
-	if ctx.Err() != nil {
+	var events []EventRecord
+	Apart(func() { events, err = s.Store.NewEvents(ctx, stream.userID, stream.position, feedPage) })
+	<-s.feeds.reads
+	switch {
+	case ctx.Err() != nil:
 		return nil, nil
-	}
-	if errors.Is(err, ErrBusy) {
+	case errors.Is(err, ErrBusy):
 		Pause(ctx, feedPause)
+		Signal(stream.wake)
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	items = stream.accept(s.streamedEvents(user, read[0]))
-	if stream.readAll = len(read[0]) < feedPage; stream.readAll {
-		if last.After(stream.position) {
-			stream.position = last
+	items = stream.accept(s.streamedEvents(stream.userID, events))
+	behind := !stream.readAll
+	if stream.readAll = len(events) < feedPage; behind && stream.readAll {
+		if now := s.now(); !stream.position.Equal(stream.told) || now.Sub(stream.read) > Retention/2 {
+			stream.told, stream.read = stream.position, now
+			items = append(items, &StreamedEvent{Position: s.cursor(streamList(stream.userID), readPosition(stream.position, now))})
 		}
 	}
 	return items, nil
+}
+
+// streamedEvents returns the items of a stream for events.
+func (s *Service) streamedEvents(userID string, events []EventRecord) []*StreamedEvent {
+	items := make([]*StreamedEvent, len(events))
+	for i := range events {
+		e := &events[i]
+		items[i] = &StreamedEvent{Position: s.cursor(streamList(userID), Position{e.CreatedAt, e.ID}), Event: e}
+	}
+	return items
 }
 
 // accept returns the events that are after the position of the stream and known to its client, and moves it.
