@@ -40,6 +40,8 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 	noFace := lavfi("whole.mp4", "testsrc=s=320x240:r=25", "-t", "1.2", "-pix_fmt", "yuv420p")
 	whole, err := os.ReadFile(noFace)
 	harness.Check(t, err)
+	portrait, err := os.ReadFile(face)
+	harness.Check(t, err)
 	secret := file("secret.txt", []byte("a secret of this machine"))
 	video := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: path, Audio: voice} }
 	sound := func(path string) talkinghead.Lipsync { return talkinghead.Lipsync{Video: face, Audio: path} }
@@ -64,8 +66,10 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		"PNG of 20,000 × 20,000":    {video(file("large.png", pngHeader(20_000, 20_000))), "20000 × 20000"},
 		"a flat PNG of 25 million":  {video(lavfi("flat.png", "color=s=5000x5000", "-frames:v", "1", "-pix_fmt", "gray")), "No face"},
 		"PNG without content":       {video(file("hollow.png", pngHeader(200, 200))), "damaged"},
+		"JPEG without its end":      {video(file("end.jpg", portrait[:len(portrait)*9/10])), "damaged"},
 		"JPEG cut off":              {video(file("cut.jpg", []byte("\xff\xd8\xff\xe0\x00\x10JFIF"))), "damaged"},
 		"8K":                        {video(lavfi("8k.mp4", "color=s=7680x4320:r=1", "-frames:v", "1", "-c:v", "mpeg4", "-threads", "1")), "too large"},
+		"a strip":                   {video(lavfi("strip.png", "color=s=4096x72", "-frames:v", "1")), "too narrow: its 4096 × 72 pixels become 1920 × 32 in 1080p"},
 		"tiny":                      {video(lavfi("tiny.mp4", "color=s=32x32:r=25", "-t", "1", "-pix_fmt", "yuv420p")), "too small"},
 		"no face":                   {video(noFace), "No face"},
 		"ten faces":                 {video(generate("ten.png", "-loop", "1", "-i", face, "-vf", "scale=240:-1,tile=5x2", "-frames:v", "1")), "10 faces"},
@@ -86,6 +90,9 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		"a GIF":                     {video(lavfi("picture.gif", "color=s=64x64", "-frames:v", "1")), "not accepted: GIF."},
 		"a moving WebP":             {video(lavfi("moving.webp", "testsrc=s=64x64", "-frames:v", "2", "-c:v", "libwebp_anim")), "not accepted: animated WebP."},
 		"a HEIC":                    {video(file("photo.heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"))), "not accepted: HEIC or AVIF."},
+		"a JPEG XL":                 {video(file("photo.jxl", []byte("\x00\x00\x00\x0cJXL \r\n\x87\n"))), "not accepted: JPEG XL."},
+		"a JPEG 2000":               {video(file("photo.jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n"))), "not accepted: JPEG 2000."},
+		"an answer for a sound":     {sound(file("answer.wav", []byte(`{"error":"not found"}`))), "not accepted: JSON."},
 		"an MPEG stream":            {video(lavfi("stream.ts", "testsrc=s=64x64", "-frames:v", "2", "-c:v", "mpeg2video")), "not accepted: MPEG."},
 		"nothing to say":            {talkinghead.Lipsync{Video: face}, "audio_url"},
 		"sound of a picture":        {talkinghead.Lipsync{Video: face, UseAudioFromVideo: true}, "no sound"},

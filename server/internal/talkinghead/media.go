@@ -9,6 +9,7 @@ import (
 	_ "image/jpeg" // reads the size of pictures
 	_ "image/png"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -80,7 +81,12 @@ var refused = []container{
 	{"AMR", false, []string{"#!AMR"}},
 	{"CAF", false, []string{"caff\x00"}},
 	{"PDF", false, []string{"%PDF-"}},
+	{"JPEG XL", true, []string{"\xff\x0a", "\x00\x00\x00\x0cJXL "}},
+	{"JPEG 2000", true, []string{"\x00\x00\x00\x0cjP  "}},
+	{"a playlist", false, []string{"#EXTM3U"}},
 	{"SVG", true, []string{"<svg"}},
+	{"XML", false, []string{"<?xml"}},
+	{"JSON", false, []string{"{\""}},
 	{"HTML", false, []string{"<!doctype html", "<!DOCTYPE html", "<html"}},
 }
 
@@ -179,7 +185,10 @@ func open(ctx context.Context, path, name, work string) (*media, error) {
 		case config.Width*config.Height > maxPicturePixels:
 			return nil, unusable("%s is too large: it has %d × %d pixels, and at most %d million are accepted.", name, config.Width, config.Height, maxPicturePixels/1_000_000)
 		}
-		orientation = orientationOf(f)
+		var pixels int64
+		if orientation, pixels = orientationOf(f); pixels > 0 && !hasEnd(io.NewSectionReader(f, pixels, math.MaxInt64-pixels)) {
+			return nil, damaged(name)
+		}
 	}
 	return m, m.probe(ctx, name, orientation, work)
 }

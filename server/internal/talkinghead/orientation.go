@@ -1,8 +1,10 @@
 package talkinghead
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 )
 
@@ -11,11 +13,13 @@ const (
 	maxExif   = 64 << 10 // bytes
 )
 
-// orientationOf returns the orientation of a picture by its EXIF, from 1, which is upright, to 8.
-func orientationOf(file io.ReaderAt) int {
+// orientationOf returns the orientation of a picture by its EXIF, from 1, which is upright, to 8, and where the pixels of a
+// JPEG begin. Of others, that is 0.
+func orientationOf(file io.ReaderAt) (orientation int, pixels int64) {
+	orientation = 1
 	var head [8]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
-		return 1
+		return orientation, 0
 	}
 	format, at := head[0], int64(8) // of PNG
 	switch format {
@@ -37,18 +41,36 @@ func orientationOf(file io.ReaderAt) int {
 			name, end = string(head[:4]), size%2
 		}
 		switch name {
-		case "\xff\xda": // the pixels
-			return 1
+		case "\xff\xda":
+			return orientation, at
 		case "\xff\xe1", "EXIF", "eXIf":
 			exif := make([]byte, min(max(size, 0), maxExif))
 			n, _ := file.ReadAt(exif, at+content) // what is missing is not found
-			if found := orientationIn(exif[:n]); found > 0 {
-				return found
+			if found := orientationIn(exif[:n]); found > 0 && orientation == 1 {
+				orientation = found
 			}
 		}
 		at += content + size + end
 	}
-	return 1
+	return orientation, 0
+}
+
+// hasEnd reports whether the pixels of a JPEG have the marker of their end. ffmpeg paints those that are missing green.
+func hasEnd(pixels io.Reader) bool {
+	for buffered := bufio.NewReader(pixels); ; {
+		switch _, err := buffered.ReadSlice(0xff); {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			return false
+		}
+		next, _ := buffered.ReadByte() // 0 at the end
+		if next == 0xd9 {
+			return true
+		} else if next == 0xff {
+			_ = buffered.UnreadByte()
+		}
+	}
 }
 
 // orientationIn returns the orientation in EXIF, or 0 if there is none.

@@ -55,7 +55,7 @@ func (p *performance) analyseSound(ctx context.Context) error {
 		return tooLong("The sound")
 	case found.seconds < minSound:
 		return unusable("The sound is too short: it lasts %.1f seconds.", found.seconds)
-	case p.sound.sound.Channels > 1:
+	case p.sound.sound.Channels > 1 && found.loud > 0: // of silence, there is nothing to say
 		p.checks = append(p.checks, heardInMono(found))
 	}
 	var visemes []viseme

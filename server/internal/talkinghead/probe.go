@@ -188,10 +188,13 @@ func (m *media) fit(width, height int, aspect float64, lying bool, name string) 
 	long, short := max(w, h), min(w, h)
 	shrink := min(1, 1920/long, 1080/short)
 	m.width, m.height = int(w*shrink+0.01)/2*2, int(h*shrink+0.01)/2*2
-	if min(m.width, m.height) < 64 {
-		return unusable("%s is too small: it has %d × %d pixels, and at least 64 × 64 are needed.", name, width, height)
+	switch {
+	case min(m.width, m.height) >= 64:
+		return nil
+	case shrink < 1:
+		return unusable("%s is too narrow: its %d × %d pixels become %d × %d in 1080p, and at least 64 × 64 are needed.", name, width, height, m.width, m.height)
 	}
-	return nil
+	return unusable("%s is too small: it has %d × %d pixels, and at least 64 × 64 are needed.", name, width, height)
 }
 
 // aspect returns the ratio of the width of a pixel to its height.

@@ -172,6 +172,7 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 		"inverted.wav": {args: "-map 0 -af pan=stereo|c0=c0|c1=-1*c0", check: "false"},
 		"second.mkv":   {args: "-map 1 -map 0 -c:a flac -af pan=stereo|c1=c0 -disposition:a:0 0 -disposition:a:1 default", check: "true"},
 		"first.mkv":    {args: "-map 1 -map 0 -c:a flac -disposition:a:0 default -disposition:a:1 0", silent: true},
+		"silence.wav":  {args: "-map 1 -ac 2", silent: true},
 		"surround.mkv": {args: "-map 0 -c:a flac -af pan=5.1|FC=c0", check: "true"},
 	} {
 		t.Run(name, func(t *testing.T) {
