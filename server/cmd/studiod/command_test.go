@@ -166,7 +166,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"too many arguments", "", []string{"serve", db, "now"}, exitUsage, "usage: studiod serve"},
 		{"too few arguments", "", []string{"workspace", "member", db, workspace}, exitUsage, "WORKSPACE_ID EMAIL"},
 		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
-		{"an invalid PostgreSQL URL", "", []string{"serve", "--db=postgres://ada:hunter2@localhost:port/studio"}, exitUsage, "postgres://"},
+		{"an invalid PostgreSQL URL", "", []string{"serve", "--addr=127.0.0.1:0", "--db=postgres://ada:hunter2@localhost:port/studio"}, exitUsage, "postgres://"},
 		{"an invalid setting", "", []string{"serve", "--addr=127.0.0.1:0", "--db=postgres://ada:hunter2@localhost/studio?pool_max_conns=hunter2"}, exitUsage, "postgres://"},
 		{"an unreachable PostgreSQL", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@127.0.0.1:1/studio?sslmode=disable", testEmail}, exitFailure, "postgres://ada@127.0.0.1:1/studio"},
 		{"an unknown host", testPassword, []string{"user", "add", "--db=postgres://ada:hunter2@db.invalid/studio", testEmail}, exitFailure, "postgres://ada@db.invalid:5432/studio"},
@@ -231,7 +231,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{"an invalid address", "", []string{"serve", db, "--addr=here"}, exitUsage, "HOST:PORT"},
 		{"an invalid port", "", []string{"serve", db, "--addr=127.0.0.1:99999"}, exitUsage, "HOST:PORT"},
 		{"a directory to import", "", []string{"project", "import", db, "--workspace", workspace, "/"}, exitUsage, "directory"},
-		{"a database that is a directory", "", []string{"serve", "--db=sqlite:/"}, exitUsage, "directory"},
+		{"a database that is a directory", "", []string{"serve", "--addr=127.0.0.1:0", "--db=sqlite:/"}, exitUsage, "directory"},
 		{"help for an unknown command", "", []string{"help", "nothing"}, exitUsage, "nothing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestCommands_createDatabaseOnlyForNewRecords(t *testing.T) {
 	}
 	text := filepath.Join(directory, "text")
 	check(t, os.WriteFile(text, []byte("this is a text"), 0o600))
-	fails(t, exitUsage, "not a database", "serve", "--db=sqlite:"+text)
+	fails(t, exitUsage, "not a database", "serve", "--addr=127.0.0.1:0", "--db=sqlite:"+text)
 	if left, err := os.ReadDir(directory); err != nil || len(left) != 1 {
 		t.Errorf("%v is left behind (%v)", left, err)
 	}
@@ -324,6 +324,12 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 func TestCommands_defaultToUserDataDirectory(t *testing.T) {
 	directory := t.TempDir()
 	t.Setenv("XDG_DATA_HOME", directory)
+	demo := "sqlite:" + filepath.Join(directory, "avatarstudio", "demo.db")
+	if told := fails(t, exitUsage, "no such file", "key", "add", testEmail, "batch"); strings.Contains(told, demo) {
+		t.Errorf("there is no demo: %s", told)
+	}
+	must(t, testPassword, "user", "add", "--db="+demo, testEmail)
+	fails(t, exitUsage, "no such file or directory; --db names another database, such as that of the demo: --db "+demo, "key", "add", testEmail, "batch")
 	must(t, testPassword, "user", "add", testEmail)
 	info, err := os.Stat(filepath.Join(directory, "avatarstudio", "studio.db"))
 	check(t, err)
