@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v3"
@@ -86,21 +84,14 @@ func changeMember(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// workspace is the printed form of a workspace.
-type workspace struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Members   int       `json:"members"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
 func listWorkspaces(ctx context.Context, command *cli.Command) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		return printPage(ctx, command, db.AllWorkspaces, func(w store.Membership) string { return w.ID }, func(w store.Membership) workspace {
-			return workspace{w.ID, w.Name, w.Members, w.CreatedAt}
-		}, "no workspaces", []string{"ID", "CREATED", "MEMBERS", "NAME"}, func(w workspace) []string {
-			return []string{w.ID, formatTime(w.CreatedAt), strconv.Itoa(w.Members), w.Name}
-		})
+		return columns[store.Membership]{
+			{"id", "ID", func(w store.Membership) any { return w.ID }},
+			{"created_at", "CREATED", func(w store.Membership) any { return w.CreatedAt }},
+			{"members", "MEMBERS", func(w store.Membership) any { return w.Members }},
+			{"name", "NAME", func(w store.Membership) any { return w.Name }},
+		}.page(ctx, command, "no workspaces", db.AllWorkspaces)
 	})
 }
 

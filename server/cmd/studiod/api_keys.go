@@ -35,25 +35,6 @@ Example: studiod key revoke ada@example.com 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10
 	}
 }
 
-// apiKey is the printed form of an API key.
-type apiKey struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Scope       string    `json:"scope"`
-	WorkspaceID string    `json:"workspace_id,omitempty"`
-	CreatedAt   time.Time `json:"created_at"`
-	ExpiresAt   time.Time `json:"expires_at,omitzero"`
-	UsedAt      time.Time `json:"used_at,omitzero"`
-}
-
-func newAPIKey(k studio.APIKey) apiKey {
-	printed := apiKey{ID: k.ID, Name: k.Name, Scope: "write", WorkspaceID: k.WorkspaceID, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, UsedAt: k.UsedAt}
-	if k.ReadOnly {
-		printed.Scope = "read"
-	}
-	return printed
-}
-
 // withUser calls do with the user whose email is the first argument.
 func withUser(ctx context.Context, command *cli.Command, do func(*studio.Service, studio.User) error) error {
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
@@ -94,9 +75,20 @@ func listAPIKeys(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		return printList(command, keys, newAPIKey, "no keys", []string{"ID", "CREATED", "SCOPE", "WORKSPACE", "EXPIRES", "LAST USED", "NAME"}, func(k apiKey) []string {
-			return []string{k.ID, formatTime(k.CreatedAt), k.Scope, k.WorkspaceID, formatTime(k.ExpiresAt), formatTime(k.UsedAt), k.Name}
-		})
+		return columns[studio.APIKey]{
+			{"id", "ID", func(k studio.APIKey) any { return k.ID }},
+			{"created_at", "CREATED", func(k studio.APIKey) any { return k.CreatedAt }},
+			{"scope", "SCOPE", func(k studio.APIKey) any {
+				if k.ReadOnly {
+					return "read"
+				}
+				return "write"
+			}},
+			{"workspace_id?", "WORKSPACE", func(k studio.APIKey) any { return k.WorkspaceID }},
+			{"expires_at?", "EXPIRES", func(k studio.APIKey) any { return k.ExpiresAt }},
+			{"used_at?", "LAST USED", func(k studio.APIKey) any { return k.UsedAt }},
+			{"name", "NAME", func(k studio.APIKey) any { return k.Name }},
+		}.list(command, keys, "no keys")
 	})
 }
 

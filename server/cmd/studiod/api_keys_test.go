@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -44,12 +45,12 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 				t.Errorf("%s %s: %d, %s", test.method, test.path, response.StatusCode, content)
 			}
 		}
-		var listed []apiKey
-		for line := range strings.Lines(must(t, "", "key", "list", db, "--json", testEmail)) {
-			var key apiKey
-			check(t, json.Unmarshal([]byte(line), &key))
-			listed = append(listed, key)
-		}
+		listed := printed[struct {
+			ID, Scope   string
+			WorkspaceID string    `json:"workspace_id"`
+			ExpiresAt   time.Time `json:"expires_at"`
+			UsedAt      time.Time `json:"used_at"`
+		}](t, "key", "list", db, testEmail)
 		if len(listed) != 2 || listed[0].Scope != "read" || listed[1].WorkspaceID != workspace || listed[1].ExpiresAt.IsZero() || listed[1].UsedAt.IsZero() {
 			t.Fatalf("the keys are %+v", listed)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,14 +28,6 @@ type attempt struct {
 	Excerpt  string    `json:"excerpt,omitempty"`
 }
 
-// eventDetail is the printed form of an event with its body and attempts.
-type eventDetail struct {
-	event
-
-	Body     json.RawMessage `json:"body"`
-	Attempts []attempt       `json:"attempts"`
-}
-
 func showEvent(ctx context.Context, command *cli.Command) error {
 	id, err := idArgument(command)
 	if err != nil {
@@ -51,25 +42,24 @@ func showEvent(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		attempts := all[id]
-		detail := eventDetail{event: newEvent(found), Body: found.Body, Attempts: make([]attempt, len(attempts))}
-		for i, a := range attempts {
-			detail.Attempts[i] = attempt{
+		shown := event{EventRecord: found, shown: found.Body, attempts: make([]attempt, len(all[id]))}
+		for i, a := range all[id] {
+			shown.attempts[i] = attempt{
 				Number: a.Number, At: a.At, Duration: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,
 				Failure: a.Failure, Address: a.Address,
 			}
 			if command.Bool("excerpt") {
-				detail.Attempts[i].Excerpt = string(a.Excerpt)
+				shown.attempts[i].Excerpt = string(a.Excerpt)
 			}
 		}
 		if command.Bool("json") {
-			return commandline.PrintJSON(command.Root().Writer, detail)
+			return eventColumns().list(command, []event{shown}, "")
 		}
-		return detail.print(command.Root().Writer)
+		return shown.print(command.Root().Writer)
 	})
 }
 
-func (e eventDetail) print(out io.Writer) error {
+func (e event) print(out io.Writer) error {
 	var text bytes.Buffer // writing to a bytes.Buffer does not fail
 	_ = printTable(
 		&text,
@@ -77,22 +67,22 @@ func (e eventDetail) print(out io.Writer) error {
 		[]string{"subject", e.SubjectID},
 		[]string{"sequence", strconv.FormatInt(e.Sequence, 10)},
 		[]string{"user", e.UserID},
-		[]string{"url", e.WebhookURL},
-		[]string{"state", e.outcome()},
+		[]string{"url", studio.WithoutQuery(e.URL)},
+		[]string{"state", withReason(e.State, e.Reason)},
 		[]string{"tries", strconv.Itoa(e.Tries)},
 		[]string{"created", formatTime(e.CreatedAt)},
 		[]string{"ended", formatTime(e.EndedAt)},
 		[]string{"body", string(e.Body)},
 	)
-	if len(e.Attempts) > 0 {
+	if len(e.attempts) > 0 {
 		rows := [][]string{{"ATTEMPT", "AT", "STATUS", "DURATION", "FAILURE", "ADDRESS"}}
-		for _, a := range e.Attempts {
+		for _, a := range e.attempts {
 			rows = append(rows, a.row())
 		}
 		fmt.Fprintln(&text)
 		_ = printTable(&text, rows...)
 	}
-	for _, a := range e.Attempts {
+	for _, a := range e.attempts {
 		if a.Excerpt != "" {
 			fmt.Fprintf(&text, "\nresponse to attempt %d:\n", a.Number)
 		}
@@ -107,9 +97,11 @@ func (e eventDetail) print(out io.Writer) error {
 
 func (a attempt) row() []string {
 	duration := time.Duration(a.Duration * float64(time.Millisecond)).Round(time.Millisecond)
-	return []string{
-		strconv.Itoa(a.Number), formatTime(a.At), nonZero(int64(a.Status)), duration.String(), a.Failure, a.Address,
+	status := ""
+	if a.Status != 0 {
+		status = strconv.Itoa(a.Status)
 	}
+	return []string{strconv.Itoa(a.Number), formatTime(a.At), status, duration.String(), a.Failure, a.Address}
 }
 
 func idArgument(command *cli.Command) (string, error) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -17,15 +16,6 @@ import (
 
 // byCommand is who did what a command did.
 const byCommand = "command line"
-
-// act is the printed form of what an operator did.
-type act struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"at"`
-	By     string    `json:"by"`
-	Action string    `json:"action"`
-	Target string    `json:"target,omitempty"`
-}
 
 func auditCommand() *cli.Command {
 	return described(leaf("audit", "list what operators did, the latest first", "", pageFlags("acts"), listActs),
@@ -37,9 +27,13 @@ Example: studiod audit`)
 
 func listActs(ctx context.Context, command *cli.Command) error {
 	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		return printPage(ctx, command, service.Acts, func(a studio.Act) string { return a.ID }, func(a studio.Act) act { return act(a) }, "no acts", []string{"AT", "BY", "ACTION", "TARGET"}, func(a act) []string {
-			return []string{formatTime(a.At), a.By, a.Action, a.Target}
-		})
+		return columns[studio.Act]{
+			{"id", "", func(a studio.Act) any { return a.ID }},
+			{"at", "AT", func(a studio.Act) any { return a.At }},
+			{"by", "BY", func(a studio.Act) any { return a.By }},
+			{"action", "ACTION", func(a studio.Act) any { return a.Action }},
+			{"target?", "TARGET", func(a studio.Act) any { return a.Target }},
+		}.page(ctx, command, "no acts", service.Acts)
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/cookiejar"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
@@ -100,12 +100,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 		fails(t, exitUsage, "this is the last operator", "user", "delete", "--db="+dsn, "--yes", "--media=file:"+t.TempDir(), testEmail)
 		fails(t, exitUsage, "this is the last operator", "user", "role", "--db="+dsn, testEmail, "user")
 		must(t, "", "workspace", "add", "--db="+dsn, "Films")
-		var acts []act
-		for line := range strings.Lines(must(t, "", "audit", "--db="+dsn, "--json")) {
-			var a act
-			check(t, json.Unmarshal([]byte(line), &a))
-			acts = append(acts, a)
-		}
+		acts := printed[studio.Act](t, "audit", "--db="+dsn)
 		if len(acts) != 3 || acts[0].By != byCommand || acts[0].Action != "workspace add" || acts[0].Target != "Films" || acts[1].Target != testEmail {
 			t.Errorf("the audit log is %+v", acts)
 		}

@@ -9,12 +9,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
-// violation is the printed form of a [store.Violation].
-type violation struct {
-	SubjectID string `json:"subject_id"`
-	Rule      string `json:"rule"`
-}
-
 func checkCommand() *cli.Command {
 	return described(leaf("check", "report inconsistent rows", "", []cli.Flag{jsonFlag()}, checkDatabase),
 		`The command changes nothing. While a daemon is running, it can report rows that are just changing, so check
@@ -30,9 +24,10 @@ func checkDatabase(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		err = printList(command, found, func(v store.Violation) violation { return violation(v) }, "no inconsistent rows", []string{"SUBJECT", "PROBLEM"}, func(v violation) []string {
-			return []string{v.SubjectID, v.Rule}
-		})
+		err = columns[store.Violation]{
+			{"subject_id", "SUBJECT", func(v store.Violation) any { return v.SubjectID }},
+			{"rule", "PROBLEM", func(v store.Violation) any { return v.Rule }},
+		}.list(command, found, "no inconsistent rows")
 		if err == nil && len(found) > 0 {
 			err = fmt.Errorf("%d inconsistencies", len(found))
 		}

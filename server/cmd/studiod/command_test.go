@@ -138,10 +138,10 @@ func TestCommands_listAccounts(t *testing.T) {
 			}
 		}
 		for want, args := range map[string][]string{
-			`{"id":"` + users[1] + `","email":"bob@example.com","role":"operator","in_progress":0,"created_at":"`: {"user", "list", "--json", "--after", users[2], "--limit=1"},
-			`{"id":"` + workspaces[0] + `","name":"Team of ada@example.com","members":2,"created_at":"`:           {"workspace", "list", "--json", "--after", workspaces[1]},
+			`,"role":"operator","in_progress":0,"email":"bob@example.com"}`: {"user", "list", "--json", "--after", users[2], "--limit=1"},
+			`,"members":2,"name":"Team of ada@example.com"}`:                {"workspace", "list", "--json", "--after", workspaces[1]},
 		} {
-			if _, got, _ := studiod(t, "", append(args, db)...); !strings.HasPrefix(got, want) {
+			if _, got, _ := studiod(t, "", append(args, db)...); !strings.Contains(got, want) {
 				t.Errorf("%v: %s", args, got)
 			}
 		}

@@ -51,27 +51,23 @@ func described(command *cli.Command, description string) *cli.Command {
 	return command
 }
 
-// endpoint is the printed form of an endpoint.
-type endpoint struct {
-	ID          string               `json:"id"`
-	UserID      string               `json:"user_id"`
-	Email       string               `json:"email"`
-	WebhookURL  string               `json:"webhook_url"`
-	State       studio.EndpointState `json:"state"`
-	Since       time.Time            `json:"since,omitzero"`
-	Reason      studio.Reason        `json:"reason,omitempty"`
-	Waiting     int64                `json:"waiting,omitempty"`
-	Exhausted   int64                `json:"exhausted,omitempty"`
-	LastSuccess time.Time            `json:"last_success_at,omitzero"`
-}
-
-func newEndpoint(e studio.Endpoint) endpoint {
-	since := map[studio.EndpointState]time.Time{
-		studio.EndpointFailing: e.FailingSince, studio.EndpointPaused: e.PausedAt, studio.EndpointDisabled: e.DisabledAt,
-	}[e.State]
-	return endpoint{
-		ID: e.ID, UserID: e.UserID, Email: e.Email, WebhookURL: studio.WithoutQuery(e.URL), State: e.State, Since: since,
-		Reason: e.DisabledReason, Waiting: e.Waiting, Exhausted: e.Exhausted, LastSuccess: e.LastSuccessAt,
+func endpointColumns() columns[studio.Endpoint] {
+	return columns[studio.Endpoint]{
+		{"id", "ID", func(e studio.Endpoint) any { return e.ID }},
+		{"user_id", "", func(e studio.Endpoint) any { return e.UserID }},
+		{"email", "USER", func(e studio.Endpoint) any { return e.Email }},
+		{"state", "", func(e studio.Endpoint) any { return e.State }},
+		{"reason?", "", func(e studio.Endpoint) any { return e.DisabledReason }},
+		{"", "STATE", func(e studio.Endpoint) any { return withReason(e.State, e.DisabledReason) }},
+		{"since?", "SINCE", func(e studio.Endpoint) any {
+			return map[studio.EndpointState]time.Time{
+				studio.EndpointFailing: e.FailingSince, studio.EndpointPaused: e.PausedAt, studio.EndpointDisabled: e.DisabledAt,
+			}[e.State]
+		}},
+		{"waiting?", "WAITING", func(e studio.Endpoint) any { return e.Waiting }},
+		{"exhausted?", "EXHAUSTED", func(e studio.Endpoint) any { return e.Exhausted }},
+		{"last_success_at?", "LAST SUCCESS", func(e studio.Endpoint) any { return e.LastSuccessAt }},
+		{"webhook_url", "URL", func(e studio.Endpoint) any { return studio.WithoutQuery(e.URL) }},
 	}
 }
 
@@ -115,19 +111,8 @@ func listEndpoints(ctx context.Context, command *cli.Command) error {
 		if command.IsSet("user") {
 			none = "no webhook URLs"
 		}
-		return printList(command, found, newEndpoint, none, []string{"ID", "USER", "STATE", "SINCE", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL"}, endpoint.row)
+		return endpointColumns().list(command, found, none)
 	})
-}
-
-func (e endpoint) row() []string {
-	state := string(e.State)
-	if e.Reason != "" {
-		state += " (" + string(e.Reason) + ")"
-	}
-	return []string{
-		e.ID, e.Email, state, formatTime(e.Since), nonZero(e.Waiting), nonZero(e.Exhausted),
-		formatTime(e.LastSuccess), e.WebhookURL,
-	}
 }
 
 // setEndpoint enables or pauses an endpoint.
@@ -141,21 +126,20 @@ func setEndpoint(enabled bool) cli.ActionFunc {
 			return usagef("set --user")
 		}
 		return withEndpoints(ctx, command, func(service *studio.Service) error {
-			changed, err := changeEndpoint(ctx, command, service, id, enabled)
-			e := newEndpoint(changed)
+			e, err := changeEndpoint(ctx, command, service, id, enabled)
 			switch {
 			case errors.Is(err, studio.ErrNotFound):
 				return fmt.Errorf("no endpoint with the id %s", id)
 			case err != nil:
 				return err
 			case command.Bool("json"):
-				return commandline.PrintJSON(command.Root().Writer, e)
+				return endpointColumns().list(command, []studio.Endpoint{e}, "")
 			}
 			state := "on"
 			if e.State == studio.EndpointPaused {
 				state = "paused"
 			}
-			return printLines(command, commandline.Printable(e.WebhookURL)+" of "+commandline.Printable(e.Email)+" is "+state)
+			return printLines(command, commandline.Printable(studio.WithoutQuery(e.URL))+" of "+commandline.Printable(e.Email)+" is "+state)
 		})
 	}
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -91,29 +91,42 @@ func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error)
 	return at, nil
 }
 
-// event is the printed form of an event.
+// event is an event, and what is shown of it by itself.
 type event struct {
-	ID         string            `json:"id"`
-	SubjectID  string            `json:"subject_id"`
-	Sequence   int64             `json:"sequence"`
-	UserID     string            `json:"user_id"`
-	WebhookURL string            `json:"webhook_url"`
-	State      studio.EventState `json:"state"`
-	Reason     studio.Reason     `json:"reason,omitempty"`
-	Tries      int               `json:"tries"`
-	CreatedAt  time.Time         `json:"created_at"`
-	EndedAt    time.Time         `json:"ended_at,omitzero"`
+	studio.EventRecord
+
+	shown    json.RawMessage // the body
+	attempts []attempt
 }
 
-func newEvent(e studio.EventRecord) event {
-	return event{
-		ID: e.ID, SubjectID: e.SubjectID, Sequence: e.Sequence, UserID: e.UserID, WebhookURL: studio.WithoutQuery(e.URL),
-		State: e.State, Reason: e.Reason, Tries: e.Tries, CreatedAt: e.CreatedAt, EndedAt: e.EndedAt,
+func eventColumns() columns[event] {
+	return columns[event]{
+		{"id", "ID", func(e event) any { return e.ID }},
+		{"created_at", "CREATED", func(e event) any { return e.CreatedAt }},
+		{"ended_at?", "", func(e event) any { return e.EndedAt }},
+		{"state", "", func(e event) any { return e.State }},
+		{"reason?", "", func(e event) any { return e.Reason }},
+		{"", "STATE", func(e event) any { return withReason(e.State, e.Reason) }},
+		{"tries", "TRIES", func(e event) any { return e.Tries }},
+		{"subject_id", "SUBJECT", func(e event) any { return e.SubjectID }},
+		{"sequence", "SEQUENCE", func(e event) any { return e.Sequence }},
+		{"user_id", "", func(e event) any { return e.UserID }},
+		{"webhook_url", "URL", func(e event) any { return studio.WithoutQuery(e.URL) }},
+		{"body?", "", func(e event) any { return e.shown }},
+		{"attempts?", "", func(e event) any { return e.attempts }},
 	}
 }
 
+// withReason returns a state with its reason, if there is one.
+func withReason[State ~string](state State, reason studio.Reason) string {
+	if reason == "" {
+		return string(state)
+	}
+	return fmt.Sprintf("%s (%s)", state, reason)
+}
+
 // findEvents returns up to limit events, newest first. They begin after the event with the ID after, unless it is "".
-func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter, after string, limit int) (all []studio.EventRecord, err error) {
+func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter, after string, limit int) (all []event, err error) {
 	var last studio.EventRecord
 	if after != "" {
 		if last, err = eventByID(ctx, db, after); err != nil {
@@ -127,19 +140,11 @@ func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter,
 		if err != nil {
 			return nil, err
 		}
-		if len(page) > 0 {
-			all, last = append(all, page...), page[len(page)-1]
+		for _, last = range page {
+			all = append(all, event{EventRecord: last})
 		}
 	}
 	return all, nil
-}
-
-// outcome returns the state with its reason.
-func (e event) outcome() string {
-	if e.Reason == "" {
-		return string(e.State)
-	}
-	return fmt.Sprintf("%s (%s)", e.State, e.Reason)
 }
 
 func listEvents(ctx context.Context, command *cli.Command) error {
@@ -149,18 +154,8 @@ func listEvents(ctx context.Context, command *cli.Command) error {
 	}
 	filter.State = studio.EventState(command.String("state"))
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		return printPage(ctx, command, func(ctx context.Context, after string, limit int) ([]studio.EventRecord, error) {
+		return eventColumns().page(ctx, command, "no events", func(ctx context.Context, after string, limit int) ([]event, error) {
 			return findEvents(ctx, db, filter, after, limit)
-		}, func(e studio.EventRecord) string { return e.ID }, newEvent, "no events", eventHeader(), event.row)
+		})
 	})
-}
-
-func eventHeader() []string {
-	return []string{"ID", "CREATED", "STATE", "TRIES", "SUBJECT", "SEQUENCE", "URL"}
-}
-
-func (e event) row() []string {
-	return []string{
-		e.ID, formatTime(e.CreatedAt), e.outcome(), strconv.Itoa(e.Tries), e.SubjectID, strconv.FormatInt(e.Sequence, 10), e.WebhookURL,
-	}
 }

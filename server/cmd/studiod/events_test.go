@@ -92,9 +92,9 @@ func compare(t *testing.T, got, want string) {
 }
 
 const (
-	deliveredJSON = `{"id":"01936f3e-7e00-7000-8000-000000000001","subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":1,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…","state":"delivered","tries":1,"created_at":"2026-01-12T12:00:00Z","ended_at":"2026-01-12T12:00:00.012345Z"}`
-	exhaustedJSON = `{"id":"01936f3e-7e00-7000-8000-000000000002","subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":2,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…","state":"exhausted","reason":"gone","tries":2,"created_at":"2026-01-12T12:01:00Z","ended_at":"2026-01-12T14:00:00.012345Z"`
-	pendingJSON   = `{"id":"01936f3e-7e00-7000-8000-000000000003","subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":3,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…","state":"pending","tries":0,"created_at":"2026-01-12T12:02:00Z"}`
+	deliveredJSON = `{"id":"01936f3e-7e00-7000-8000-000000000001","created_at":"2026-01-12T12:00:00Z","ended_at":"2026-01-12T12:00:00.012345Z","state":"delivered","tries":1,"subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":1,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…"}`
+	exhaustedJSON = `{"id":"01936f3e-7e00-7000-8000-000000000002","created_at":"2026-01-12T12:01:00Z","ended_at":"2026-01-12T14:00:00.012345Z","state":"exhausted","reason":"gone","tries":2,"subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":2,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…"`
+	pendingJSON   = `{"id":"01936f3e-7e00-7000-8000-000000000003","created_at":"2026-01-12T12:02:00Z","state":"pending","tries":0,"subject_id":"01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00","sequence":3,"user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","webhook_url":"https://hooks.example.com/ada?…"}`
 	attemptsJSON  = `,"body":{"event_type":"avatar_event"},"attempts":[{"number":1,"at":"2026-01-12T13:00:00Z","duration_ms":12.345,"failure":"dns"},{"number":2,"at":"2026-01-12T14:00:00Z","duration_ms":12.345,"status":410,"failure":"status","address":"192.0.2.7:443"`
 )
 
@@ -191,11 +191,11 @@ func TestEndpoints_listPauseAndEnable(t *testing.T) {
 ID                                USER             STATE            SINCE                 WAITING  EXHAUSTED  LAST SUCCESS          URL
 `+id+`  ada@example.com  disabled (gone)  2026-01-12T14:00:00Z  2        1          2026-01-12T12:00:00Z  https://hooks.example.com/ada?…`)
 		line := func(rest string) string {
-			return `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","webhook_url":"https://hooks.example.com/ada?…","state":` + rest
+			return `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","state":` + rest
 		}
-		counts := `,"waiting":2,"exhausted":1,"last_success_at":"2026-01-12T12:00:00.012345Z"}`
+		counts := `,"waiting":2,"exhausted":1,"last_success_at":"2026-01-12T12:00:00.012345Z","webhook_url":"https://hooks.example.com/ada?…"}`
 		for _, args := range [][]string{{"endpoint", "list", db, "--json"}, {"endpoint", "list", db, user, "--json"}} {
-			compare(t, must(t, "", args...), line(`"disabled","since":"2026-01-12T14:00:00.012345Z","reason":"gone"`+counts))
+			compare(t, must(t, "", args...), line(`"disabled","reason":"gone","since":"2026-01-12T14:00:00.012345Z"`+counts))
 		}
 		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line(`"failing","since":"2026-01-12T13:00:00Z"`+counts))
 		unknown := strings.Repeat("0", len(id))

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -16,39 +20,44 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
 }
 
-// printList prints the printed form of each item: one JSON object per item with --json. Without --json it prints a table,
-// or a message if there are no items.
-func printList[T, P any](command *cli.Command, items []T, printed func(T) P, none string, header []string, row func(P) []string) error {
-	json := command.Bool("json")
-	if len(items) == 0 && !json {
+// columns describe how the items of a list are printed: as JSON objects with --json, and otherwise as a table. The first is
+// the ID.
+type columns[T any] []struct {
+	// member is the name in JSON, or "" for a column of the table only. With "?" at the end, a zero value is omitted, and a
+	// "-" in the table.
+	member string
+	header string // of the table; "" for a member of the JSON only
+	value  func(T) any
+}
+
+// list prints items, or a message to stderr if there are none to show in a table.
+func (c columns[T]) list(command *cli.Command, items []T, none string) error {
+	asJSON := command.Bool("json")
+	if len(items) == 0 && !asJSON {
 		return printNote(command, none)
 	}
-	table := commandline.NewTable(command.Root().Writer, json, header...)
+	var header []string
+	for _, column := range c {
+		if column.header != "" {
+			header = append(header, column.header)
+		}
+	}
+	table := commandline.NewTable(command.Root().Writer, asJSON, header...)
 	for _, item := range items {
-		form := printed(item)
-		if err := table.Add(form, row(form)...); err != nil {
+		object, err := c.object(item)
+		if err == nil {
+			err = table.Add(object, c.row(item)...)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return table.Flush()
 }
 
-// maxListed is the maximum of --limit, because a list is in memory.
-const maxListed = 1000
-
-// pageFlags returns the flags of a list that [printPage] prints.
-func pageFlags(items string) []cli.Flag {
-	return []cli.Flag{
-		ranged(&cli.IntFlag{Name: "limit", Usage: "maximum number of " + items, Value: 50}, 1, maxListed),
-		&cli.StringFlag{Name: "after", Usage: "list " + items + " after the one with this `ID`, the last one of the previous page", Validator: checkID},
-		jsonFlag(),
-	}
-}
-
-// printPage prints the items of a list that begins after --after. read returns up to limit of them.
-func printPage[T, P any](
-	ctx context.Context, command *cli.Command, read func(ctx context.Context, after string, limit int) ([]T, error), id func(T) string,
-	printed func(T) P, none string, header []string, row func(P) []string,
+// page prints the items of a list that begins after --after. read returns up to limit of them.
+func (c columns[T]) page(
+	ctx context.Context, command *cli.Command, none string, read func(ctx context.Context, after string, limit int) ([]T, error),
 ) error {
 	limit := command.Int("limit")
 	items, err := read(ctx, command.String("after"), limit+1)
@@ -57,10 +66,65 @@ func printPage[T, P any](
 	}
 	more := len(items) > limit
 	items = items[:min(len(items), limit)]
-	if err := printList(command, items, printed, none, header, row); err != nil || !more {
+	if err := c.list(command, items, none); err != nil || !more {
 		return err
 	}
-	return printNote(command, "there are more: --after "+id(items[limit-1]))
+	return printNote(command, fmt.Sprintf("there are more: --after %v", c[0].value(items[limit-1])))
+}
+
+// object returns the JSON of an item.
+func (c columns[T]) object(item T) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	separator := "{"
+	for _, column := range c {
+		name, optional := strings.CutSuffix(column.member, "?")
+		value := column.value(item)
+		if name == "" || optional && isZero(value) {
+			continue
+		}
+		out.WriteString(separator + strconv.Quote(name) + ":")
+		if err := encoder.Encode(value); err != nil {
+			return nil, err
+		}
+		separator = ","
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+func (c columns[T]) row(item T) (cells []string) {
+	for _, column := range c {
+		value := column.value(item)
+		switch at, isTime := value.(time.Time); {
+		case column.header == "":
+		case isTime:
+			cells = append(cells, formatTime(at))
+		case strings.HasSuffix(column.member, "?") && isZero(value):
+			cells = append(cells, "")
+		default:
+			cells = append(cells, fmt.Sprint(value))
+		}
+	}
+	return cells
+}
+
+func isZero(value any) bool {
+	at, isTime := value.(time.Time)
+	return isTime && at.IsZero() || reflect.ValueOf(value).IsZero()
+}
+
+// maxListed is the maximum of --limit, because a list is in memory.
+const maxListed = 1000
+
+// pageFlags returns the flags of a list that [columns.page] prints.
+func pageFlags(items string) []cli.Flag {
+	return []cli.Flag{
+		ranged(&cli.IntFlag{Name: "limit", Usage: "maximum number of " + items, Value: 50}, 1, maxListed),
+		&cli.StringFlag{Name: "after", Usage: "list " + items + " after the one with this `ID`, the last one of the previous page", Validator: checkID},
+		jsonFlag(),
+	}
 }
 
 // printNote prints a note for the user to stderr, because it is not part of the output.
@@ -83,12 +147,4 @@ func formatTime(t time.Time) string {
 		return "-"
 	}
 	return t.UTC().Format(time.RFC3339)
-}
-
-// nonZero returns a number, or "" if it is zero.
-func nonZero(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
 }

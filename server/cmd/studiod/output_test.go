@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
 
 const hostile = "\x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f\xff\r\n<b>&ü 世 🎬"
 
@@ -12,4 +16,15 @@ func assertHarmless(t *testing.T, text string) {
 			t.Errorf("%U is printed: %q", r, text)
 		}
 	}
+}
+
+// printed returns what a command prints with --json.
+func printed[T any](t *testing.T, args ...string) (all []T) {
+	t.Helper()
+	for line := range strings.Lines(must(t, "", append(args, "--json")...)) {
+		var one T
+		check(t, json.Unmarshal([]byte(line), &one))
+		all = append(all, one)
+	}
+	return all
 }

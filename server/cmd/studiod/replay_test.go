@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -87,8 +86,12 @@ func testReceiverGone(t *testing.T, dsn string) {
 	if shown != "3 events would be sent again" || len(exhausted()) != 3 {
 		t.Errorf("a dry run shows %s", shown)
 	}
-	var off endpoint
-	check(t, json.Unmarshal([]byte(must(t, "", "endpoint", "list", db, "--json")), &off))
+	off := printed[struct {
+		ID, Email  string
+		WebhookURL string `json:"webhook_url"`
+		State      studio.EndpointState
+		Reason     studio.Reason
+	}](t, "endpoint", "list", db)[0]
 	if off.Email != testEmail || off.WebhookURL != receiver.URL()+"/hooks?…" || off.State != studio.EndpointDisabled || off.Reason != studio.ReasonGone {
 		t.Errorf("the endpoint is %+v", off)
 	}

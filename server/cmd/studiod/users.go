@@ -9,10 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
@@ -77,24 +75,17 @@ func addUser(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// account is the printed form of a user.
-type account struct {
-	ID         string    `json:"id"`
-	Email      string    `json:"email"`
-	Role       string    `json:"role"`
-	InProgress int       `json:"in_progress"`
-	CreatedAt  time.Time `json:"created_at"`
-	DisabledAt time.Time `json:"disabled_at,omitzero"`
-}
-
 func listUsers(ctx context.Context, command *cli.Command) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
-		return printPage(ctx, command, func(ctx context.Context, after string, limit int) ([]store.Account, error) {
+		return columns[store.Account]{
+			{"id", "ID", func(u store.Account) any { return u.ID }},
+			{"created_at", "CREATED", func(u store.Account) any { return u.CreatedAt }},
+			{"role", "ROLE", func(u store.Account) any { return cmp.Or(string(u.Role), "user") }},
+			{"in_progress", "IN PROGRESS", func(u store.Account) any { return u.InProgress }},
+			{"disabled_at?", "DISABLED", func(u store.Account) any { return u.DisabledAt }},
+			{"email", "EMAIL", func(u store.Account) any { return u.Email }},
+		}.page(ctx, command, "no users", func(ctx context.Context, after string, limit int) ([]store.Account, error) {
 			return db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
-		}, func(u store.Account) string { return u.ID }, func(u store.Account) account {
-			return account{u.ID, u.Email, cmp.Or(string(u.Role), "user"), u.InProgress, u.CreatedAt, u.DisabledAt}
-		}, "no users", []string{"ID", "CREATED", "ROLE", "IN PROGRESS", "DISABLED", "EMAIL"}, func(a account) []string {
-			return []string{a.ID, formatTime(a.CreatedAt), a.Role, strconv.Itoa(a.InProgress), formatTime(a.DisabledAt), a.Email}
 		})
 	})
 }

@@ -20,15 +20,6 @@ func versionCommand() *cli.Command {
 Example: studiod version --daemons`)
 }
 
-// runningDaemon is the printed form of a daemon.
-type runningDaemon struct {
-	ID      string    `json:"id"`
-	Host    string    `json:"host"`
-	Version string    `json:"version"`
-	Started time.Time `json:"started_at"`
-	Seen    time.Time `json:"seen_at"`
-}
-
 func printVersion(ctx context.Context, command *cli.Command) error {
 	if !command.Bool("daemons") {
 		return printLines(command, fmt.Sprintf("studiod %s (%s, %s/%s)", commandline.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH))
@@ -38,10 +29,12 @@ func printVersion(ctx context.Context, command *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		return printList(command, found, func(d store.Daemon) runningDaemon {
-			return runningDaemon{d.ID, d.Host, d.Version, d.Started, time.Now().Add(-d.Seen)}
-		}, "no daemons", []string{"ID", "HOST", "VERSION", "STARTED", "LAST SEEN"}, func(d runningDaemon) []string {
-			return []string{d.ID, d.Host, d.Version, formatTime(d.Started), formatTime(d.Seen)}
-		})
+		return columns[store.Daemon]{
+			{"id", "ID", func(d store.Daemon) any { return d.ID }},
+			{"host", "HOST", func(d store.Daemon) any { return d.Host }},
+			{"version", "VERSION", func(d store.Daemon) any { return d.Version }},
+			{"started_at", "STARTED", func(d store.Daemon) any { return d.Started }},
+			{"seen_at", "LAST SEEN", func(d store.Daemon) any { return time.Now().Add(-d.Seen) }},
+		}.list(command, found, "no daemons")
 	})
 }
