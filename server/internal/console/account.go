@@ -135,7 +135,7 @@ func (c *Console) leave(w http.ResponseWriter, r *http.Request, s session) error
 	err := c.cfg.Studio.Leave(r.Context(), server.ClientAddr(r.Context()), s.User, r.PostFormValue("password"))
 	problem, status := passwordProblem(err), http.StatusUnprocessableEntity
 	if errors.Is(err, studio.ErrLastOperator) {
-		problem, status = "You are the last operator. Make another user an operator first.", http.StatusConflict
+		problem, status = studio.ErrLastOperator.Detail, http.StatusConflict
 	}
 	if problem != "" {
 		return c.showAccount(w, r, s, status, accountView{LeaveProblem: problem})

@@ -71,7 +71,7 @@ func TestAccount_leaves(t *testing.T) {
 		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
 			t.Error("an API key of a user who has left is accepted")
 		}
-		leave(olga, password).want(t, http.StatusConflict, "You are the last operator.")
+		leave(olga, password).want(t, http.StatusConflict, "No operator would be left.")
 		olga.get("/console/users/log").want(t, http.StatusOK, ">"+bob.Email+"<", ">left<")
 	})
 }

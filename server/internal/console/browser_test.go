@@ -352,7 +352,7 @@ func TestBrowser_operatorsManageTheService(t *testing.T) {
 
 	tab = s.openTab(t, "/console/users?email="+email)
 	tab.Do(chromedp.Click("summary"), chromedp.Click(`button[value="disable"]`))
-	tab.Await("main", "Operators cannot remove themselves or the last operator.")
+	tab.Await("main", "Operators cannot do this to themselves.")
 	tab.Faults() // the error status
 	tab.Inspect("operator-last")
 	tab.Visit("/console/users?email=bob@example.com", "summary")

@@ -307,7 +307,7 @@ func TestOperator_disablesUsers(t *testing.T) {
 			t.Error(err)
 		}
 		for _, act := range []string{"disable", "user"} {
-			change(email, act).want(t, http.StatusConflict, "Operators cannot remove themselves or the last operator.")
+			change(email, act).want(t, http.StatusConflict, "Operators cannot do this to themselves.")
 		}
 		change(bob.Email, "operator").want(t, http.StatusOK, "The user is an operator now.")
 		change(email, "disable").want(t, http.StatusConflict)
@@ -315,7 +315,7 @@ func TestOperator_disablesUsers(t *testing.T) {
 		change(bob.Email, "unknown").want(t, http.StatusNotFound)
 		v.get("/console/users/delete?email=BOB@example.com").want(t, http.StatusOK, "Delete bob@example.com?", "cannot be undone")
 		v.get("/console/users/delete?email=nobody@example.com").want(t, http.StatusNotFound)
-		change(email, "delete").want(t, http.StatusConflict, "Operators cannot remove themselves or the last operator.")
+		change(email, "delete").want(t, http.StatusConflict, "Operators cannot do this to themselves.")
 		change(bob.Email, "delete").want(t, http.StatusOK, "The user is deleted.")
 		if _, err := s.studio.UserByEmail(t.Context(), bob.Email); !errors.Is(err, studio.ErrNotFound) {
 			t.Errorf("after the deletion: %v", err)

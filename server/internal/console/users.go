@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -98,9 +97,6 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 		err = c.cfg.Studio.RemoveUser(r.Context(), s.User, email)
 	default:
 		err = studio.ErrNotFound
-	}
-	if errors.Is(err, studio.ErrLastOperator) {
-		err = &server.Error{Status: http.StatusConflict, Detail: "Operators cannot remove themselves or the last operator. Ask another operator."}
 	}
 	if err != nil {
 		return err

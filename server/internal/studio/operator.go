@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/netip"
 	"slices"
 	"time"
@@ -11,8 +12,12 @@ import (
 // ActRetention is how long acts are kept.
 const ActRetention = 365 * 24 * time.Hour
 
-// ErrLastOperator is returned if the service would have no operator any more, or operators would lock themselves out.
-var ErrLastOperator = errors.New("studio: operators cannot remove themselves or the last operator")
+var (
+	// ErrLastOperator is returned if the service would have no operator any more.
+	ErrLastOperator = refuse(http.StatusConflict, "last_operator", "No operator would be left. Make another user an operator first.")
+	// ErrOwnAccount is returned to operators who would disable, demote or remove themselves.
+	ErrOwnAccount = refuse(http.StatusConflict, "own_account", "Operators cannot do this to themselves. Ask another operator.")
+)
 
 // OperatorStore stores what operators do. If a record does not exist, the error is [ErrNotFound].
 type OperatorStore interface {
@@ -107,7 +112,7 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	if !enabled {
 		action, at = "disabled", s.now()
 		if s.NormalizeEmail(email) == by.Email {
-			return ErrLastOperator
+			return ErrOwnAccount
 		}
 	}
 	ctx, user, err := s.actOn(ctx, by, action, email)
@@ -120,15 +125,15 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 // RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
 // Projects are kept, because they belong to the workspace. Before the records are erased, it waits until all daemons know that
 // the user is removed, which takes more than a second: a daemon that still accepts a token of the user may create records. If ctx
-// ends after that, or the process, a daemon erases the rest. The error is [ErrLastOperator] if by is the user, or if no operator
-// would be left.
+// ends after that, or the process, a daemon erases the rest. The error is [ErrOwnAccount] if by is the user, and
+// [ErrLastOperator] if no operator would be left.
 func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
 		return err
 	}
 	if user.ID == by.ID {
-		return ErrLastOperator
+		return ErrOwnAccount
 	}
 	return s.removeUser(ctx, by, user, "deleted")
 }
@@ -162,7 +167,7 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 	if role != Operator {
 		action = "made a user"
 		if s.NormalizeEmail(email) == by.Email {
-			return ErrLastOperator
+			return ErrOwnAccount
 		}
 	}
 	ctx, user, err := s.actOn(ctx, by, action, email)
