@@ -169,6 +169,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	cfg.Addr, cfg.Sockets = command.String("addr"), systemd.Inherit()
+	if !command.IsSet("addr") {
+		cfg.Addr = cmp.Or(cfg.Sockets.Addr(), cfg.Addr)
+	}
 	if cfg.PublicURL, err = publicURL(command.String("public-url")); err != nil {
 		return commandline.Usage(err)
 	}

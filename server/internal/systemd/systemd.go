@@ -1,27 +1,20 @@
-// Package systemd hands listening sockets over to the next process of a service, so that a restart refuses no connection:
-// systemd keeps the sockets (FileDescriptorStoreMax= of the unit) and passes them to the next process, and meanwhile
-// connections wait in the kernel. Sockets of a socket unit are used as well. The protocols are those of sd_listen_fds(3)
-// and sd_pid_notify_with_fds(3). A library for them would be larger than this, and none stores sockets.
+// Package systemd takes over the listening sockets of a socket unit, so that a restart refuses no connection: systemd opens them,
+// and while no process serves, connections wait in the kernel. The protocols are those of sd_listen_fds(3) and sd_notify(3).
 //
 // Without systemd, the package only listens.
 package systemd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
-	"syscall"
-	"time"
 )
 
-// A process that systemd starts just when it closes a socket has a copy until it executes its program.
-const (
-	maxTries      = 50
-	retryInterval = 20 * time.Millisecond
-)
+const firstSocket = 3 // SD_LISTEN_FDS_START
 
 // Sockets has the sockets of a process. A nil *Sockets only listens. Its methods may be called concurrently.
 type Sockets struct {
@@ -29,54 +22,63 @@ type Sockets struct {
 	passed  bool   // whether this process was given sockets
 
 	mu     sync.Mutex
-	unused []socket
+	unused []net.Listener
 }
 
-// socket is a socket that the process was given.
-type socket struct {
-	net.Listener
-
-	name string
+// Inherit returns the sockets that systemd gave to this process. It removes the environment variables that describe them,
+// which are not for other programs.
+func Inherit() *Sockets {
+	s := &Sockets{manager: os.Getenv("NOTIFY_SOCKET")}
+	if os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) {
+		count, _ := strconv.Atoi(os.Getenv("LISTEN_FDS"))
+		for i := range count {
+			file := os.NewFile(uintptr(firstSocket+i), "socket")
+			if l, err := net.FileListener(file); err == nil { // otherwise not a socket that listens
+				s.unused, s.passed = append(s.unused, l), true
+			}
+			_ = file.Close() // the listener has a copy
+		}
+	}
+	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"} {
+		_ = os.Unsetenv(name) // fails only for invalid names
+	}
+	return s
 }
 
 // Kept reports whether the sockets stay open when this process ends.
-func (s *Sockets) Kept() bool { return s != nil && (s.passed || s.manager != "") }
+func (s *Sockets) Kept() bool { return s != nil && s.passed }
 
-// Listen returns the socket for a TCP address that the process was given, or opens one and lets systemd keep it.
-func (s *Sockets) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	if s == nil {
-		return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+// Addr returns the address of the first socket that the process was given, or "".
+func (s *Sockets) Addr() string {
+	if s == nil || len(s.unused) == 0 {
+		return ""
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tries := 0
-	if wanted, err := net.ResolveTCPAddr("tcp", addr); err == nil {
-		for i, given := range s.unused {
-			if isAt(given, wanted) {
-				s.unused = slices.Delete(s.unused, i, i+1)
-				return given.Listener, nil
-			}
-		}
-		if s.drop(func(given socket) bool { return portOf(given) == wanted.Port }) { // otherwise the port would be in use
-			tries = maxTries
-		}
-	}
-	opened, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	for ; errors.Is(err, syscall.EADDRINUSE) && tries > 0; tries-- {
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryInterval):
-		}
-		opened, err = new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	}
-	if err == nil {
-		err = s.store(opened)
-	}
-	return opened, err
+	return s.unused[0].Addr().String()
 }
 
-// Ready tells systemd that the process serves. Sockets that were not used, for example after a change of the settings, are
-// closed. A socket unit keeps its own nevertheless: Ready returns their addresses, at which nobody responds.
+// Listen returns the socket for a TCP address that the process was given, or opens one.
+func (s *Sockets) Listen(ctx context.Context, addr string) (net.Listener, error) {
+	if wanted, err := net.ResolveTCPAddr("tcp", addr); err == nil && s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i, given := range s.unused {
+			at, isTCP := given.Addr().(*net.TCPAddr)
+			if !isTCP || at.Port != wanted.Port {
+				continue
+			}
+			everywhere := wanted.IP == nil || wanted.IP.IsUnspecified()
+			if !at.IP.Equal(wanted.IP) && (!everywhere || !at.IP.IsUnspecified()) {
+				return nil, fmt.Errorf("the socket unit of systemd listens at %v and not at %s; set ListenStream of the unit", at, addr)
+			}
+			s.unused = slices.Delete(s.unused, i, i+1)
+			return given, nil
+		}
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+}
+
+// Ready tells systemd that the process serves. It returns the addresses of the sockets that were not used, at which nobody
+// responds.
 func (s *Sockets) Ready() (unserved []net.Addr) {
 	if s == nil {
 		return nil
@@ -84,55 +86,29 @@ func (s *Sockets) Ready() (unserved []net.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, given := range s.unused {
-		if given.name != storedName(given) {
-			unserved = append(unserved, given.Addr())
-		}
+		unserved = append(unserved, given.Addr())
+		_ = given.Close() // systemd has a copy
 	}
-	s.drop(func(socket) bool { return true })
-	_ = s.notify("READY=1") // there is no one to tell
+	s.unused = nil
+	s.notify("READY=1")
 	return unserved
 }
 
 // Stopping tells systemd that the process ends.
 func (s *Sockets) Stopping() {
 	if s != nil {
-		_ = s.notify("STOPPING=1")
+		s.notify("STOPPING=1")
 	}
 }
 
-// drop closes unused sockets, here and in systemd. It reports whether there were any. s.mu must be held.
-func (s *Sockets) drop(unwanted func(socket) bool) (dropped bool) {
-	s.unused = slices.DeleteFunc(s.unused, func(given socket) bool {
-		if !unwanted(given) {
-			return false
-		}
-		_ = given.Close()
-		_ = s.notify(fmt.Sprintf("FDSTOREREMOVE=1\nFDNAME=%s", given.name))
-		dropped = true
-		return true
-	})
-	if dropped {
-		s.await()
+// notify sends a notification. If that fails, systemd waits, and logs a timeout.
+func (s *Sockets) notify(state string) {
+	if s.manager == "" {
+		return
 	}
-	return dropped
-}
-
-// storedName returns the name under which systemd keeps a socket.
-func storedName(l net.Listener) string { return fmt.Sprintf("studiod-%d", portOf(l)) }
-
-func portOf(l net.Listener) int {
-	if address, ok := l.Addr().(*net.TCPAddr); ok {
-		return address.Port
+	connection, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.manager, Net: "unixgram"})
+	if err == nil {
+		_, _ = connection.Write([]byte(state))
+		_ = connection.Close()
 	}
-	return 0
-}
-
-// isAt reports whether a socket is the one that listening at an address would open.
-func isAt(l net.Listener, wanted *net.TCPAddr) bool {
-	address, ok := l.Addr().(*net.TCPAddr)
-	if !ok || address.Port != wanted.Port {
-		return false
-	}
-	everywhere := wanted.IP == nil || wanted.IP.IsUnspecified()
-	return everywhere && address.IP.IsUnspecified() || address.IP.Equal(wanted.IP)
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -14,92 +14,53 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/avatarstudio/avatarstudio/api/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
 
-// serviceManager keeps the sockets of a service like systemd.
-type serviceManager struct {
-	path string
-
-	mu     sync.Mutex
-	names  []string
-	stored []*os.File
-	states []string
+// socketUnit is a socket unit of systemd.
+type socketUnit struct {
+	addr   string
+	socket *os.File
+	notify *net.UnixConn // receives the notifications of the service
 }
 
-func startServiceManager(t *testing.T) *serviceManager {
+func newSocketUnit(t *testing.T) *socketUnit {
 	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
+	u := &socketUnit{addr: l.Addr().String()}
+	u.socket, err = l.(*net.TCPListener).File() //nolint:forcetypeassert // Listen returns no other type for tcp
+	check(t, err)
+	check(t, l.Close())
 	dir, err := os.MkdirTemp("", "studiod-notify-") //nolint:usetesting // the path of a socket must be short
 	check(t, err)
-	m := &serviceManager{path: filepath.Join(dir, "notify")}
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: m.path, Net: "unixgram"})
+	u.notify, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
 	check(t, err)
-	done := make(chan struct{})
-	t.Cleanup(func() {
-		_ = socket.Close()
-		<-done
-		for _, file := range m.stored {
-			_ = file.Close()
-		}
-		check(t, os.RemoveAll(dir))
-	})
-	go func() {
-		defer close(done)
-		for err := error(nil); err == nil; {
-			err = m.receive(socket)
-		}
-	}()
-	return m
+	t.Cleanup(func() { check(t, errors.Join(u.socket.Close(), u.notify.Close(), os.RemoveAll(dir))) })
+	return u
 }
 
-func (m *serviceManager) receive(socket *net.UnixConn) error {
-	text, control := make([]byte, 512), make([]byte, 512)
-	n, c, _, _, err := socket.ReadMsgUnix(text, control)
-	if err != nil {
-		return err
-	}
-	var files []*os.File
-	messages, _ := unix.ParseSocketControlMessage(control[:c])
-	for i := range messages {
-		fds, _ := unix.ParseUnixRights(&messages[i])
-		for _, fd := range fds {
-			unix.CloseOnExec(fd)
-			files = append(files, os.NewFile(uintptr(fd), "stored"))
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	state, name, _ := strings.Cut(string(text[:n]), "\nFDNAME=")
-	m.states = append(m.states, state)
-	switch state {
-	case "FDSTORE=1":
-		m.names, m.stored = append(m.names, name), append(m.stored, files...)
-		return nil
-	case "FDSTOREREMOVE=1":
-		if i := slices.Index(m.names, name); i >= 0 {
-			_ = m.stored[i].Close()
-			m.names, m.stored = slices.Delete(m.names, i, i+1), slices.Delete(m.stored, i, i+1)
-		}
-	}
-	for _, file := range files { // of BARRIER=1
-		_ = file.Close()
-	}
-	return nil
-}
-
-// start starts a process of the service, with the sockets that the last one left.
-func (m *serviceManager) start(t *testing.T, dsn string, args ...string) *harness.Daemon {
+// start starts a process of the service with the socket.
+func (u *socketUnit) start(t *testing.T, dsn string, args ...string) *harness.Daemon {
 	t.Helper()
 	program := append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$@"`, "sh"}, thisProgram(t)...)
 	command := serveBy(program, dsn, append([]string{"--renderer=simulate:0s", "--admin-addr=off"}, args...)...)
-	m.mu.Lock()
-	command.ExtraFiles = slices.Clone(m.stored)
-	command.Env = append(command.Env, "NOTIFY_SOCKET="+m.path, fmt.Sprint("LISTEN_FDS=", len(m.stored)), "LISTEN_FDNAMES="+strings.Join(m.names, ":"))
-	m.mu.Unlock()
+	i := slices.Index(command.Args, "--addr")
+	command.Args = slices.Delete(command.Args, i, i+2)
+	command.ExtraFiles = []*os.File{u.socket}
+	command.Env = append(command.Env, "NOTIFY_SOCKET="+u.notify.LocalAddr().String(), "LISTEN_FDS=1", "LISTEN_FDNAMES=studiod.socket")
 	return harness.RunDaemon(t, command)
+}
+
+// state returns the next notification.
+func (u *socketUnit) state(t *testing.T) string {
+	t.Helper()
+	text := make([]byte, 512)
+	check(t, u.notify.SetReadDeadline(time.Now().Add(harness.Timeout)))
+	n, err := u.notify.Read(text)
+	check(t, err)
+	return string(text[:n])
 }
 
 // A restart fails no request: what arrives meanwhile waits for the next process. The clients retry nothing that a server
@@ -112,17 +73,17 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 			dsn := studiotest.NewEmptySQLite(t)
 			prepareDatabase(t, dsn)
 			key := regexp.MustCompile(`avs_\w+`).FindString(must(t, "", "key", "add", "--db="+dsn, testEmail, "load"))
-			manager := startServiceManager(t)
+			unit := newSocketUnit(t)
 			var args []string
 			cert, private := certificate(t, "a")
 			if clients.tls {
 				certFile, keyFile := writeCertificate(t, cert, private)
 				args = []string{"--tls-cert", certFile, "--tls-key", keyFile}
 			}
-			p := manager.start(t, dsn, args...)
-			_, addr, _ := strings.Cut(p.URL, "://")
-			args = append(args, "--addr", addr)
-
+			p := unit.start(t, dsn, args...)
+			if _, addr, _ := strings.Cut(p.URL, "://"); addr != unit.addr {
+				t.Fatalf("it serves at %s, and the socket is %s", addr, unit.addr)
+			}
 			var successes, slowest atomic.Int64
 			var load sync.WaitGroup
 			stop := make(chan struct{})
@@ -163,7 +124,7 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 				before := successes.Load()
 				harness.Eventually(t, "requests", func() bool { return successes.Load() > before+20 || t.Failed() })
 				check(t, p.Stop())
-				p = manager.start(t, dsn, args...)
+				p = unit.start(t, dsn, args...)
 			}
 			close(stop)
 			load.Wait()
@@ -178,25 +139,22 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 	}
 }
 
-// A new address replaces one on the same port that systemd keeps.
-func TestProcess_keptSocketIsReplaced(t *testing.T) {
+// The address of the socket unit is that of the daemon, which tells systemd its state. A flag with
+// another port leaves the socket without a server, which is logged.
+func TestProcess_usesTheSocketUnit(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)
-	manager := startServiceManager(t)
-	p := manager.start(t, dsn)
-	check(t, p.Stop())
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.URL, "http://"))
-	p = manager.start(t, dsn, "--addr", "0.0.0.0:"+port)
-	response, _, err := exchange(t.Context(), http.DefaultClient, http.MethodGet, p.URL+"/", "")
-	check(t, err)
-	if response.StatusCode != http.StatusOK || strings.Contains(p.Log(), "level=WARN msg=\"a socket unit") {
-		t.Errorf("%s\n%s", response.Status, p.Log())
+	unit := newSocketUnit(t)
+	p := unit.start(t, dsn)
+	if p.URL != "http://"+unit.addr || unit.state(t) != "READY=1" {
+		t.Errorf("it serves at %s, and the socket is %s", p.URL, unit.addr)
+	}
+	if check(t, p.Stop()); unit.state(t) != "STOPPING=1" {
+		t.Error("systemd does not know that it stops")
+	}
+	p = unit.start(t, dsn, "--addr=127.0.0.1:0")
+	if !strings.Contains(p.Log(), `msg="a socket unit of systemd listens where no flag says so; nobody responds there" addresses=[`+unit.addr+"]") {
+		t.Error(p.Log())
 	}
 	check(t, p.Stop())
-	manager.mu.Lock()
-	defer manager.mu.Unlock()
-	want := []string{"FDSTORE=1", "READY=1", "STOPPING=1", "FDSTOREREMOVE=1", "BARRIER=1", "FDSTORE=1", "READY=1", "STOPPING=1"}
-	if !slices.Equal(manager.states, want) {
-		t.Errorf("the notifications are %q", manager.states)
-	}
 }
