@@ -325,7 +325,23 @@ func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *
 	if c.is32 {
 		s = scopeOf(formatOf(media))
 	}
+	if n := withoutSchema(media); at.Get("schema") == nil && n != nil {
+		return n
+	}
 	return c.schemaIn(s, at.Get("schema"))
+}
+
+// withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and so
+// is each field of a form. It returns nil for any value.
+func withoutSchema(media string) *node {
+	text := &node{types: kindString}
+	switch media {
+	case mediaText:
+		return text
+	case mediaForm:
+		return &node{types: kindObject, additional: text, hasAdditional: true}
+	}
+	return nil
 }
 
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
