@@ -15,6 +15,7 @@ type operation struct {
 	body             bodyKind
 	empty            bool // a success may have no body, or null
 	notModified      bool // 304 is a success
+	redirect         bool // redirects are successes
 	accept           []string
 
 	// Of bodyItems.
@@ -51,7 +52,7 @@ func (o *operation) class() class {
 
 // success reports whether a status is a success of the operation.
 func (o *operation) success(status int) bool {
-	return status/100 == 2 || o.notModified && status == http.StatusNotModified
+	return status/100 == 2 || o.notModified && status == http.StatusNotModified || o.redirect && status/100 == 3 && status != http.StatusNotModified
 }
 
 // paramsOf returns the optional parameters of a call.

@@ -10,7 +10,7 @@ import (
 )
 
 // adapt changes the document in memory where oapi-codegen would generate unsuitable code.
-func adapt(document *openapi3.T) error {
+func adapt(path string, document *openapi3.T) error {
 	if err := nameStreams(document); err != nil {
 		return err
 	}
@@ -18,8 +18,10 @@ func adapt(document *openapi3.T) error {
 	shortNames(document)
 	mergeMediaRanges(document)
 	eachContent(document, suffixJSON)
-	nameUnions(document)
 	renameVariables(document)
+	if err := shape(path, document); err != nil {
+		return err
+	}
 	holdAllValues(document)
 	return nullableMembers(document)
 }
@@ -61,20 +63,6 @@ func mergeMediaRanges(document *openapi3.T) {
 			operation.RequestBody.Value.Content = openapi3.Content{"*/*": content[ranges[0]]}
 		}
 	})
-}
-
-// nameUnions makes components of the unions in responses that are components. Otherwise, oapi-codegen would generate methods of
-// a type that it does not declare.
-func nameUnions(document *openapi3.T) {
-	for name, response := range document.Components.Responses {
-		for media, content := range response.Value.Content {
-			if union := content.Schema; union != nil && union.Ref == "" && len(union.Value.OneOf)+len(union.Value.AnyOf) > 0 {
-				component := codegen.SchemaNameToTypeName(name + " " + media)
-				document.Components.Schemas[component] = union
-				content.Schema = openapi3.NewSchemaRef("#/components/schemas/"+component, union.Value)
-			}
-		}
-	}
 }
 
 // renameVariables renames path parameters that would be variables with a name that the handlers use.

@@ -151,6 +151,11 @@ func (g *grammar) parameter(p *yaml.Node) {
 	}
 	if content := member(p, "content"); content != nil {
 		g.jsonOnly(content)
+		for _, media := range members(content) {
+			if schema := member(g.resolve(media), "schema"); g.allowsNull(schema) {
+				g.refuse(schema, "a parameter that may be null is not generated: leave it out instead")
+			}
+		}
 		return
 	}
 	usual := map[string]string{"path": "simple", "header": "simple", "query": "form", "cookie": "form"}[in]
@@ -170,6 +175,18 @@ func (g *grammar) header(h *yaml.Node) {
 		return
 	}
 	g.value(member(h, "schema"), "declare one type, a string, integer, number, boolean or a list of these")
+}
+
+// allowsNull reports whether a schema that has a type allows null.
+func (g *grammar) allowsNull(schema *yaml.Node) bool {
+	schema = g.resolve(schema)
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf"} {
+		if slices.ContainsFunc(elements(member(schema, keyword)), g.allowsNull) {
+			return true
+		}
+	}
+	types := member(schema, "type")
+	return text(types) == "null" || slices.ContainsFunc(elements(types), func(t *yaml.Node) bool { return t.Value == "null" })
 }
 
 // jsonOnly refuses all other media types of a parameter.
@@ -253,6 +270,9 @@ func (g *grammar) flatObject(schema *yaml.Node) {
 func (g *grammar) requestBody(body *yaml.Node) {
 	for media, described := range members(member(body, "content")) {
 		described = g.resolve(described)
+		if schema := member(described, "schema"); isJSON(media) && text(member(body, "required")) != "true" && g.allowsNull(schema) {
+			g.refuse(schema, "an optional body that may be null is not generated: set required to true, or allow no null")
+		}
 		if items := itemsOf(described); items != nil {
 			g.refuse(items, "a request that is a stream is not generated: use a list in application/json, or a binary body")
 		}

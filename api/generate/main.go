@@ -190,7 +190,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	if _, err := codegen.Generate(components, names); err != nil {
 		return nil, nil, err
 	}
-	if err := adapt(document); err != nil {
+	if err := adapt(path, document); err != nil {
 		return nil, nil, err
 	}
 	elements, err := checkNames(path, document)

@@ -31,7 +31,7 @@ func TestGenerate_refusesWhatHasNoGoName(t *testing.T) {
 	for name, test := range map[string]struct{ paths, components, want string }{
 		"schemas":           {"  {}", "    foo_bar: { type: string }\n    FooBar: { type: integer }", `8:5: the schema FooBar has the Go name FooBar, as has the schema foo_bar in line 7: choose another with x-go-name`},
 		"schema of gen":     {"  {}", "    Nullable: { type: object }", `7:5: the code for the schema Nullable does not compile (Nullable is declared in gen/api.gen.go and gen/nullable.gen.go): choose another with x-go-name`},
-		"schema and part":   {"  {}", "    A: { type: object, properties: { b: { type: string, enum: [c] } } }\n    AB: { type: integer }", `8:5: the schema AB has the Go name AB, as has a schema in the schema A in line 7: choose another with x-go-name`},
+		"schema and part":   {"  {}", "    A: { type: object, properties: { b: { type: string, enum: [c] } } }\n    AB: { type: integer }", `8:5: the schema AB has the Go name AB, as has a schema in A in line 7: choose another with x-go-name`},
 		"schema and body":   {"  /a: { " + operation("a", "") + " }", "    A204Response: { type: string }", `7:5: the code for the schema A204Response does not compile (A204Response is declared twice in gen/api.gen.go; see also the operation a in line 4): choose another with x-go-name`},
 		"properties":        {"  {}", "    A: { type: object, properties: { foo_bar: { type: string }, fooBar: { type: string } } }", `7:65: the property "fooBar" has the Go name FooBar, as has the property "foo_bar" in line 7: choose another with x-go-name`},
 		"property in part":  {"  {}", "    A: { type: object, properties: { a_b: { type: string } }, allOf: [ { type: object,\n      properties: { aB: { type: string } } } ] }", `8:21: the property "aB" has the Go name AB, as has the property "a_b" in line 7: choose another with x-go-name`},
@@ -49,7 +49,7 @@ func TestGenerate_refusesWhatHasNoGoName(t *testing.T) {
 		"enum of a type":    {"  {}", "    A: { type: integer, enum: [1, a] }", `7:35: the value "a" has another type than the schema`},
 		"quoted enum":       {"  {}", "    A: { enum: [a, 'b\"'] }", `7:20: the value "b\"" cannot be a constant in Go: remove the enum, or quotes and control characters in it`},
 		"large const":       {"  {}", "    A: { type: integer, const: 9007199254740993 }", `7:5: the digits of the const are not known: write it as an enum with one value`},
-		"discriminator":     {"  {}", "    A: { type: object, properties: { b: { oneOf: [ { type: object } ],\n      discriminator: { propertyName: k, mapping: { a: '#/components/schemas/A' } } } } }", `7:38: this schema of A has no type in Go: error generating type for oneOf: ambiguous discriminator.mapping: please replace inlined object with $ref`},
+		"discriminator":     {"  {}", "    A: { type: object, properties: { b: { oneOf: [ { type: object } ],\n      discriminator: { propertyName: k, mapping: { a: '#/components/schemas/A' } } } } }", `7:54: an alternative of a discriminator needs a name: move it to components/schemas, and refer to it`},
 		"inline event":      {"  {}\nwebhooks:\n  a: { post: { operationId: a, requestBody: { content: { application/json: { schema: { type: object } } } }, responses: { 2XX: { description: d } } } }", "    EventType: { enum: [a] }", `6:3: the webhook a must have a body whose schema is a reference to a component`},
 	} {
 		t.Run(name, func(t *testing.T) {

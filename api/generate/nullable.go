@@ -80,12 +80,12 @@ func (a *adapter) mark(property *openapi3.SchemaRef, path []string, required boo
 	if _, ok := property.Value.Extensions["x-go-type"]; ok {
 		return nil
 	}
-	inner, err := a.innerType(property, path)
+	schema, err := codegen.GenerateGoSchema(property, path)
 	if err != nil {
 		return fmt.Errorf("%v: %w", path, err)
 	}
 	extend(property, map[string]any{
-		"x-go-type":                       "Nullable[" + inner + "]",
+		"x-go-type":                       "Nullable[" + schema.TypeDecl() + "]",
 		"x-go-type-skip-optional-pointer": true,
 		"x-omitempty":                     false,
 		"x-omitzero":                      !required,
@@ -93,33 +93,11 @@ func (a *adapter) mark(property *openapi3.SchemaRef, path []string, required boo
 	return nil
 }
 
-// innerType returns the Go type of a property without null. It moves an enum or object that is declared in
-// place to the components, so that the type gets a name.
-func (a *adapter) innerType(property *openapi3.SchemaRef, path []string) (string, error) {
-	if property.Ref == "" && (len(property.Value.Enum) > 0 || len(property.Value.Properties) > 0) {
-		name := codegen.SchemaNameToTypeName(codegen.PathToTypeName(path))
-		hoisted := *property.Value
-		hoisted.Type = new(openapi3.Types(slices.DeleteFunc(slices.Clone(hoisted.Type.Slice()), func(t string) bool { return t == "null" })))
-		hoisted.Enum = slices.DeleteFunc(slices.Clone(hoisted.Enum), func(v any) bool { return v == nil })
-		a.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: &hoisted}
-		return name, nil
-	}
-	schema, err := codegen.GenerateGoSchema(property, path)
-	return schema.TypeDecl(), err
-}
-
-// nullable reports whether a schema allows null, by its type or by one of two alternatives.
+// nullable reports whether a schema allows null, by its type or by an alternative, and other values.
 func nullable(ref *openapi3.SchemaRef) bool {
 	schema := ref.Value
-	if schema.Type.IncludesNull() && len(schema.Type.Slice()) > 1 {
-		return true
-	}
-	for _, alternatives := range []openapi3.SchemaRefs{schema.OneOf, schema.AnyOf} {
-		if len(alternatives) == 2 && slices.ContainsFunc(alternatives, func(r *openapi3.SchemaRef) bool { return r.Value.Type.Is("null") }) {
-			return true
-		}
-	}
-	return false
+	return schema.Type.IncludesNull() && len(schema.Type.Slice()) > 1 ||
+		slices.ContainsFunc(slices.Concat(schema.OneOf, schema.AnyOf), func(r *openapi3.SchemaRef) bool { return r.Value.Type.Is("null") })
 }
 
 // componentName returns the Go name of the component schema that a reference names.

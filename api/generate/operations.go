@@ -57,6 +57,7 @@ type body struct {
 type result struct {
 	Kind        string // bodyNone, bodyJSON, bodyText, bodyStream or bodyItems
 	Type        string // Go type of the JSON
+	Redirect    bool   // redirects are the only successes
 	Slice       bool   // Type is a slice or map, returned without a pointer
 	Whole       bool   // successes have different types, so the method returns a struct with those in Each
 	Each        []success
@@ -205,7 +206,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 			}
 			qualified, err := qualify(name)
 			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualified, Optional: !b.Required, ContentType: withoutSuffix(media)}
-			described.Pointer = described.Optional || content[media].Schema.Value.Type.IncludesNull()
+			described.Pointer = described.Optional || content[media].Extensions[nullExtension] != nil
 			if described.Kind == "Form" {
 				described.Fields = fieldStyles(b.Encoding)
 			}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -14,6 +16,9 @@ import (
 // preferred to streams, streams to text, and text to all others. If one response has JSON of several Go types, application/json is preferred.
 func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
+	if err := sameKind(d); err != nil {
+		return a, err
+	}
 	for _, response := range successes(d.Responses) {
 		a.addStreams(d, response)
 	}
@@ -25,7 +30,7 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			a.NotModified, a.Empty = true, true
 			continue
 		}
-		a.Empty = a.Empty || len(response.Contents) == 0
+		a.Empty, a.Redirect = a.Empty || len(response.Contents) == 0, a.Redirect || isRedirect(response.StatusCode)
 		chosen := ""
 		for _, content := range response.Contents {
 			if content.IsJSON() && (chosen == "" || content.ContentType == mediaJSON) {
@@ -44,8 +49,12 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 			each = append(each, success{"JSON" + response.StatusCode, chosen, condition(response.StatusCode)})
 		}
 	}
+	if d.Method == http.MethodHead { // has no body
+		types, a.Streams = nil, nil
+	}
 	isText := func(m string) bool { return strings.HasPrefix(m, "text/") }
 	switch {
+	case d.Method == http.MethodHead:
 	case len(types) > 0:
 		a.Kind = "bodyJSON"
 		media = slices.DeleteFunc(media, func(m string) bool { return !isJSON(m) })
@@ -79,6 +88,40 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	return a, err
 }
 
+// sameKind returns an error if the successes of an operation have bodies of several kinds, or streams of several types, of
+// which a method can return only one.
+func sameKind(d codegen.OperationDefinition) error {
+	first, of := "", ""
+	for _, response := range successes(d.Responses) {
+		kind, found := "", 0
+		for _, content := range response.Contents {
+			s := streamOf(d.Spec.Responses.Value(response.StatusCode).Value.Content, content.ContentType)
+			switch {
+			case content.IsJSON():
+				kind, found = "JSON", 4
+			case s != nil && found < 3:
+				items, err := s.Type()
+				if err != nil {
+					return err
+				}
+				kind, found = "a stream of "+items, 3
+			case strings.HasPrefix(content.ContentType, "text/") && found < 2:
+				kind, found = "text", 2
+			case found < 1:
+				kind, found = "bytes", 1
+			}
+		}
+		switch {
+		case kind == "":
+		case first == "":
+			first, of = kind, response.StatusCode
+		case kind != first:
+			return fmt.Errorf("the response %s is %s, and %s is %s: give them the same", of, first, response.StatusCode, kind)
+		}
+	}
+	return nil
+}
+
 // addStreams adds the streams of a response. Those that can be resumed are first.
 func (r *result) addStreams(d codegen.OperationDefinition, response codegen.ResponseDefinition) {
 	for _, content := range response.Contents {
@@ -96,7 +139,7 @@ func (r *result) ofStream() result {
 
 // isNull reports whether null is a value of a schema.
 func isNull(schema *openapi3.Schema) bool {
-	return schema != nil && (schema.Type.IncludesNull() || schema.Extensions["x-go-type"] == "json.RawMessage")
+	return schema != nil && (allowsNull(schema) || schema.Extensions["x-go-type"] == "json.RawMessage")
 }
 
 const notModified = "304"
@@ -112,10 +155,10 @@ func condition(status string) string {
 	return "response.StatusCode == " + status
 }
 
-// successes returns the responses for which the method returns no error: 2xx and 304, and the default
-// response if there is no 2xx.
+// successes returns the responses for which the method returns no error: 2xx and 304, and the default response or the
+// redirects if there is no 2xx.
 func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinition {
-	var chosen, other []codegen.ResponseDefinition
+	var chosen, other, redirects []codegen.ResponseDefinition
 	explicit := false
 	for _, r := range responses {
 		switch {
@@ -125,13 +168,21 @@ func successes(responses []codegen.ResponseDefinition) []codegen.ResponseDefinit
 			chosen = append(chosen, r)
 		case r.StatusCode == "default":
 			other = append(other, r)
+		case isRedirect(r.StatusCode):
+			redirects = append(redirects, r)
 		}
 	}
-	if !explicit {
+	switch {
+	case explicit:
+	case len(other) > 0:
 		chosen = append(chosen, other...)
+	case len(chosen) == 0:
+		chosen = redirects
 	}
 	return chosen
 }
+
+func isRedirect(status string) bool { return strings.HasPrefix(status, "3") && status != notModified }
 
 // errorClasses returns the error classes of package client for the documented statuses.
 func errorClasses(responses map[string]*openapi3.ResponseRef) []string {

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+)
+
+// shaper reduces schemas to what determines their Go types, in forms for which oapi-codegen generates right ones: an allOf
+// is merged into its schema, a union with null and one other alternative becomes that alternative, which may be null, and
+// an enum, object or union within another schema or in an operation becomes a component, so that its type has a name.
+type shaper struct {
+	schemas openapi3.Schemas
+	done    map[*openapi3.Schema]bool
+	names   *names
+}
+
+func shape(file string, document *openapi3.T) error {
+	s := shaper{document.Components.Schemas, map[*openapi3.Schema]bool{}, &names{file: file}}
+	for _, name := range slices.Sorted(maps.Keys(s.schemas)) {
+		s.component(name)
+	}
+	c := document.Components
+	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
+		s.parameter(c.Parameters[name].Value, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
+		s.content(c.RequestBodies[name].Value.Content, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
+		s.content(c.Responses[name].Value.Content, name)
+	}
+	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
+		for _, p := range slices.Concat(item.Parameters, o.Parameters) {
+			s.parameter(p.Value, o.OperationID+" "+p.Value.Name)
+		}
+		if o.RequestBody != nil {
+			s.content(o.RequestBody.Value.Content, o.OperationID)
+		}
+		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
+			s.content(o.Responses.Value(status).Value.Content, o.OperationID+" "+status)
+		}
+	})
+	return s.names.err()
+}
+
+func (s *shaper) parameter(p *openapi3.Parameter, name string) {
+	if p.Style == "deepObject" {
+		s.inside(p.Schema, []string{name})
+	}
+	for _, media := range p.Content {
+		s.inside(media.Schema, []string{name})
+	}
+}
+
+func (s *shaper) content(content openapi3.Content, name string) {
+	for _, media := range slices.Sorted(maps.Keys(content)) {
+		path := []string{name, "body"}
+		if len(content) > 1 {
+			path = []string{name, media, "body"}
+		}
+		described := content[media]
+		s.inside(described.Schema, path)
+		s.inside(described.ItemSchema, append(path, "item"))
+		if described.Schema != nil && isJSON(media) && allowsNull(described.Schema.Value) {
+			described.Extensions = extended(map[string]any{nullExtension: true}, described.Extensions)
+		}
+	}
+}
+
+// nullExtension is the extension of a media type in JSON whose values may be null, which is a nil pointer in Go.
+const nullExtension = "x-null"
+
+func (s *shaper) component(name string) {
+	if ref := s.schemas[name]; ref != nil {
+		s.schema(ref, []string{codegen.SchemaNameToTypeName(name)}, true)
+	}
+}
+
+// inside shapes a schema within another part of the document, and names it if it needs a name.
+func (s *shaper) inside(ref *openapi3.SchemaRef, path []string) { s.name(ref, path, false) }
+
+func (s *shaper) name(ref *openapi3.SchemaRef, path []string, named bool) {
+	if s.schema(ref, path, named); ref == nil || ref.Ref != "" || !needsName(ref) {
+		return
+	}
+	name, given := extended(ref.Value.Extensions, ref.Extensions)["x-go-type-name"].(string)
+	if !given {
+		name = codegen.SchemaNameToTypeName(codegen.PathToTypeName(slices.Clone(path)))
+	}
+	if other := s.schemas[name]; other != nil && !reflect.DeepEqual(other.Value, ref.Value) {
+		s.names.collide(name, element{what: "a schema in " + path[0], fix: fixType, at: locate(originOf(ref))},
+			element{what: "the schema " + name, fix: fixName, at: locate(cmp.Or(other.Origin, originOf(other)))})
+	}
+	s.schemas[name] = &openapi3.SchemaRef{Value: ref.Value, Origin: ref.Value.Origin}
+	ref.Ref = "#/components/schemas/" + name
+}
+
+// needsName reports whether the Go type of a schema is a struct, an enum or a union.
+func needsName(ref *openapi3.SchemaRef) bool {
+	v := ref.Value
+	_, given := extended(v.Extensions, ref.Extensions)["x-go-type"]
+	return !given && (len(v.Properties)+len(v.OneOf)+len(v.AnyOf) > 0 || isEnum(v))
+}
+
+// isEnum reports whether a schema has values of one type.
+func isEnum(v *openapi3.Schema) bool {
+	types := slices.DeleteFunc(slices.Clone(v.Type.Slice()), isNullName)
+	return len(literalsOf(v)) > 0 && (len(types) == 1 && types[0] != "array" && types[0] != "object" || len(types) == 0 && typeOfLiterals(v) != "")
+}
+
+func isNullName(name string) bool { return name == "null" }
+
+// schema shapes a schema, unless it is a reference, and the schemas in it. named is true if a type has the name of the path
+// even if the schema needs none.
+func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
+	if ref == nil || ref.Value == nil || ref.Ref != "" || s.done[ref.Value] {
+		return
+	}
+	v := ref.Value
+	s.done[v] = true
+	if len(v.AllOf) > 0 {
+		s.join(ref)
+	}
+	if s.collapse(ref); ref.Ref != "" {
+		return
+	}
+	if v.Type.Is("null") { // no other Go type has only null
+		v.Type = nil
+		extend(ref, anyValue().Value.Extensions)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+		s.inside(v.Properties[name], append(slices.Clip(path), name))
+	}
+	for i, part := range slices.Concat(v.OneOf, v.AnyOf) {
+		switch {
+		case part.Ref == "" && part.Value.Type.Is("null"):
+		case part.Ref == "" && v.Discriminator != nil:
+			s.names.fail(locate(originOf(part)), "an alternative of a discriminator needs a name: move it to components/schemas, and refer to it")
+		default:
+			s.name(part, append(slices.Clip(path), fmt.Sprint(i)), true)
+		}
+	}
+	if len(v.OneOf)+len(v.AnyOf) > 0 { // the union holds all members
+		v.AdditionalProperties = openapi3.AdditionalProperties{}
+	}
+	items, others := path, path
+	if named || needsName(ref) {
+		items, others = append(slices.Clip(path), "item"), append(slices.Clip(path), "value")
+	}
+	s.inside(v.Items, items)
+	s.inside(v.AdditionalProperties.Schema, others)
+}
+
+// collapse makes a union of null and one other alternative this alternative.
+func (s *shaper) collapse(ref *openapi3.SchemaRef) {
+	v := ref.Value
+	if len(v.Properties) > 0 || v.Discriminator != nil || len(v.OneOf) > 0 && len(v.AnyOf) > 0 {
+		return
+	}
+	isNull := func(part *openapi3.SchemaRef) bool { return part.Value.Type.Is("null") }
+	all := slices.Concat(v.OneOf, v.AnyOf)
+	others := slices.DeleteFunc(slices.Clone(all), isNull)
+	if len(all) != 2 || len(others) != 1 {
+		return
+	}
+	s.become(ref, others[0])
+	orNull(v)
+}
+
+// become gives a schema the type of another.
+func (s *shaper) become(ref, other *openapi3.SchemaRef) {
+	own := *ref.Value
+	flat := s.flat(other)
+	*ref.Value = *flat
+	ref.Value.Origin, ref.Value.ReadOnly, ref.Value.WriteOnly = own.Origin, own.ReadOnly || flat.ReadOnly, own.WriteOnly || flat.WriteOnly
+	ref.Value.Extensions = extended(flat.Extensions, own.Extensions)
+	if own.Description != "" {
+		ref.Value.Description = own.Description
+	}
+	ref.Ref = other.Ref
+	ref.Extensions = extended(ref.Extensions, other.Extensions)
+}
+
+// orNull allows null beside the values of a schema.
+func orNull(v *openapi3.Schema) {
+	null := &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"null"}}}
+	switch {
+	case len(v.OneOf) > 0:
+		v.OneOf = append(slices.Clip(v.OneOf), null)
+	case len(v.AnyOf) > 0:
+		v.AnyOf = append(slices.Clip(v.AnyOf), null)
+	case v.Type == nil && literalsOf(v) != nil && typeOfLiterals(v) != "":
+		v.Type = &openapi3.Types{typeOfLiterals(v), "null"}
+	case v.Type == nil && isObject(v):
+		v.Type = &openapi3.Types{"object", "null"}
+	case v.Type != nil && !v.Type.Includes("null"):
+		v.Type = new(openapi3.Types(append(slices.Clip(v.Type.Slice()), "null")))
+	}
+}
+
+// flat returns a copy of a schema without an allOf.
+func (s *shaper) flat(ref *openapi3.SchemaRef) *openapi3.Schema {
+	if name, ok := strings.CutPrefix(ref.Ref, "#/components/schemas/"); ok {
+		s.component(name)
+	} else if len(ref.Value.AllOf) > 0 {
+		s.join(ref)
+	}
+	v := *ref.Value
+	if exactEnum(&v) && v.Type == nil && typeOfLiterals(&v) != "" {
+		v.Type = &openapi3.Types{typeOfLiterals(&v), "null"}
+	}
+	return &v
+}
+
+// join merges the schemas of an allOf into their schema.
+func (s *shaper) join(ref *openapi3.SchemaRef) {
+	v := ref.Value
+	own := *v
+	own.AllOf = nil
+	parts := slices.DeleteFunc(slices.Clone(v.AllOf), func(part *openapi3.SchemaRef) bool { return part.Ref == "" && isAnnotation(part.Value) })
+	v.AllOf = nil
+	if isAnnotation(&own) && len(parts) == 1 {
+		s.become(ref, parts[0])
+		return
+	}
+	at := locate(own.Origin)
+	for _, part := range parts {
+		s.merge(v, s.flat(part), at)
+	}
+}
+
+// isAnnotation reports whether a schema says nothing about the Go type.
+func isAnnotation(v *openapi3.Schema) bool {
+	return v.Type == nil && v.Format == "" && len(v.Properties)+len(v.Required)+len(v.OneOf)+len(v.AnyOf)+len(literalsOf(v)) == 0 &&
+		v.Items == nil && v.AdditionalProperties.Has == nil && v.AdditionalProperties.Schema == nil && v.Discriminator == nil &&
+		!slices.ContainsFunc(v.AllOf, func(part *openapi3.SchemaRef) bool { return part.Ref != "" || !isAnnotation(part.Value) })
+}
+
+func literalsOf(v *openapi3.Schema) []any {
+	if v.Const != nil {
+		return []any{v.Const}
+	}
+	return v.Enum
+}
+
+// merge restricts the values of into to those of from.
+func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
+	if into.Type != nil && from.Type != nil {
+		both := intersection(into.Type.Slice(), from.Type.Slice())
+		if len(both) == 0 {
+			s.names.fail(at, "no value has both types that the allOf requires, %s and %s", strings.Join(into.Type.Slice(), " or "), strings.Join(from.Type.Slice(), " or "))
+		}
+		into.Type = &both
+	} else if into.Type == nil {
+		into.Type = from.Type
+	}
+	switch {
+	case into.Format == "":
+		into.Format = from.Format
+	case from.Format != "" && from.Format != into.Format:
+		s.names.fail(at, "the allOf gives one value the formats %s and %s: keep one", into.Format, from.Format)
+	}
+	if a, b := literalsOf(into), literalsOf(from); len(a) == 0 {
+		into.Enum, into.Const = from.Enum, from.Const
+	} else if len(b) > 0 {
+		into.Const = nil
+		into.Enum = slices.DeleteFunc(slices.Clone(a), func(value any) bool {
+			return !slices.ContainsFunc(b, func(other any) bool { return fmt.Sprint(value) == fmt.Sprint(other) })
+		})
+		if len(into.Enum) == 0 {
+			s.names.fail(at, "no value is in both enums of the allOf")
+		}
+	}
+	into.Properties = maps.Clone(into.Properties)
+	for _, name := range slices.Sorted(maps.Keys(from.Properties)) {
+		if into.Properties == nil {
+			into.Properties = openapi3.Schemas{}
+		}
+		into.Properties[name] = s.both(into.Properties[name], from.Properties[name])
+	}
+	for _, name := range from.Required {
+		if !slices.Contains(into.Required, name) {
+			into.Required = append(slices.Clip(into.Required), name)
+		}
+	}
+	into.Items = s.both(into.Items, from.Items)
+	into.AdditionalProperties.Schema = s.both(into.AdditionalProperties.Schema, from.AdditionalProperties.Schema)
+	if has := from.AdditionalProperties.Has; has != nil && (into.AdditionalProperties.Has == nil || !*has) {
+		into.AdditionalProperties.Has = has
+	}
+	if has := into.AdditionalProperties.Has; has != nil && !*has {
+		into.AdditionalProperties.Schema = nil
+	}
+	if len(into.OneOf)+len(into.AnyOf) > 0 && len(from.OneOf)+len(from.AnyOf) > 0 {
+		s.names.fail(at, "the allOf has two unions, for which there is no Go type: write them as one")
+	}
+	into.OneOf, into.AnyOf = slices.Concat(into.OneOf, from.OneOf), slices.Concat(into.AnyOf, from.AnyOf)
+	if into.Discriminator == nil {
+		into.Discriminator = from.Discriminator
+	}
+	if into.Description == "" {
+		into.Description = from.Description
+	}
+	into.ReadOnly, into.WriteOnly = into.ReadOnly || from.ReadOnly, into.WriteOnly || from.WriteOnly
+	into.Extensions = extended(from.Extensions, into.Extensions)
+}
+
+// both returns a schema that allows the values of two. One may be nil.
+func (s *shaper) both(a, b *openapi3.SchemaRef) *openapi3.SchemaRef {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || a.Ref != "" && a.Ref == b.Ref:
+		return a
+	case b.Ref == "" && isAnnotation(b.Value):
+		a, b = b, a
+	case a.Ref != "" || !isAnnotation(a.Value):
+		v := &openapi3.Schema{AllOf: openapi3.SchemaRefs{a, b}, Origin: originOf(b)}
+		return &openapi3.SchemaRef{Value: v}
+	}
+	v := *a.Value
+	v.AllOf = openapi3.SchemaRefs{b}
+	return &openapi3.SchemaRef{Value: &v}
+}
+
+// intersection returns the types that are in both lists. An integer is a number.
+func intersection(a, b []string) (both openapi3.Types) {
+	for _, t := range a {
+		switch {
+		case slices.Contains(b, t) || t == "integer" && slices.Contains(b, "number"):
+			both = append(both, t)
+		case t == "number" && slices.Contains(b, "integer"):
+			both = append(both, "integer")
+		}
+	}
+	return both
+}
