@@ -247,6 +247,12 @@ fuzz: ## Run each fuzz test for 20 seconds
 		go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime 20s "$$(dirname "$$file")" || exit 1; \
 	done
 
+.PHONY: smith
+smith: ## Generate code from random documents and exchange random values, with new seeds, until a fault or Ctrl-C
+	@for seed in $$(seq "$$(date +%s)" 1000 99999999999); do echo "seed $$seed" && \
+		go test -count=1 -timeout 1h -run '^TestSmith_' ./api/generate -smith.seed "$$seed" -smith.rounds 500 && \
+		go test -count=1 -timeout 1h -run '^TestSmith_' ./api -smith.seed "$$seed" -smith.rounds 10 || exit; done
+
 .PHONY: tidy
 tidy: ## Fail if go.mod or go.sum is not tidy
 	go mod tidy -diff

@@ -65,6 +65,9 @@ func (g *grammar) references(node *yaml.Node, isMap bool) {
 		if isMap || !hasWord(values+" example examples", name) {
 			g.references(value, !isMap && hasWord(keyed, name))
 		}
+		if !isMap && name == "nullable" {
+			g.refuse(value, "nullable is of OpenAPI 3.0: add 'null' to the type")
+		}
 		if isMap || name != "$ref" && name != "$dynamicRef" || value.Kind != yaml.ScalarNode {
 			continue
 		}

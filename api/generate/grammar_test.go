@@ -53,6 +53,9 @@ func TestGrammar_refusesWhatHasNoCode(t *testing.T) {
 		response("headers: { X-A: { schema: §{ type: object } } }"):                                                                       "object is not generated here: " + scalarOrList,
 		response("content: { application/json: { schema: { properties: { $ref: { $ref: §'#/components/schemas/A/properties/a' } } } } }"): part,
 		response("content: { application/json: { schema: { items: { $ref: §'#here' } } } }"):                                              part,
+		response("content: { application/json: { schema: { type: string, nullable: §true } } }"):                                          "nullable is of OpenAPI 3.0: add 'null' to the type",
+		parameter(inQuery + "content: { application/json: { schema: §{ anyOf: [ { type: 'null' }, {} ] } } }"):                            "a parameter that may be null is not generated: leave it out instead",
+		body("application/json: { schema: §{ type: [string, 'null'] } }"):                                                                 "an optional body that may be null is not generated: set required to true, or allow no null",
 		response("headers: { X-A: { content: §{ application/json: {} } } }"):                                                              "a header of a response with a media type is not generated: use a scalar or a list, or the body",
 	} {
 		before, after, marked := strings.Cut(paths, "§")

@@ -175,7 +175,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	}
 	document, err := load(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, unplaced(path, err)
 	}
 	if err := checkGivenNames(path, document); err != nil {
 		return nil, nil, err
@@ -188,7 +188,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	names.Generate = codegen.GenerateOptions{}
 	components := &openapi3.T{OpenAPI: document.OpenAPI, Components: document.Components, Paths: openapi3.NewPaths()}
 	if _, err := codegen.Generate(components, names); err != nil {
-		return nil, nil, err
+		return nil, nil, unplaced(path, err)
 	}
 	if err := adapt(path, document); err != nil {
 		return nil, nil, err
@@ -201,7 +201,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	withoutWebhooks.Webhooks = nil
 	code, err := codegen.Generate(&withoutWebhooks, s.Configuration)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, unplaced(path, err)
 	}
 	// oapi-codegen writes the same package comment to each file.
 	_, code, ok := strings.Cut(code, "\npackage "+s.PackageName+"\n")
@@ -210,6 +210,11 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	}
 	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(withDefaults(docComments(code))))
 	return document, elements, nil
+}
+
+// unplaced returns an error of kin-openapi or oapi-codegen, which know no places, in one line.
+func unplaced(path string, err error) error {
+	return &validate.DocumentError{File: path, Line: 1, Column: 1, Detail: strings.Join(strings.Fields(err.Error()), " ")}
 }
 
 func load(text []byte) (*openapi3.T, error) {

@@ -59,7 +59,8 @@ func checkNames(file string, document *openapi3.T) (*names, error) {
 	return n, n.err()
 }
 
-// checkGivenNames returns an error for each x-go-name and x-go-type-name that is no name in Go.
+// checkGivenNames returns an error for each x-go-name and x-go-type-name that is no name in Go, and each name of a property
+// that no tag of a field can have.
 func checkGivenNames(file string, document *openapi3.T) error {
 	n := &names{file: file}
 	given := func(origin *openapi3.Origin, extensions ...map[string]any) {
@@ -71,7 +72,10 @@ func checkGivenNames(file string, document *openapi3.T) error {
 			}
 		}
 	}
-	eachSchema(document, func(ref *openapi3.SchemaRef) { given(originOf(ref), ref.Extensions, ref.Value.Extensions) })
+	eachSchema(document, func(ref *openapi3.SchemaRef) {
+		given(originOf(ref), ref.Extensions, ref.Value.Extensions)
+		n.tags(ref.Value)
+	})
 	eachParameter(document, func(p *openapi3.Parameter) { given(p.Origin, p.Extensions) })
 	for _, response := range document.Components.Responses {
 		given(response.Value.Origin, response.Value.Extensions)
@@ -219,10 +223,6 @@ func (n *names) members(schema *openapi3.Schema, fields map[string]element) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		ref := schema.Properties[name]
 		e := element{what: fmt.Sprintf("the property %q", name), fix: fixName, at: locate(originOf(ref))}
-		if !isTag(name) {
-			n.fail(e.at, "%s cannot be written in the tag of a Go struct: %s", e.what, rename)
-			continue
-		}
 		field := fieldName(name, ref)
 		if other, ok := fields[field]; !ok || other.what != e.what {
 			n.unique(fields, field, e)
@@ -230,6 +230,20 @@ func (n *names) members(schema *openapi3.Schema, fields map[string]element) {
 	}
 	for _, part := range schema.AllOf {
 		n.members(part.Value, fields)
+	}
+}
+
+// tags reports the names of properties that cannot be in the tag of a field.
+func (n *names) tags(schema *openapi3.Schema) {
+	for name, ref := range schema.Properties {
+		if !isTag(name) {
+			n.fail(locate(originOf(ref)), "the property %q cannot be written in the tag of a Go struct: %s", name, rename)
+		}
+	}
+	for _, part := range schema.AllOf {
+		if part.Ref == "" {
+			n.tags(part.Value)
+		}
 	}
 }
 
@@ -257,7 +271,10 @@ func (n *names) values(schema *openapi3.Schema) {
 		if strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }) {
 			n.fail(at, "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it", name)
 		}
-		if _, ok := value.(string); ok != schema.Type.Includes("string") && schema.Type != nil {
+		_, isText := value.(string)
+		_, isObject := value.(map[string]any)
+		_, isList := value.([]any)
+		if isObject || isList || isText != schema.Type.Includes("string") && schema.Type != nil {
 			n.fail(at, "the value %q has another type than the schema", name)
 		}
 		if number, ok := value.(float64); ok && math.Abs(number) >= 1<<53 {
