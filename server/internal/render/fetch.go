@@ -62,14 +62,14 @@ func (i Inputs) Fetch(ctx context.Context, subject studio.Subject, url string, f
 }
 
 // openOwn opens a file that the service stores. It returns nil if url does not name one, or if the URL is not
-// signed and the file belongs to another user.
+// signed and the file is not the subject's to use; see [studio.Service.OwnsMedia].
 func (i Inputs) openOwn(ctx context.Context, subject studio.Subject, url string) (io.ReadCloser, error) {
 	key, signed := i.Key(url)
 	if key == "" {
 		return nil, nil
 	}
 	if !signed {
-		owned, err := i.Studio.OwnsMedia(ctx, subject.UserID, key)
+		owned, err := i.Studio.OwnsMedia(ctx, subject, key)
 		if err != nil || !owned {
 			return nil, err
 		}

@@ -70,6 +70,8 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 	own := web.URL + "/media/" + studio.ResultKey(subject.ID, "out.mp4")
 	foreign := subject
 	foreign.UserID = bob.ID
+	elsewhere := subject
+	elsewhere.WorkspaceID = "another"
 	for _, test := range []struct {
 		subject studio.Subject
 		url     string
@@ -79,7 +81,9 @@ func TestInputs_Fetch_acceptsOnlyMedia(t *testing.T) {
 		{subject, web.URL + "/video", "", false},
 		{subject, own, "", false},
 		{foreign, own + "?signed", "", false},
-		{foreign, own, "could not be fetched: its host answers 404.", false}, // requested like any other URL
+		{elsewhere, own + "?signed", "", false},
+		{elsewhere, own, "could not be fetched: its host answers 404.", false}, // or a key for a workspace had the files of all
+		{foreign, own, "could not be fetched: its host answers 404.", false},   // requested like any other URL
 		{subject, web.URL + "/media/results/none?signed", "does not exist any more.", false},
 		{subject, web.URL + "/html", "is no video, picture or sound: its host says so by its Content-Type.", false},
 		{subject, web.URL + "/playlist", "is no video, picture or sound: its host says so by its Content-Type.", false},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // An upload is stored for seven days and can be used as an input by its user. Files that are empty, too
@@ -51,9 +52,9 @@ func TestUploadMedia_storesValidFiles(t *testing.T) {
 				s.t.Errorf("%s is %t", what, got)
 			}
 		}
-		owns, err := s.studio.OwnsMedia(s.t.Context(), s.user.ID, key)
+		owns, err := s.studio.OwnsMedia(s.t.Context(), studio.Subject{UserID: s.user.ID}, key)
 		check("the file of its user", owns, err, true)
-		owns, err = s.studio.OwnsMedia(s.t.Context(), "another", key)
+		owns, err = s.studio.OwnsMedia(s.t.Context(), studio.Subject{UserID: "another"}, key)
 		check("the file of another user", owns, err, false)
 		needed, err := s.studio.MediaNeeded(s.t.Context(), key)
 		check("the need of a new file", needed, err, true)

@@ -66,17 +66,18 @@ func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 		slices.Contains(subject.Rendering.FileNames(), name), err
 }
 
-// OwnsMedia reports whether a file belongs to a user.
-func (s *Service) OwnsMedia(ctx context.Context, userID, key string) (owns bool, err error) {
+// OwnsMedia reports whether a subject may be rendered from a file because of whose it is: an upload of the same user, or
+// a result of the same user and workspace.
+func (s *Service) OwnsMedia(ctx context.Context, by Subject, key string) (owns bool, err error) {
 	folder, id, _ := splitKey(key)
 	if folder == UploadFolder {
 		var upload Upload
 		upload, err = s.Store.Upload(ctx, id)
-		owns = upload.UserID == userID
+		owns = upload.UserID == by.UserID
 	} else {
 		var subject Subject
 		subject, err = s.Store.Subject(ctx, id)
-		owns = subject.UserID == userID
+		owns = subject.UserID == by.UserID && subject.WorkspaceID == by.WorkspaceID
 	}
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
