@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -126,22 +127,32 @@ func TestService_namesItsAddressIfNothingListens(t *testing.T) {
 	p.mustFail(t, exitFailure, "connection refused; --base-url or STUDIO_BASE_URL", "avatar", "list")
 }
 
-// A watch ends with where the video is, and with the command that downloads it.
+// A watch ends with the warnings, where the video is, and the command that downloads it.
 func TestWatch_saysHowToGetTheVideo(t *testing.T) {
 	t.Parallel()
 	p := newTest(t)
 	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"inference_id":"one","status":"succeeded","video_url":"https://media.example.com/one.mp4"}`))
+		_, _ = w.Write([]byte(`{"inference_id":"one","status":"succeeded","video_url":"https://media.example.com/one.mp4",
+			"checks":[{"check_name":"speaks_language","check_status":"SUCCESS","message":"Yes."},{"check_name":"heard_in_mono","check_status":"FAILED","message":"It is silent."}]}`))
 	})}
 	code, stdout, stderr := p.run(t, "", "lipsync", "watch", "one")
-	if code != exitOK || stdout != "one succeeded" || stderr != "watch it at https://media.example.com/one.mp4\nor download it with: studio lipsync download one -o lipsync.mp4" {
+	if code != exitOK || stdout != "one succeeded" || stderr != "warning: It is silent.\nwatch it at https://media.example.com/one.mp4\nor download it with: studio lipsync download one -o lipsync.mp4" {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if _, _, stderr := p.run(t, "", "lipsync", "watch", "one", "--json"); stderr != "" {
 		t.Errorf("JSON is followed by %q", stderr)
 	}
-	if shown := p.must(t, "", "lipsync", "get", "one"); !strings.Contains(shown, "https://media.example.com/one.mp4") {
+	if shown := p.must(t, "", "lipsync", "get", "one"); !strings.Contains(shown, "warning  It is silent.\nvideo    https://media.example.com/one.mp4") {
 		t.Errorf("get shows %q", shown)
 	}
+}
+
+func TestCreate_refusesEmptyFiles(t *testing.T) {
+	t.Parallel()
+	p := newTest(t)
+	p.Env = client.Config{BaseURL: "http://127.0.0.1:1", Token: "a"}
+	path := filepath.Join(t.TempDir(), "empty.mp4")
+	check(t, os.WriteFile(path, nil, 0o600))
+	p.mustFail(t, exitUsage, "--video is an empty file", "lipsync", "create", "--video", path)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,6 +33,19 @@ type subject struct {
 	VideoURL      *string    `json:"video_url"` // of a lip-sync
 	CreatedAt     *time.Time `json:"created_at"`
 	UpdatedAt     *time.Time `json:"updated_at"`
+
+	Checks []gen.AvatarProcessingResult `json:"checks"` // of the inputs of a video or a lip-sync
+}
+
+// warnings returns what is wrong with the inputs of a record that was made nevertheless.
+func (s *subject) warnings() string {
+	var messages []string
+	for _, c := range s.Checks {
+		if value(c.CheckStatus) == "FAILED" {
+			messages = append(messages, commandline.Printable(value(c.Message)))
+		}
+	}
+	return strings.Join(messages, " ")
 }
 
 func (s *subject) id() string { return cmp.Or(s.InferenceID, s.AvatarID) }
@@ -85,6 +99,7 @@ func (p *program) show(command *cli.Command, s *subject) error {
 		{"title", value(s.Title)},
 		{"status", s.Status},
 		{"reason", value(s.FailureReason)},
+		{"warning", s.warnings()},
 		{"video", value(cmp.Or(s.Video, s.VideoURL))},
 		{"created", stamp(s.CreatedAt)},
 		{"updated", stamp(s.UpdatedAt)},

@@ -39,6 +39,9 @@ func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli
 		return err
 	}
 	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return usagef("--%s is an empty file", flag.name)
+	}
 	bar := p.newBar("uploading " + filepath.Base(path))
 	media, err := c.UploadMedia(ctx, mediaType, file, client.WithTimeout(uploadTimeout), client.WithProgress(bar.show))
 	bar.end()

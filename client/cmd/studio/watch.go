@@ -39,6 +39,9 @@ func (p *program) watch(ctx context.Context, command *cli.Command, kind string, 
 	if err != nil || command.Bool("json") {
 		return err
 	}
+	if warnings := s.warnings(); warnings != "" {
+		_, _ = fmt.Fprintf(p.Stderr, "warning: %s\n", warnings)
+	}
 	if video := value(cmp.Or(s.Video, s.VideoURL)); video != "" {
 		_, err = fmt.Fprintf(p.Stderr, "watch it at %s\nor download it with: studio %s download %s -o %s.mp4\n",
 			commandline.Printable(video), kind, commandline.Printable(s.id()), kind)
