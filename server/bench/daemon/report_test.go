@@ -56,10 +56,9 @@ that is less than %s. Their memory is the growth of studiod's when they are open
 studiod has been idle for %v, and so has returned unused memory to the system; so has the bare handler. The load of lists
 is the same with and without them, and they have no items meanwhile. Events are those of avatars without a webhook, %d for each. An
 item counts from the time of its event, which is just before its transaction, to its arrival. On PostgreSQL, the avatars
-are created by a second studiod. Backlogs of one user are delivered without streams, beside a stream of each of the other
-users, and beside a stream of that user in turn, with twice the default limits of an origin. The figures are medians of
-%d rounds. A replay is that of one user, whose events all had failed, with the same limits; it is measured until the last
-event has arrived.
+are created by a second studiod. Backlogs of one user are delivered without streams and beside a stream of each of the other
+users in turn, with twice the default limits of an origin. The figures are medians of %d rounds. A replay is that of one
+user, whose events all had failed, with the same limits; it is measured until the last event has arrived.
 
 The run fails if an event is lost, duplicated or wrongly signed. Reproduce with `+"`make load`"+`. The figures depend on the machine and its other load.
 
