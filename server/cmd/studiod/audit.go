@@ -37,8 +37,8 @@ func listActs(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// audited makes the commands that change what users have record each run, with its arguments, which contain no secrets. Disabling
-// and deleting a user, changing a role and stopping the sharing of a video are recorded with the change.
+// audited makes the commands that change what users have record each run, with its arguments, which contain no secrets.
+// Disabling and deleting a user, changing a role and stopping the sharing of a video are recorded with the change.
 func audited(root *cli.Command) {
 	changes := []string{
 		"user add", "user password", "token revoke", "token rotate", "workspace add", "workspace member",

@@ -77,7 +77,8 @@ func (d *daemon) mailLink(email, link string, purpose studio.LinkPurpose) bool {
 	return d.mailer.Queue(message(email, link))
 }
 
-// mailAlert sends the mail about a webhook URL, for jobs.Config. A mail that is refused is not repeated before the next alert.
+// mailAlert sends the mail about a webhook URL, for jobs.Config. A mail that is refused is not repeated before the next
+// alert.
 func (d *daemon) mailAlert(ctx context.Context, alert jobs.Alert) error {
 	details := d.studio.PublicURL + console.WebhooksPath
 	message := mail.FailingWebhook(alert.Email, alert.URL, alert.FailingSince, details)

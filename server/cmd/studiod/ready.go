@@ -98,8 +98,9 @@ type probing struct {
 	err  error
 }
 
-// newProbe returns a check that runs check if its last success began an interval ago, or its last failure failureInterval ago.
-// There is one run at a time, however many callers wait for it, and it ends after readyTimeout if it respects its context.
+// newProbe returns a check that runs check if its last success began an interval ago, or its last failure failureInterval
+// ago. There is one run at a time, however many callers wait for it, and it ends after readyTimeout if it respects its
+// context.
 func newProbe(check func(ctx context.Context) error, interval time.Duration) func(ctx context.Context) error {
 	p := &probe{check: check, interval: interval}
 	return func(ctx context.Context) error {

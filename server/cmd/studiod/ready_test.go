@@ -118,8 +118,8 @@ func TestDaemon_isUnreadyWithoutAValidCertificate(t *testing.T) {
 	}
 }
 
-// All callers share one run of a check. They reuse a success for its interval, and a failure for a second. No caller waits for
-// longer than its own context.
+// All callers share one run of a check. They reuse a success for its interval, and a failure for a second. No caller waits
+// for longer than its own context.
 func TestProbe_sharesRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion and the
-// creation of a video.
+// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion and
+// the creation of a video.
 const silentPolls = 15
 
 // revocationMargin is how much later a revocation takes effect than its time, which may be that of another daemon.
@@ -108,7 +108,8 @@ func (c *Console) await(ctx context.Context, changed <-chan struct{}, due func()
 	}
 }
 
-// send sends the events that events yields. A browser whose stream ends without an event named done reconnects after a second.
+// send sends the events that events yields. A browser whose stream ends without an event named done reconnects after a
+// second.
 func send(w http.ResponseWriter, events func(yield func(name, data string) bool)) {
 	// The only error is that of a shutdown, of which a browser needs no description.
 	_ = stream.SendEvents(w, http.StatusOK, "text/event-stream", func(yield func(stream.Event[string], error) bool) {

@@ -64,8 +64,8 @@ type APIKey struct {
 	UsedAt      time.Time // of the last use, rounded down to [APIKeyUseInterval]; zero if there is none
 }
 
-// AddAPIKey adds a key with the name, which becomes one line, and the user, scope, workspace and expiry of key. It returns the added key and its secret, which
-// is stored nowhere.
+// AddAPIKey adds a key with the name, which becomes one line, and the user, scope, workspace and expiry of key. It returns
+// the added key and its secret, which is stored nowhere.
 func (s *Service) AddAPIKey(ctx context.Context, key APIKey) (added APIKey, secret string, err error) {
 	name, ok := s.name(key.Name)
 	if !ok {
@@ -90,8 +90,8 @@ func (s *Service) RevokeAPIKey(ctx context.Context, userID, id string) error {
 	return s.Store.DeleteAPIKey(ctx, userID, id)
 }
 
-// CheckAPIKey returns the key with a hash, and records its use. The error is [ErrUnauthorized] if there is none, it has expired,
-// its user is disabled, or its user has left its workspace.
+// CheckAPIKey returns the key with a hash, and records its use. The error is [ErrUnauthorized] if there is none, it has
+// expired, its user is disabled, or its user has left its workspace.
 func (s *Service) CheckAPIKey(ctx context.Context, hash []byte) (APIKey, error) {
 	key, err := s.Store.APIKey(ctx, hash)
 	now := s.now()

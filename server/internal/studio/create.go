@@ -68,7 +68,8 @@ func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error
 
 // CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
 // [ErrNotFound] if the user has no such avatar, [ErrNotPublished] if the avatar is not published, [ErrText] if the text
-// has nothing to speak, and an [*Error] if there is no such voice. The other errors and the idempotency key are those of [Service.CreateLipsync].
+// has nothing to speak, and an [*Error] if there is no such voice. The other errors and the idempotency key are those of
+// [Service.CreateLipsync].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Video, AvatarID: avatarID}, c)
 }

@@ -108,8 +108,8 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
 
 // UseLink uses a link with the password that its holder has chosen, and returns the refresh token of a new session, which
 // begins with the use: either both happen, or neither, also if ctx ends meanwhile. email is that of the first operator, who
-// also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength], [ErrEmail], [ErrExists] if there
-// is a user with this email, and [ErrBusy] if the link is being used, or too much work is queued.
+// also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength], [ErrEmail], [ErrExists] if
+// there is a user with this email, and [ErrBusy] if the link is being used, or too much work is queued.
 func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email, password string) (token string, err error) {
 	link, err := s.OpenLink(ctx, secret)
 	if err != nil {

@@ -27,7 +27,8 @@ type OperatorStore interface {
 	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user
 	// end, and the links that the user has made. The error is [ErrLastOperator] if no operator would be left.
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
-	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if no operator would be left.
+	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if no
+	// operator would be left.
 	Demote(ctx context.Context, userID string) error
 	// AllEndpoints is [EndpointStore.Endpoints] for all users, ordered by the ID of the user and the URL.
 	AllEndpoints(ctx context.Context, after string, limit int) (page []Endpoint, more bool, err error)
@@ -122,11 +123,11 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 	return s.operators.SetDisabled(ctx, user.ID, at, s.now())
 }
 
-// RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and memberships.
-// Projects are kept, because they belong to the workspace. Before the records are erased, it waits until all daemons know that
-// the user is removed, which takes more than a second: a daemon that still accepts a token of the user may create records. If ctx
-// ends after that, or the process, a daemon erases the rest. The error is [ErrOwnAccount] if by is the user, and
-// [ErrLastOperator] if no operator would be left.
+// RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and
+// memberships. Projects are kept, because they belong to the workspace. Before the records are erased, it waits until all
+// daemons know that the user is removed, which takes more than a second: a daemon that still accepts a token of the user
+// may create records. If ctx ends after that, or the process, a daemon erases the rest. The error is [ErrOwnAccount] if by
+// is the user, and [ErrLastOperator] if no operator would be left.
 func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -180,8 +181,8 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 	return s.Store.SetRole(ctx, user.ID, role)
 }
 
-// AllEndpoints returns up to limit endpoints of all users, ordered by the ID of the user and the URL, as [Service.Endpoints] does
-// for one user.
+// AllEndpoints returns up to limit endpoints of all users, ordered by the ID of the user and the URL, as
+// [Service.Endpoints] does for one user.
 func (s *Service) AllEndpoints(ctx context.Context, cursor string, limit int) (EndpointPage, error) {
 	return s.endpointPage("all endpoints", cursor, func(after string) ([]Endpoint, bool, error) {
 		return s.operators.AllEndpoints(ctx, after, limit)

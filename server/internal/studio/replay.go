@@ -52,10 +52,9 @@ type ReplayStore interface {
 // subject are sent in their order, and before its later pending events. Events for a paused URL wait, and those for a
 // disabled URL are exhausted again. IDs of events that the user does not have are ignored.
 //
-// The error is [ErrReplayEmpty] without a selection, [ErrRange] if the range ends before it begins, and [ErrTooManyReplays] if
-// too many replays are not finished. A replay with the idempotency key of an earlier one within [IdempotencyLifetime]
-// sends nothing. It returns the number of the earlier one, [ErrKeyReused] if the request was another one, or
-// [ErrKeyInUse].
+// The error is [ErrReplayEmpty] without a selection, [ErrRange] if the range ends before it begins, and [ErrTooManyReplays]
+// if too many replays are not finished. A replay with the idempotency key of an earlier one within [IdempotencyLifetime]
+// sends nothing. It returns the number of the earlier one, [ErrKeyReused] if the request was another one, or [ErrKeyInUse].
 func (s *Service) ReplayEvents(ctx context.Context, r Replay) (events int64, err error) {
 	selection := ReplaySelection{r.Filter, normalIDs(r.EventIDs), r.States}
 	selection.Filter.State, selection.Filter.WorkspaceID = NoEventState, onlyWorkspace(ctx)

@@ -37,9 +37,9 @@ func (s *Service) SharedProject(ctx context.Context, link string) (Subject, erro
 	return project, nil
 }
 
-// Unshare ends the sharing of a project of any user, for an operator. shared is its ID, its link, or a URL that begins with its
-// link, which may also be an earlier one. The user can share the project again, which makes another link. Unshare returns the
-// ID. The error is [ErrNotFound] if there is no such project, or it is not shared.
+// Unshare ends the sharing of a project of any user, for an operator. shared is its ID, its link, or a URL that begins with
+// its link, which may also be an earlier one. The user can share the project again, which makes another link. Unshare
+// returns the ID. The error is [ErrNotFound] if there is no such project, or it is not shared.
 func (s *Service) Unshare(ctx context.Context, by User, shared string) (projectID string, err error) {
 	if plain, err := url.PathUnescape(shared); err == nil { // a browser opens an escaped link, too
 		shared = plain

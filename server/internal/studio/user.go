@@ -202,8 +202,8 @@ func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 // RevocationInterval is the interval at which daemons poll revocations.
 const RevocationInterval = 250 * time.Millisecond
 
-// AwaitRevocation waits until all daemons have read a revocation, also of an API key, and the second of the revocation is over.
-// Tokens that are issued afterwards are not revoked.
+// AwaitRevocation waits until all daemons have read a revocation, also of an API key, and the second of the revocation is
+// over. Tokens that are issued afterwards are not revoked.
 func AwaitRevocation(ctx context.Context) error {
 	Pause(ctx, time.Second+RevocationInterval)
 	return ctx.Err()
