@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -209,6 +211,32 @@ type failing struct {
 
 func (f failing) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 	return nil, f.err
+}
+
+// Each error of the rules has a status and a code of the document, except those of operators, who use the console.
+func TestErrors_areInTheDocument(t *testing.T) {
+	t.Parallel()
+	listed, err := codes()
+	harness.Check(t, err)
+	files, err := filepath.Glob("../studio/*.go")
+	harness.Check(t, err)
+	made := 0
+	for _, file := range files {
+		if filepath.Base(file) == "operator.go" {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		harness.Check(t, err)
+		for _, one := range regexp.MustCompile(`(?:refuse\(http\.Status\w+, |webhookError\(|code :?= )"(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+			made++
+			if _, ok := listed[one[1]]; !ok {
+				t.Errorf("%s: the code %s is not in the document", file, one[1])
+			}
+		}
+	}
+	if made < 30 {
+		t.Errorf("%d codes are found", made)
+	}
 }
 
 // The document lists all keywords that are not of JSON Schema, and all locations of violations.
