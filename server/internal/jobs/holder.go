@@ -109,7 +109,7 @@ func (h *leaseHolder) run(stop context.Context, d *deliverer) {
 				Due:       func(flow store.Flow) { d.call(func() { d.markDue([]store.Flow{flow}) }) },
 				Deleted:   func(flow store.Flow) { d.call(func() { d.invalidate([]store.Flow{flow}) }) },
 				Released:  func() { studio.Signal(h.renewNow) },
-				RenderDue: h.renderPool.notified,
+				RenderDue: h.renderPool.wake,
 			})
 		})
 	}

@@ -255,6 +255,6 @@ func (s *fixture) worker(renderer rendererFunc) (stop func()) {
 	worker.SetPollInterval(time.Hour)
 	stop = start(worker)
 	s.eventuallyTrue("the worker listens", `SELECT EXISTS (SELECT FROM pg_stat_activity
-		WHERE datname = current_database() AND query = 'LISTEN "studio_render_' || current_schema() || '"' AND state = 'idle')`)
+		WHERE datname = current_database() AND query = 'LISTEN "studio_' || current_schema() || '"' AND state = 'idle')`)
 	return stop
 }

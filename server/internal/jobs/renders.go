@@ -162,15 +162,8 @@ func (p *renderPool) notifyOthers(stop context.Context) {
 			return
 		case <-p.announce:
 		}
-		p.jobs.report(stop, "announce", p.jobs.Store.NotifyRenderDue(stop, p.jobs.processID))
+		p.jobs.report(stop, "announce", p.jobs.Store.NotifyRenderDue(stop))
 		studio.Pause(stop, announceInterval)
-	}
-}
-
-// notified handles a notification of renderings that are due on the process with the ID by.
-func (p *renderPool) notified(by string) {
-	if by != p.jobs.processID {
-		p.wake()
 	}
 }
 

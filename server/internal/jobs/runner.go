@@ -72,7 +72,7 @@ func (w *Worker) Run(ctx, stop context.Context) {
 	defer listening.Wait()
 	listening.Go(func() { w.renderPool.jobs.beSeen(stop) })
 	listening.Go(func() {
-		w.renderPool.jobs.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.notified})
+		w.renderPool.jobs.listen(stop, store.NotificationHandler{Ready: w.renderPool.wake, RenderDue: w.renderPool.wake})
 	})
 	w.renderPool.run(ctx, stop)
 }

@@ -41,7 +41,7 @@ func (d *deployment) seed(subjects, events int, urls ...string) {
 		return
 	}
 	for _, url := range urls {
-		_, err := db.ExecContext(d.t.Context(), `SELECT pg_notify('studio_due_' || current_schema(), $1)`, d.userID+" "+studio.Origin(url))
+		_, err := db.ExecContext(d.t.Context(), `SELECT pg_notify('studio_' || current_schema(), 'due  ' || $1)`, d.userID+" "+studio.Origin(url))
 		check(d.t, err)
 	}
 }

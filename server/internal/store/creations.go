@@ -77,9 +77,9 @@ func (c *creation) repeat(ctx context.Context, tx transaction) error {
 	if err != nil {
 		return err
 	}
-	tx.markDeliveryDue(Flow{c.earlier.UserID, studio.Origin(c.earlier.WebhookURL)})
+	tx.mark(signalDue, Flow{c.earlier.UserID, studio.Origin(c.earlier.WebhookURL)}.key())
 	if !c.earlier.RenderAt.IsZero() {
-		tx.markRenderDue()
+		tx.mark(signalRender, "")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (s *Store) DeleteSubject(
 		return err
 	})
 	if err == nil && len(flows) > 0 {
-		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
+		s.signalFlows(signalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return erased, err
 }

@@ -28,11 +28,8 @@ type transaction interface {
 	// lockAndQuery locks names until the end of the transaction, and then runs queries, in one round trip. It returns the
 	// names that no other transaction has locked.
 	lockAndQuery(ctx context.Context, names []string, each func(scan func(dest ...any) error) error, queries ...statement) (locked []string, err error)
-	// markDeliveryDue marks a flow for the signal after the commit, markNewEvents a user, and markRenderDue a rendering.
-	markDeliveryDue(flow Flow)
-	markNewEvents(userID string)
-	markRenderDue()
-	markReplayDue()
+	// mark marks a signal that follows the commit.
+	mark(kind signalKind, key string)
 	// markRevoked marks a session or user for [Config.OnRevoke] after the commit.
 	markRevoked(id string, at time.Time)
 }
@@ -52,7 +49,7 @@ type engine interface {
 	queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error
 	// write runs change in a transaction. It retries after deadlocks and serialization failures, so change
 	// may run several times. After the commit it calls signal with the work that became due.
-	write(ctx context.Context, signal func(dueWork), change func(tx transaction) error) error
+	write(ctx context.Context, signal func(marks), change func(tx transaction) error) error
 	// changed reports whether another process has written since the last call.
 	changed(ctx context.Context) (bool, error)
 	// duplicateKey reports whether err is a violation of a unique key, and missingReference whether it is a

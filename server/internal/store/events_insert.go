@@ -85,7 +85,7 @@ func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 		i, found := slices.BinarySearchFunc(users, s.UserID, func(n *newEvents, id string) int { return strings.Compare(n.userID, id) })
 		if !found {
 			users = slices.Insert(users, i, &newEvents{userID: s.UserID})
-			tx.markNewEvents(s.UserID)
+			tx.mark(signalEvents, s.UserID)
 		}
 		user := users[i]
 		user.video += s.VideoSeconds() // its last event is that it succeeded
@@ -96,7 +96,7 @@ func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 		}
 		if s.WebhookURL != "" {
 			deliveries = append(deliveries, s)
-			tx.markDeliveryDue(Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)})
+			tx.mark(signalDue, Flow{UserID: s.UserID, Origin: studio.Origin(s.WebhookURL)}.key())
 		}
 	}
 	return slices.Concat(insertDeliveries.with(tx, deliveries...), setClocks.with(tx, users...), insertEvents.with(tx, events...))

@@ -122,7 +122,7 @@ func (s *Store) Explain(seen func(query string, plan []string)) {
 // Intercept makes the store run each query and each transaction with around, and report no new events to other processes,
 // which it does in a goroutine of its own.
 func (s *Store) Intercept(around func(run func() error) error) {
-	s.events.elsewhere = time.Time{}
+	s.events.watchedElsewhere(time.Time{})
 	s.engine = interceptedEngine{s.engine, around}
 }
 
@@ -149,7 +149,7 @@ func (e interceptedEngine) queryAll(ctx context.Context, each func(scan func(des
 	return e.around(func() error { return e.engine.queryAll(ctx, each, queries) })
 }
 
-func (e interceptedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
+func (e interceptedEngine) write(ctx context.Context, due func(marks), change func(transaction) error) error {
 	return e.around(func() error { return e.engine.write(ctx, due, change) })
 }
 
@@ -199,7 +199,7 @@ func (e countingEngine) query(ctx context.Context, each func(scan func(...any) e
 	return countQuery(ctx, e.engine, e.seen, each, query, args)
 }
 
-func (e countingEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
+func (e countingEngine) write(ctx context.Context, due func(marks), change func(transaction) error) error {
 	return e.engine.write(ctx, due, func(tx transaction) error { return change(countingTransaction{tx, e.seen}) })
 }
 
@@ -284,7 +284,7 @@ func (e explainedEngine) queryAll(ctx context.Context, each func(scan func(dest 
 	return e.engine.queryAll(ctx, each, queries)
 }
 
-func (e explainedEngine) write(ctx context.Context, due func(dueWork), change func(transaction) error) error {
+func (e explainedEngine) write(ctx context.Context, due func(marks), change func(transaction) error) error {
 	return e.engine.write(ctx, due, func(tx transaction) error { return change(explainedTransaction{tx, e.explainer}) })
 }
 

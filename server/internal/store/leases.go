@@ -177,7 +177,7 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 			return err
 		}
 		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
-			SELECT pg_notify($1 || current_schema(), '') FROM gone LIMIT 1`, dueChannel)
+			SELECT pg_notify($1 || current_schema(), '`+string(signalReleased)+`') FROM gone LIMIT 1`, notifyChannel)
 		if err == nil {
 			err = tx.execAll(ctx, shiftTasks(-by))
 		}
@@ -192,7 +192,7 @@ func (h *LeaseHolder) Release(ctx context.Context, lanes []int) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
 		_, err = connection.Exec(ctx, `WITH released AS (UPDATE lanes SET holder = NULL WHERE holder = $1 AND lane = ANY($2) RETURNING lane)
-			SELECT pg_notify($3 || current_schema(), '') FROM released LIMIT 1`, h.ID, lanes, dueChannel)
+			SELECT pg_notify($3 || current_schema(), '`+string(signalReleased)+`') FROM released LIMIT 1`, h.ID, lanes, notifyChannel)
 	}
 	return err
 }
@@ -203,7 +203,7 @@ func (h *LeaseHolder) ReleaseAll(ctx context.Context) error {
 	connection, err := h.connect(ctx)
 	if err == nil {
 		_, err = connection.Exec(ctx, `WITH gone AS (DELETE FROM holders WHERE id = $1 RETURNING id)
-			SELECT pg_notify($2 || current_schema(), '') FROM gone`, h.ID, dueChannel)
+			SELECT pg_notify($2 || current_schema(), '`+string(signalReleased)+`') FROM gone`, h.ID, notifyChannel)
 	}
 	return errors.Join(err, h.Close(ctx))
 }

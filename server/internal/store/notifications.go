@@ -10,12 +10,9 @@ import (
 )
 
 const (
-	// These are the channels of NOTIFY. The name of the schema follows.
-	dueChannel    = "studio_due_"
-	eventChannel  = "studio_events_"
-	renderChannel = "studio_render_"
-	// deletedPrefix begins the payload of a notification of deleted subjects.
-	deletedPrefix = "-"
+	// notifyChannel is the channel of NOTIFY. The name of the schema follows. A payload is the kind of a signal, the ID of the
+	// process that sends it, and a key, separated by spaces.
+	notifyChannel = "studio_"
 	// The connection that listens checks the server every heartbeatInterval. If the server does not respond within
 	// heartbeatTimeout, it hangs or the connection is dead.
 	heartbeatInterval = 500 * time.Millisecond
@@ -29,7 +26,7 @@ type NotificationHandler struct {
 	Due       func(flow Flow) // events of a flow have become due
 	Deleted   func(flow Flow) // subjects with events in a flow were deleted
 	Released  func()          // a lease holder has released lanes
-	RenderDue func(by string) // renderings are due that the process with the ID by has no worker for
+	RenderDue func()          // renderings are due for which another process has no worker
 }
 
 // Listen calls handler for each notification until ctx or the connection ends. It always returns an error. The
@@ -43,22 +40,16 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, connection.Close(context.WithoutCancel(ctx))) }()
-	var schema string
-	if err := connection.QueryRow(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
+	var channel string
+	if err := connection.QueryRow(ctx, `SELECT $1 || current_schema()`, notifyChannel).Scan(&channel); err != nil {
 		return err
 	}
-	channels := []string{eventChannel, renderChannel}
-	if handler.Due != nil {
-		channels = append(channels, dueChannel)
-	}
-	for _, channel := range channels {
-		if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{channel + schema}.Sanitize()); err != nil {
-			return err
-		}
+	if _, err := connection.Exec(ctx, `LISTEN `+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return err
 	}
 	handler.Ready()
 	for {
-		if err := s.handleNotifications(ctx, connection, schema, handler); err != nil {
+		if err := s.handleNotifications(ctx, connection, handler); err != nil {
 			return err
 		}
 		timeoutContext, cancel := context.WithTimeoutCause(ctx, heartbeatTimeout, errTimeout)
@@ -75,7 +66,7 @@ func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err er
 }
 
 // handleNotifications handles the notifications of one heartbeatInterval.
-func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, schema string, handler NotificationHandler) error {
+func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, handler NotificationHandler) error {
 	intervalContext, cancel := context.WithTimeout(ctx, heartbeatInterval)
 	defer cancel()
 	for {
@@ -86,62 +77,53 @@ func (s *Store) handleNotifications(ctx context.Context, connection *pgx.Conn, s
 		case err != nil:
 			return err
 		}
-		switch notification.Channel {
-		case eventChannel + schema:
-			s.events.receive(notification.Payload)
-			continue
-		case renderChannel + schema:
-			handler.RenderDue(notification.Payload)
-			continue
-		}
-		payload, deleted := strings.CutPrefix(notification.Payload, deletedPrefix)
-		switch flow, ok := parseFlow(payload); {
-		case !ok:
-			handler.Released()
-		case deleted:
-			handler.Deleted(flow)
-		default:
-			handler.Due(flow)
-		}
+		s.handle(notification.Payload, handler)
+	}
+}
+
+// handle handles the payload of a notification.
+func (s *Store) handle(payload string, handler NotificationHandler) {
+	kind, rest, _ := strings.Cut(payload, " ")
+	by, key, _ := strings.Cut(rest, " ")
+	own, delivers := by == s.processID, handler.Due != nil
+	switch kind := signalKind(kind); {
+	case kind == signalEvents && !own:
+		s.reportEventsHere(strings.Fields(key))
+	case kind == signalWatch && !own:
+		s.events.watchedElsewhere(time.Now().Add(watchTime))
+	case kind == signalRender && !own:
+		handler.RenderDue()
+	case kind == signalDue && delivers:
+		handler.Due(flowOf(key))
+	case kind == signalDeleted && delivers:
+		handler.Deleted(flowOf(key))
+	case kind == signalReleased && delivers:
+		handler.Released()
 	}
 }
 
 // NotifyDue notifies the other processes that events of flows have become due. It runs after the transaction
 // that makes them due, because commits with NOTIFY wait for each other. On SQLite it does nothing.
 func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error {
-	return s.notifyFlows(ctx, "", flows)
+	return s.notify(ctx, signalDue, keysOf(flows)...)
 }
 
 // NotifyDeleted notifies the other processes that subjects with events in flows were deleted. On SQLite it does nothing.
 func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
-	return s.notifyFlows(ctx, deletedPrefix, flows)
+	return s.notify(ctx, signalDeleted, keysOf(flows)...)
 }
 
-// NotifyRenderDue notifies the other processes that renderings are due for which the process with the ID by
-// has no free worker.
-func (s *Store) NotifyRenderDue(ctx context.Context, by string) error {
-	return s.notify(ctx, renderChannel, by)
+// NotifyRenderDue notifies the other processes that renderings are due for which this one has no free worker. On SQLite it
+// does nothing.
+func (s *Store) NotifyRenderDue(ctx context.Context) error {
+	return s.notify(ctx, signalRender, "")
 }
 
-// notifyFlows sends one notification for each flow. Its payload is prefix, user ID, space, origin.
-func (s *Store) notifyFlows(ctx context.Context, prefix string, flows []Flow) error {
-	if !s.Shared() || len(flows) == 0 {
+// notify sends a notification for each key.
+func (s *Store) notify(ctx context.Context, kind signalKind, keys ...string) error {
+	if !s.Shared() || len(keys) == 0 {
 		return nil
 	}
-	payloads := make([]string, len(flows))
-	for i, flow := range flows {
-		payloads[i] = prefix + flow.UserID + " " + flow.Origin
-	}
-	return s.notify(ctx, dueChannel, payloads...)
-}
-
-func (s *Store) notify(ctx context.Context, channel string, payloads ...string) error {
 	return s.engine.query(ctx, func(func(...any) error) error { return nil },
-		`SELECT pg_notify($1 || current_schema(), payload) FROM unnest($2::text[]) payload`, channel, payloads)
-}
-
-// parseFlow parses a payload of notifyFlows without its prefix.
-func parseFlow(payload string) (flow Flow, ok bool) {
-	flow.UserID, flow.Origin, ok = strings.Cut(payload, " ")
-	return flow, ok
+		`SELECT pg_notify($1 || current_schema(), $2 || key) FROM unnest($3::text[]) key`, notifyChannel, string(kind)+" "+s.processID+" ", keys)
 }

@@ -51,7 +51,7 @@ func confirmed(c *pgxpool.Conn) error {
 	return nil
 }
 
-func (e *postgres) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
+func (e *postgres) write(ctx context.Context, signal func(marks), change func(transaction) error) error {
 	return retryAborted(func() error { return e.writeOnce(ctx, signal, change) })
 }
 
@@ -67,7 +67,7 @@ func retryAborted(transaction func() error) (err error) {
 	return err
 }
 
-func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
+func (e *postgres) writeOnce(ctx context.Context, signal func(marks), change func(transaction) error) error {
 	connection, err := e.acquire(ctx)
 	if err != nil {
 		return err
@@ -86,10 +86,10 @@ func (e *postgres) writeOnce(ctx context.Context, signal func(dueWork), change f
 	connection.Release()
 	if err != nil && t.committing && postgresCode(err) == "" {
 		err = e.askOutcome(t.id, err) //nolint:contextcheck // ctx may have ended, which is why the answer was lost
-		t.mayBeDue = err != nil
+		t.unsure = err != nil
 	}
-	if err == nil || t.mayBeDue {
-		signal(t.dueWork)
+	if err == nil || t.unsure {
+		signal(t.marks)
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (e *postgres) askOutcome(id string, lost error) error {
 // postgresTransaction is a transaction on PostgreSQL. It begins in the request of its first statement, and ends in one with
 // the last.
 type postgresTransaction struct {
-	dueWork
+	marks
 	postgresDialect
 
 	connection *pgxpool.Conn

@@ -153,7 +153,7 @@ func (s *Store) AddReplay(
 				return err
 			}
 		}
-		tx.markReplayDue()
+		tx.mark(signalReplay, "")
 		return tx.execAll(ctx, insertReplays.with(tx, newReplay{&r, id, string(text), events, now}))
 	})
 	return events, err

@@ -27,13 +27,13 @@ func (e *sqlite) newCommitQueue() *commitQueue[*member] {
 	return &commitQueue[*member]{commit: e.commit, slots: make(chan struct{}, 1)}
 }
 
-func (e *sqlite) write(ctx context.Context, signal func(dueWork), change func(transaction) error) error {
+func (e *sqlite) write(ctx context.Context, signal func(marks), change func(transaction) error) error {
 	m := &member{groupMember: newGroupMember(), change: change, ctx: ctx}
 	e.writes.add(m)
 	<-m.done
 	m.repanic()
 	if m.err == nil {
-		signal(m.tx.dueWork)
+		signal(m.tx.marks)
 	}
 	return m.err
 }
@@ -125,7 +125,7 @@ func (e *sqlite) runMembers(ctx context.Context, members []*member, savepoints b
 // sqliteTransaction is the transaction as one member sees it. It ignores the cancellation of the caller's
 // context, because an interrupted statement would roll back the transaction of the whole group.
 type sqliteTransaction struct {
-	dueWork
+	marks
 	sqliteDialect
 
 	tx         *sql.Tx

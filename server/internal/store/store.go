@@ -85,6 +85,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -143,20 +144,17 @@ type Store struct {
 	keys      *keyring.Keyring
 	onRevoke  func(id string, at time.Time)
 	tracer    trace.Tracer // nil for none
-	due       chan struct{}
-	renderDue chan struct{}
-	replayDue chan struct{}
+	processID string       // identifies the notifications of this process
+	signals   *signals
 	counting  chan struct{} // has a value for each replay that is counted
 	records   *commitQueue[*record]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
-	events    *eventWatch
+	events    eventWatch
 
-	mu           sync.Mutex
-	dueFlows     map[Flow]struct{}
-	deletedFlows map[Flow]struct{}
-	renderTurns  map[string]int64 // the last claim of each user who waits for a rendering
-	lastTurn     int64
+	mu          sync.Mutex
+	renderTurns map[string]int64 // the last claim of each user who waits for a rendering
+	lastTurn    int64
 }
 
 var _ studio.Store = (*Store)(nil)
@@ -178,9 +176,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		cfg.migrations = migrations
 	}
 	s := &Store{
-		keys: cfg.Keys, daemon: cfg.Daemon, due: make(chan struct{}, 1), renderDue: make(chan struct{}, 1),
-		replayDue: make(chan struct{}, 1), counting: make(chan struct{}, replayCounts), events: newEventWatch(),
-		dueFlows: make(map[Flow]struct{}), deletedFlows: make(map[Flow]struct{}),
+		keys: cfg.Keys, daemon: cfg.Daemon, processID: rand.Text(), signals: newSignals(),
+		counting: make(chan struct{}, replayCounts),
 	}
 	if s.onRevoke = cfg.OnRevoke; s.onRevoke == nil {
 		s.onRevoke = func(string, time.Time) {}
@@ -238,7 +235,7 @@ func (s *Store) ChangedElsewhere(ctx context.Context) (bool, error) { return s.e
 
 // write runs change in a transaction, to which it adds the act of the context, and returns an error of the domain.
 func (s *Store) write(ctx context.Context, change func(tx transaction) error) error {
-	return s.domainError(s.engine.write(ctx, s.signalDue, func(tx transaction) error {
+	return s.domainError(s.engine.write(ctx, s.signal, func(tx transaction) error {
 		if err := addAct(ctx, tx); err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 	for i, c := range group {
 		subjects[i] = &c.subject
 		if !c.subject.RenderAt.IsZero() {
-			tx.markRenderDue()
+			tx.mark(signalRender, "")
 			rendered = append(rendered, &c.subject)
 		}
 	}

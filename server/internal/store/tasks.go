@@ -70,7 +70,7 @@ func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased
 		return tx.execAll(ctx, []statement{last})
 	})
 	if err == nil && len(flows) > 0 {
-		s.signalDeleted(flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
+		s.signalFlows(signalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
 	}
 	return erased, err
 }
@@ -106,14 +106,14 @@ func (t *task) shiftDue(ctx context.Context, tx transaction) (more bool, err err
 	update := `UPDATE ` + t.kind + ` SET ` + column + ` = ` + column + ` + ` + where.parameter(t.shift.Microseconds()) +
 		` WHERE ` + tx.in(key, where.elements(tx, ids))
 	if t.kind == shiftReplays {
-		tx.markReplayDue()
+		tx.mark(signalReplay, "")
 		_, err = tx.exec(ctx, update, where.args...)
 		return len(ids) == batchRows, err
 	}
 	err = tx.query(ctx, func(scan func(...any) error) error {
 		var flow Flow
 		err := scan(&flow.UserID, &flow.Origin)
-		tx.markDeliveryDue(flow)
+		tx.mark(signalDue, flow.key())
 		return err
 	}, update+` RETURNING user_id, origin`, where.args...)
 	return len(ids) == batchRows, err

@@ -65,7 +65,7 @@ func changeSubjects(ctx context.Context, tx transaction, group []*update, wait b
 			rendered = append(rendered, &u.subject)
 		default:
 			delayed = append(delayed, &u.subject)
-			tx.markRenderDue()
+			tx.mark(signalRender, "")
 		}
 		changed = append(changed, &u.subject)
 	}
