@@ -252,7 +252,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	avatars := filepath.Join(w.dir, "server/internal/rest/avatars.go")
 	code, err := os.ReadFile(avatars)
 	w.check(err)
-	w.check(os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar("), []byte(`gen.NewAvatar("good", `)), 0o644))
+	w.check(os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar(s.ID, "), []byte(`gen.NewAvatar(s.ID, "good", `)), 0o644))
 	if output, err := w.run("go", "list", "-export", "./..."); err != nil {
 		t.Error(output)
 	}

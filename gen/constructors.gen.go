@@ -20,8 +20,8 @@ func NewAvatarList(data []Avatar) AvatarList {
 
 // NewEndpoint returns an Endpoint with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
-func NewEndpoint(endpointID string, url string, state EndpointState, waiting int64, exhausted int64) Endpoint {
-	return Endpoint{EndpointID: endpointID, URL: url, State: state, Waiting: waiting, Exhausted: exhausted}
+func NewEndpoint(endpointID string, exhausted int64, state EndpointState, url string, waiting int64) Endpoint {
+	return Endpoint{EndpointID: endpointID, Exhausted: exhausted, State: state, URL: url, Waiting: waiting}
 }
 
 // NewEndpointList returns an EndpointList with its required members. Each required
@@ -44,8 +44,8 @@ func NewEventList(data []EventRecord) EventList {
 
 // NewEventRecord returns an EventRecord with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
-func NewEventRecord(eventID string, sequence int64, createdAt time.Time, state EventState, notification Event, attemptsMade int) EventRecord {
-	return EventRecord{EventID: eventID, Sequence: sequence, CreatedAt: createdAt, State: state, Notification: notification, AttemptsMade: attemptsMade}
+func NewEventRecord(attemptsMade int, createdAt time.Time, eventID string, notification Event, sequence int64, state EventState) EventRecord {
+	return EventRecord{AttemptsMade: attemptsMade, CreatedAt: createdAt, EventID: eventID, Notification: notification, Sequence: sequence, State: state}
 }
 
 // NewLipsync returns a Lipsync with its required members. Each required
@@ -62,8 +62,8 @@ func NewLipsyncList(data []Lipsync) LipsyncList {
 
 // NewMedia returns a Media with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
-func NewMedia(mediaID string, url string, contentTypeValue string, size int64, expiresAt time.Time) Media {
-	return Media{MediaID: mediaID, URL: url, ContentType: contentTypeValue, Size: size, ExpiresAt: expiresAt}
+func NewMedia(contentTypeValue string, expiresAt time.Time, mediaID string, size int64, url string) Media {
+	return Media{ContentType: contentTypeValue, ExpiresAt: expiresAt, MediaID: mediaID, Size: size, URL: url}
 }
 
 // NewProjectList returns a ProjectList with its required members. Each required
@@ -74,8 +74,8 @@ func NewProjectList(data []Project, size int, unpublishedProjects int) ProjectLi
 
 // NewReplay returns a Replay with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
-func NewReplay(events int64, dryRun bool) Replay {
-	return Replay{Events: events, DryRun: dryRun}
+func NewReplay(dryRun bool, events int64) Replay {
+	return Replay{DryRun: dryRun, Events: events}
 }
 
 // NewTokenPair returns a TokenPair with its required members. Each required
@@ -86,8 +86,8 @@ func NewTokenPair(accessToken string, refreshToken string) TokenPair {
 
 // NewVideo returns a Video with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
-func NewVideo(inferenceID string, avatarID string, status InferenceState) Video {
-	return Video{InferenceID: inferenceID, AvatarID: avatarID, Status: status}
+func NewVideo(avatarID string, inferenceID string, status InferenceState) Video {
+	return Video{AvatarID: avatarID, InferenceID: inferenceID, Status: status}
 }
 
 // NewVideoList returns a VideoList with its required members. Each required
@@ -98,8 +98,8 @@ func NewVideoList(data []Video) VideoList {
 
 // NewVoice returns a Voice with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
-func NewVoice(voiceID string, language string, name string) Voice {
-	return Voice{VoiceID: voiceID, Language: language, Name: name}
+func NewVoice(language string, name string, voiceID string) Voice {
+	return Voice{Language: language, Name: name, VoiceID: voiceID}
 }
 
 // NewVoiceList returns a VoiceList with its required members. Each required

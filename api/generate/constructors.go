@@ -21,7 +21,7 @@ type constructor struct {
 
 // constructors describes a constructor for each component with required members that is a successful response or an
 // item of a list in one. With constructors, a new required member breaks callers at compile time. A Go literal could
-// omit it.
+// omit it. The parameters are in the order of the names of the members, so another order in the document swaps none.
 func constructors(document *openapi3.T) ([]constructor, error) {
 	schemas := map[string]*openapi3.Schema{}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
@@ -44,13 +44,12 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 		if strings.ContainsAny(name[:1], "AEIOU") {
 			c.Article = "an"
 		}
-		for _, required := range schemas[name].Required {
-			for _, p := range schema.Properties {
-				if p.JsonFieldName == required {
-					c.Members = append(c.Members, parameter{Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: p.GoTypeDef()})
-				}
+		for _, p := range schema.Properties {
+			if p.Required {
+				c.Members = append(c.Members, parameter{Name: p.JsonFieldName, Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: p.GoTypeDef()})
 			}
 		}
+		slices.SortFunc(c.Members, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
 		if len(c.Members) > 0 {
 			all = append(all, c)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,9 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 		if err == nil && (types == nil || !slices.Contains(types.Value.Enum, any(name))) {
 			err = errors.New("is missing in the schema EventType")
 		}
+		if err == nil {
+			err = isListed(document.Components.Schemas["Event"], name, jsonOf(item.Post.RequestBody.Value.Content).Schema.Ref)
+		}
 		if err != nil {
 			n.fail(locate(item.Origin), "the webhook %s %v", name, err)
 		}
@@ -56,6 +60,21 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 		return slices.Index(types.Value.Enum, any(a.Type)) - slices.Index(types.Value.Enum, any(b.Type))
 	})
 	return all, nil
+}
+
+// isListed returns an error if the schema of all events lists its alternatives and has not that of an event.
+func isListed(all *openapi3.SchemaRef, name, ref string) error {
+	if all == nil || len(all.Value.OneOf) == 0 {
+		return nil
+	}
+	line := locate(cmp.Or(all.Origin, all.Value.Origin)).Line
+	if !slices.ContainsFunc(all.Value.OneOf, func(one *openapi3.SchemaRef) bool { return one.Ref == ref }) {
+		return fmt.Errorf("is missing in oneOf of the schema Event in line %d: add %s", line, ref)
+	}
+	if d := all.Value.Discriminator; d != nil && d.Mapping[name].Ref != ref {
+		return fmt.Errorf("is missing in the mapping of the schema Event in line %d: add %s: %s", line, name, ref)
+	}
+	return nil
 }
 
 func describeEvent(name string, operation *openapi3.Operation) (event, error) {

@@ -49,7 +49,7 @@ func (a *API) ListVoices(ctx context.Context, request gen.ListVoicesRequestObjec
 	}
 	list := make([]gen.Voice, len(voices))
 	for i, v := range voices {
-		list[i] = gen.NewVoice(v.ID, v.Language, v.Name)
+		list[i] = gen.NewVoice(v.Language, v.Name, v.ID)
 		list[i].Gender = optional(v.Gender)
 	}
 	return gen.ListVoices200JSONResponse{Data: list}, nil
@@ -98,7 +98,7 @@ func (a *API) GetLipsync(
 func (a *API) video(s studio.Subject) gen.Video {
 	var input gen.CreateVideoRequest
 	readInput(s, &input)
-	v := gen.NewVideo(s.ID, s.AvatarID, gen.InferenceStatus(s.Status))
+	v := gen.NewVideo(s.AvatarID, s.ID, gen.InferenceStatus(s.Status))
 	v.Title = s.Title
 	v.AvatarTitle = s.AvatarTitle
 	v.InputText = input.Text.Value

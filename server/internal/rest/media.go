@@ -18,5 +18,5 @@ func (a *API) UploadMedia(ctx context.Context, request gen.UploadMediaRequestObj
 		return nil, err
 	}
 	return gen.UploadMedia201JSONResponse(
-		gen.NewMedia(upload.ID, url, upload.ContentType, upload.Size, upload.ExpiresAt)), nil
+		gen.NewMedia(upload.ContentType, upload.ExpiresAt, upload.ID, upload.Size, url)), nil
 }
