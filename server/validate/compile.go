@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -386,6 +388,7 @@ func (c *compiler) rejectCycles() (found bool) {
 
 // finish computes what depends on several schemas.
 func (c *compiler) finish() {
+	oneWay := slices.ContainsFunc(c.order, func(p locatedNode) bool { return p.node.forbidden != 0 && p.node.forbidden != always })
 	for i, p := range c.order {
 		n := p.node
 		n.conditional = n.not != nil || n.condition != nil ||
@@ -397,10 +400,78 @@ func (c *compiler) finish() {
 		if n.shared {
 			n.id = uint32(i + 1)
 		}
-		for _, m := range n.required {
-			m.exempt = m.node.exempt()
+		if oneWay {
+			exemptRequired([]*node{n}, make(map[string]bool))
 		}
 	}
+}
+
+// exemptRequired exempts the members that a value of some nodes does not have in a direction from all lists of required
+// members for this value, whichever schema has the list, and does so for the elements and members that several of them
+// describe.
+func exemptRequired(roots []*node, done map[string]bool) {
+	key := fmt.Sprintf("%p", roots)
+	if done[key] {
+		return
+	}
+	done[key] = true
+	here := make(map[*node]bool)
+	for _, root := range roots {
+		root.together(here)
+	}
+	parts := make(map[string][]*node)
+	add := func(name string, part *node) {
+		if part != nil && !slices.Contains(parts[name], part) {
+			parts[name] = append(parts[name], part)
+		}
+	}
+	for other := range here {
+		add("", other.items)
+		for name, m := range other.members {
+			add("/"+name, m.node)
+		}
+	}
+	for _, shared := range parts {
+		if len(shared) > 1 {
+			slices.SortFunc(shared, func(a, b *node) int { return cmp.Compare(fmt.Sprintf("%p", a), fmt.Sprintf("%p", b)) })
+			exemptRequired(shared, done)
+		}
+	}
+	exempt := make(map[string]direction)
+	for other := range here {
+		for name, m := range other.members {
+			if d := m.node.exempt(); d != 0 {
+				exempt[name] |= d
+			}
+		}
+	}
+	if len(exempt) == 0 {
+		return
+	}
+	for other := range here {
+		for _, m := range other.required {
+			m.exempt |= exempt[m.name]
+		}
+		for _, d := range other.dependents {
+			for _, m := range d.required {
+				m.exempt |= exempt[m.name]
+			}
+		}
+	}
+}
+
+// together adds n and the nodes that constrain the same value to a set. Those of not and if only test it.
+func (n *node) together(found map[*node]bool) map[*node]bool {
+	if n == nil || found[n] {
+		return found
+	}
+	found[n] = true
+	for _, other := range n.inPlace() {
+		if other != n.not && (n.condition == nil || other != n.condition.when) {
+			other.together(found)
+		}
+	}
+	return found
 }
 
 // addNames adds the names of members that only other schemas for the same value have, so that pointers contain

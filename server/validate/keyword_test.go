@@ -94,6 +94,51 @@ func TestSchema_Validate_enforcesEveryKeyword(t *testing.T) {
 	}
 }
 
+// A member that is not sent in a direction is not required in it, whichever schema for the object requires it. In not and if,
+// which only test the value, required has its own meaning.
+func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
+	t.Parallel()
+	const properties = `"properties": {"n": {}, "id": {"readOnly": true}, "key": {"writeOnly": true}}`
+	const required = `"required": ["n", "id", "key"]`
+	for name, schema := range map[string]string{
+		"beside":            `{` + properties + `, ` + required + `}`,
+		"allOf":             `{"allOf": [{` + properties + `}, {` + required + `}]}`,
+		"outer":             `{"allOf": [{` + properties + `}], ` + required + `}`,
+		"$ref":              `{"$ref": "#/components/schemas/P", ` + required + `}`,
+		"then":              `{` + properties + `, "if": {"required": ["n"]}, "then": {` + required + `}, "else": false}`,
+		"anyOf":             `{` + properties + `, "anyOf": [{"type": "array"}, {` + required + `}]}`,
+		"oneOf":             `{` + properties + `, "oneOf": [{"required": ["other"]}, {` + required + `}]}`,
+		"dependentRequired": `{` + properties + `, "required": ["n"], "dependentRequired": {"n": ["id", "key"]}}`,
+		"dependentSchemas":  `{` + properties + `, "required": ["n"], "dependentSchemas": {"n": {` + required + `}}}`,
+		"nested allOf":      `{"allOf": [{"allOf": [{"allOf": [{` + properties + `}]}]}, {"allOf": [{` + required + `}]}]}`,
+		"not":               `{` + properties + `, ` + required + `, "not": {"required": ["id", "key"]}}`,
+		"items":             `{"allOf": [{"items": {` + properties + `}}, {"items": {` + required + `}}]}`,
+	} {
+		content := `{"content": {"application/json": {"schema": ` + schema + `}}`
+		v := compile(t, `{"paths": {"/p": {"post": {"requestBody": `+content+`}, "responses": {"200": `+content+`, "description": "d"}}}}},
+			"components": {"schemas": {"P": {`+properties+`}}}}`)
+		o, _ := v.Operation("POST", "/p")
+		wrap := func(body string) string {
+			if name == "items" {
+				return "[" + body + "]"
+			}
+			return body
+		}
+		if got := violations(serve(t, o, jsonRequest("POST", "/p", wrap(`{"n": 1, "key": 1}`))).err); got != "ok" {
+			t.Errorf("%s: a request has %s", name, got)
+		}
+		header := http.Header{"Content-Type": {"application/json"}}
+		if got := violations(failure(t, o.Response(200, header, []byte(wrap(`{"n": 1, "id": 1}`))))); got != "ok" {
+			t.Errorf("%s: a response has %s", name, got)
+		}
+		for _, body := range []string{`{"n": 1, "key": 1, "id": 1}`, `{"n": 1}`, `{"key": 1}`} {
+			if got := violations(serve(t, o, jsonRequest("POST", "/p", wrap(body))).err); got == "ok" {
+				t.Errorf("%s: a request with %s is valid", name, body)
+			}
+		}
+	}
+}
+
 // A readOnly value must not be in a request and a writeOnly value must not be in a response, even if it is
 // required. The directions are swapped for webhooks.
 func TestOperation_enforcesReadOnlyAndWriteOnly(t *testing.T) {

@@ -157,7 +157,7 @@ func (w *walker) closeObject(e *entry, v, count int) {
 			continue
 		}
 		for _, m := range d.required {
-			if w.tape.find(v, m.name) < 0 {
+			if m.exempt&w.direction == 0 && w.tape.find(v, m.name) < 0 {
 				w.addBelow(m.token, "dependentRequired", "is required")
 			}
 		}
