@@ -20,7 +20,7 @@ func TestImports_areThoseOfUsers(t *testing.T) {
 		check(t, err)
 		return strings.Fields(string(output))
 	}
-	allowed := append(linked(module+"server", module+"internal/faultserver", module+"server/sender", module+"client/webhook", module+"gen"),
+	allowed := append(linked(module+"server", module+"api/harness/faultserver", module+"server/sender", module+"client/webhook", module+"gen"),
 		"github.com/golang-jwt/jwt/v5", module+"client/clienttest", module+"server/memory")
 	for _, part := range []string{"auth", "memstore", "render/simulate", "rest", "studio"} {
 		allowed = append(allowed, module+"server/internal/"+part)

@@ -46,9 +46,9 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/memory"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 	"github.com/avatarstudio/avatarstudio/server/validate"

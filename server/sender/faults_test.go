@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/dnstest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )

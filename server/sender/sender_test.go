@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

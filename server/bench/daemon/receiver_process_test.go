@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 )
 
 // process verifies and counts the events that arrive at its ports. It is safe for concurrent use.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 )
 
 // The response modes of a port of the receiver.

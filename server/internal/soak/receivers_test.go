@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )

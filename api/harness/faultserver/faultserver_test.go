@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/internal/faultserver"
+	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
