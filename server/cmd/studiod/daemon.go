@@ -170,12 +170,12 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	}
 	d.runner = jobs.NewRunner(work)
 	d.openConsole(ctx, work.Config)
-	bodies := &ratelimit.Bodies{Streamed: uploadOperation}
+	bodies := ratelimit.NewBodies(uploadOperation)
 	api := server.Config{
 		Authenticator: d.tokens, MapError: rest.MapError,
 		Logger: cfg.Logger, ValidateResponses: cfg.ValidateResponses, Wrap: d.wrap,
 		Admit:      func(next http.Handler) http.Handler { return d.userRates.Admit(bodies.Admit(next)) },
-		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams},
+		Middleware: []gen.StrictMiddlewareFunc{d.tokens.EndStreams, bodies.Middleware},
 		Validation: validate.Config{
 			AnonymousBodyBytes: rest.AnonymousBodyBytes,
 			OperationBodyBytes: map[string]int64{uploadOperation: render.MaxInput},

@@ -7,15 +7,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
 const (
 	// smallBody is the most bytes of a body that takes no place.
 	smallBody = 4 << 10
-	// bodyPlaces is the number of requests with larger bodies that a user may have at the same time. More would take most of
-	// the CPUs of a small machine from others, and fewer would let one slow upload hold up the user.
-	bodyPlaces = 4
+	// readPlaces is the number of larger bodies of a user that are read at the same time, so that a slow sender does not hold
+	// up the user.
+	readPlaces = 4
+	// workPlaces is the number of requests of a user with larger bodies that are worked on at the same time. Two would double
+	// the latency of others on a small machine.
+	workPlaces = 1
 	// bodyWait is how long a request waits for a place, and the Retry-After of its response if it gets none.
 	bodyWait = 5 * time.Second
 )
@@ -24,37 +28,31 @@ const (
 var errBodies = errors.New("ratelimit: the user has too many requests with large bodies")
 
 // Bodies bounds the concurrent requests of each user that have a body of more than 4 KiB, so that the bodies of one user
-// leave memory and CPU time for others. The zero value is ready to use. It is safe for concurrent use.
+// leave memory and CPU time for others. 4 of them are in progress, and one of these is worked on. A request waits up to 5
+// seconds for its place, and then gets 503 with Retry-After. A body without Content-Length is large. Requests without a user
+// are not bounded. It is safe for concurrent use.
 type Bodies struct {
-	// Streamed is the id of an operation that streams the bodies of its requests instead of holding them in memory, so that
-	// they are not bounded. Empty by default.
-	Streamed string
-
-	mu    sync.Mutex
-	users map[string]*bodies
+	streamed      string
+	reading, work places // of which a request has one of each, in this order
 }
 
-// bodies are the requests of a user.
-type bodies struct {
-	places chan struct{} // has a value for each request that has a place
-	asked  int           // requests that have a place or wait for one
+// NewBodies returns a Bodies. streamed is the id of an operation that streams the bodies of its requests instead of holding
+// them in memory, so that they are not bounded, or "".
+func NewBodies(streamed string) *Bodies {
+	return &Bodies{
+		streamed: streamed,
+		reading:  places{n: readPlaces, users: make(map[string]*userPlaces)},
+		work:     places{n: workPlaces, users: make(map[string]*userPlaces)},
+	}
 }
 
-// Admit responds with 503 and Retry-After to a request that has waited 5 seconds because 4 others of the user, with large
-// bodies, are in progress. It is for [server.Config].Admit: the body of a request that waits is not read. A request is in
-// progress until its response begins, so that a slow reader of a response delays no others. A body without Content-Length is
-// large. Requests without a user are not bounded.
+// Admit bounds the requests in progress. It is for [server.Config].Admit: the body of a request that waits is not read. A
+// request is in progress until its response begins, so that a slow reader of a response delays no others.
 func (b *Bodies) Admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, known := server.PrincipalFrom(r.Context())
-		small := r.ContentLength >= 0 && r.ContentLength <= smallBody
-		if !known || small || server.OperationID(r.Context()) == b.Streamed {
-			next.ServeHTTP(w, r)
-			return
-		}
-		leave, err := b.enter(r.Context(), caller.UserID)
-		if err != nil {
-			server.WriteProblem(w, r, server.Busy(bodyWait, err))
+		leave, refusal := b.enter(r.Context(), &b.reading, r, server.OperationID(r.Context()))
+		if refusal != nil {
+			server.WriteProblem(w, r, refusal)
 			return
 		}
 		leave = sync.OnceFunc(leave)
@@ -63,45 +61,80 @@ func (b *Bodies) Admit(next http.Handler) http.Handler {
 	})
 }
 
+// Middleware bounds the requests that are worked on, after their bodies were read. It is for [server.Config].Middleware.
+func (b *Bodies) Middleware(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		leave, refusal := b.enter(ctx, &b.work, r, operationID)
+		if refusal != nil {
+			return nil, refusal
+		}
+		defer leave()
+		return next(ctx, w, r, request)
+	}
+}
+
+// enter waits for a place of the user of a request, if it needs one. It returns the response if there is none.
+func (b *Bodies) enter(ctx context.Context, p *places, r *http.Request, operationID string) (leave func(), refusal *server.Error) {
+	caller, known := server.PrincipalFrom(ctx)
+	small := r.ContentLength >= 0 && r.ContentLength <= smallBody
+	if !known || small || operationID == b.streamed {
+		return func() {}, nil
+	}
+	leave, err := p.enter(ctx, caller.UserID)
+	if err != nil {
+		return nil, server.Busy(bodyWait, err)
+	}
+	return leave, nil
+}
+
+// places has n places for each user.
+type places struct {
+	n     int
+	mu    sync.Mutex
+	users map[string]*userPlaces // those with requests
+}
+
+type userPlaces struct {
+	taken chan struct{} // has a value for each request that has a place
+	asked int           // requests that have a place or wait for one
+}
+
 // enter waits for a place of a user. The error is errBodies or that of ctx.
-func (b *Bodies) enter(ctx context.Context, userID string) (leave func(), err error) {
-	of := b.ask(userID)
+func (p *places) enter(ctx context.Context, userID string) (leave func(), err error) {
+	of := p.ask(userID)
 	timer := time.NewTimer(bodyWait)
 	defer timer.Stop()
 	select {
-	case of.places <- struct{}{}:
-		return func() { <-of.places; b.forget(userID, of) }, nil
+	case of.taken <- struct{}{}:
+		return func() { <-of.taken; p.forget(userID, of) }, nil
 	case <-timer.C:
 		err = errBodies
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	b.forget(userID, of)
+	p.forget(userID, of)
 	return nil, err
 }
 
 // ask adds a request of a user.
-func (b *Bodies) ask(userID string) *bodies {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	of := b.users[userID]
+func (p *places) ask(userID string) *userPlaces {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.users[userID]
 	if of == nil {
-		if b.users == nil {
-			b.users = make(map[string]*bodies)
-		}
-		of = &bodies{places: make(chan struct{}, bodyPlaces)}
-		b.users[userID] = of
+		of = &userPlaces{taken: make(chan struct{}, p.n)}
+		p.users[userID] = of
 	}
 	of.asked++
 	return of
 }
 
 // forget removes a request of a user.
-func (b *Bodies) forget(userID string, of *bodies) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (p *places) forget(userID string, of *userPlaces) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if of.asked--; of.asked == 0 {
-		delete(b.users, userID)
+		delete(p.users, userID)
 	}
 }
 
