@@ -33,10 +33,12 @@ func withoutCallbacks(document *openapi3.T) {
 }
 
 // withoutRequestID removes X-Request-Id from all requests and responses. The client and the server handle
-// this header for all operations.
+// this header for all operations. It also removes the parameters that OpenAPI ignores, which describe nothing.
 func withoutRequestID(document *openapi3.T) {
 	isRequestID := func(name string) bool { return strings.EqualFold(name, "X-Request-Id") }
-	isParameter := func(ref *openapi3.ParameterRef) bool { return isRequestID(ref.Value.Name) }
+	isParameter := func(ref *openapi3.ParameterRef) bool {
+		return ref.Value.In == openapi3.ParameterInHeader && (isRequestID(ref.Value.Name) || hasWord("accept content-type authorization", strings.ToLower(ref.Value.Name)))
+	}
 	eachOperation(document, func(item *openapi3.PathItem, operation *openapi3.Operation) {
 		item.Parameters = slices.DeleteFunc(item.Parameters, isParameter)
 		operation.Parameters = slices.DeleteFunc(operation.Parameters, isParameter)

@@ -34,6 +34,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -120,6 +121,9 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		{"gen/nullable.gen.go", nullableSource, nil},
 		{"gen/doc.gen.go", docSource, nil},
 	} {
+		if ofEvents := file.source == handlersSource || file.source == eventsSource; ofEvents && document.Components.Schemas["EventType"] == nil {
+			continue
+		}
 		if err := f.write(file.path, file.source, file.data); err != nil {
 			return nil, err
 		}
@@ -220,9 +224,19 @@ func unplaced(path string, err error) error {
 func load(text []byte) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	loader.IncludeOrigin = true // for line numbers
-	document, err := loader.LoadFromData(text)
+	// A comment makes the loader read JSON as YAML, of which alone it knows the lines.
+	document, err := loader.LoadFromData(slices.Concat(text, []byte("\n#\n")))
 	if err != nil {
 		return nil, err
+	}
+	if document.Components == nil {
+		document.Components = &openapi3.Components{}
+	}
+	if document.Components.Schemas == nil {
+		document.Components.Schemas = openapi3.Schemas{}
+	}
+	if document.Paths == nil {
+		document.Paths = openapi3.NewPaths()
 	}
 	if err := lower(document); err != nil {
 		return nil, err

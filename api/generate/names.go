@@ -151,13 +151,28 @@ func (n *names) declare(t codegen.TypeDefinition, e element) {
 	n.declared[t.TypeName] = append(n.declared[t.TypeName], e)
 	enum := codegen.EnumDefinition{Schema: t.Schema, TypeName: t.TypeName, PrefixTypeName: true}
 	if e.schema != nil && len(t.Schema.EnumValues) > 0 && len(t.Schema.EnumValues) < len(e.schema.Enum) {
-		n.fail(e.at, "two values of %s have the same Go name: %s", e.what, fixValue)
+		one, other := sameName(e.schema.Enum)
+		n.fail(e.at, "the values %q and %q of %s have the same Go name: %s", one, other, e.what, fixValue)
 	}
 	for constant, value := range enum.GetValues() {
 		n.declared[constant] = append(n.declared[constant], element{
 			what: fmt.Sprintf("the value %q of %s", value, e.what), fix: fixValue, at: e.at,
 		})
 	}
+}
+
+// sameName returns two values with the same Go name.
+func sameName(values []any) (one, other string) {
+	byName := map[string]string{}
+	for _, value := range values {
+		text := fmt.Sprint(value)
+		name := codegen.SchemaNameToTypeName(text)
+		if one, ok := byName[name]; ok {
+			return one, text
+		}
+		byName[name] = text
+	}
+	return "", ""
 }
 
 func (n *names) components(c *openapi3.Components) {
