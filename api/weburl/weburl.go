@@ -4,6 +4,7 @@ package weburl
 
 import (
 	"errors"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,7 +18,8 @@ import (
 var (
 	ErrInvalid = errors.New("must be a valid URL")
 	ErrScheme  = errors.New("must be an absolute http or https URL")
-	ErrHost    = errors.New("must have a valid host name")
+	ErrUser    = errors.New("must not hold a user name or password")
+	ErrHost    = errors.New("must have a valid host name or address")
 	ErrPort    = errors.New("must have a port between 1 and 65535")
 )
 
@@ -26,12 +28,15 @@ var (
 //nolint:gochecknoglobals // a table
 var hosts = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.BidiRule())
 
-// Parse parses an absolute http or https URL and writes it in the form of the standard: the host is lower-case ASCII, the
-// default port and dot segments are removed, an empty path is "/", and bytes that must not be sent as they are in a path or
-// query are percent-encoded. What is encoded stays as it is. Parse removes the fragment, which is never sent.
+// Parse parses an absolute http or https URL and writes it in the form of the standard: the host is lower-case ASCII, an
+// address of IPv6 is compressed, the default port and dot segments are removed, an empty path is "/", and bytes that must not
+// be sent as they are in a path or query are percent-encoded. What is encoded stays as it is. Parse removes the fragment, which
+// is never sent.
 //
-// Parse is stricter than the standard: it refuses control characters and port 0, a path with a percent sign that encodes
-// nothing, and a backslash before the path. It also encodes a vertical bar in a path.
+// Parse is stricter than the standard: it refuses user names and passwords, addresses of IPv4 in other forms than four decimal
+// numbers, control characters and port 0, a path with a percent sign that encodes nothing, and a backslash before the path.
+// It removes a dot at the end of the host, writes an address of IPv4 that is mapped into IPv6 as IPv4, and also encodes a
+// vertical bar in a path.
 func Parse(raw string) (*url.URL, error) {
 	u, err := parse(strings.Trim(raw, " \t\r\n"))
 	switch {
@@ -42,15 +47,14 @@ func Parse(raw string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return nil, ErrScheme
 	}
-	host, port := u.Hostname(), u.Port()
-	if strings.Contains(host, ":") {
-		host = "[" + strings.ToLower(host) + "]"
-	} else {
-		valid := utf8.ValidString(host)
-		if host, err = hosts.ToASCII(host); err != nil || host == "" || !valid {
-			return nil, ErrHost
-		}
+	if u.User != nil {
+		return nil, ErrUser
 	}
+	host, err := canonicalHost(u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	port := u.Port()
 	if port != "" {
 		number, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || number == 0 {
@@ -62,6 +66,37 @@ func Parse(raw string) (*url.URL, error) {
 	}
 	u.Host, u.Fragment, u.RawFragment = host, "", ""
 	return u, nil
+}
+
+// canonicalHost returns a host as an ASCII name without a trailing dot, or as an address.
+func canonicalHost(host string) (string, error) {
+	if !strings.Contains(host, ":") {
+		name, err := hosts.ToASCII(host)
+		if err != nil || !utf8.ValidString(host) || strings.ContainsAny(name, `#%/:<>?@[\]^|`) {
+			return "", ErrHost
+		}
+		host = strings.TrimSuffix(name, ".")
+		if !isNumber(host[strings.LastIndexByte(host, '.')+1:]) {
+			return host, nil
+		}
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil || addr.Zone() != "" {
+		return "", ErrHost
+	}
+	if addr = addr.Unmap(); addr.Is6() {
+		return "[" + addr.String() + "]", nil
+	}
+	return addr.String(), nil
+}
+
+// isNumber reports whether a host with this last label is an IPv4 address. The standard and some resolvers accept octal,
+// hexadecimal and short forms, and other resolvers take them for names.
+func isNumber(label string) bool {
+	if digits, hexadecimal := strings.CutPrefix(label, "0x"); hexadecimal {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
 }
 
 // Resolve resolves the URL in a Location header, which may be relative to base. Its result may have any scheme and host.

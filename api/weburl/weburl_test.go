@@ -35,7 +35,8 @@ func TestParse_normalizesHostsAndPorts(t *testing.T) {
 		{"https://example.com:/", "https://example.com/", nil},
 		{"http://my_receiver:3000/", "http://my_receiver:3000/", nil},
 		{"https://[2606:2800::AB]:1/", "https://[2606:2800::ab]:1/", nil},
-		{"https://user:pass@example.com", "https://user:pass@example.com/", nil},
+		{"http://0xbox:3000/", "http://0xbox:3000/", nil},
+		{"https://①②⑦.0.0.1/", "https://127.0.0.1/", nil},
 		{"", "", weburl.ErrScheme},
 		{"no url", "", weburl.ErrScheme},
 		{"/path", "", weburl.ErrScheme},
@@ -48,12 +49,27 @@ func TestParse_normalizesHostsAndPorts(t *testing.T) {
 		{"https://example.com/\x00", "", weburl.ErrInvalid},
 		{"https://example.com/%zz", "", weburl.ErrInvalid},
 		{"https://a\xff.example/", "", weburl.ErrHost},
+		{"https://a／b.example/", "", weburl.ErrHost},
+		{"https://a<b.example/", "", weburl.ErrHost},
+		{"https://./", "", weburl.ErrHost},
+		{"https://@example.com/", "", weburl.ErrUser},
 		{"https://example.com:0/", "", weburl.ErrPort},
 		{"https://example.com:65536/", "", weburl.ErrPort},
 	} {
 		u, err := weburl.Parse(test.raw)
 		if !errors.Is(err, test.err) || err == nil && u.String() != test.want {
 			t.Errorf("%q is %v, %v, want %s, %v", test.raw, u, err, test.want, test.err)
+		}
+	}
+}
+
+// A host has one form, or is refused.
+func TestParse_writesOneFormOfAHost(t *testing.T) {
+	t.Parallel()
+	for host, want := range harness.Hosts() {
+		u, err := weburl.Parse("http://" + host + ":8106/")
+		if want == "" && err == nil || want != "" && (err != nil || u.Host != want+":8106") {
+			t.Errorf("%q is %v, %v, want %q", host, u, err, want)
 		}
 	}
 }

@@ -95,61 +95,30 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 		return nil, refused(err.Error())
 	case u.Scheme == "http" && !g.allowHTTP:
 		return nil, refused("must be https")
-	case u.User != nil:
-		return nil, refused("must not hold a user name or password")
 	}
-	host, err := g.host(u.Hostname())
-	if err != nil {
+	if err := g.host(u.Hostname()); err != nil {
 		return nil, err
 	}
-	if port := u.Port(); port != "" {
-		host += ":" + port
-	}
-	u.Host = host
 	if len(u.String()) > maxURLLength {
 		return nil, errTooLong
 	}
 	return u, nil
 }
 
-// host checks the host of a URL and returns it as an ASCII name without a trailing dot, or as a canonical
-// address.
-func (g *guard) host(host string) (string, error) {
-	if !strings.Contains(host, ":") {
-		name, err := g.names.ToASCII(host)
-		if err != nil {
-			return "", refused("must have a valid host name")
+// host checks a canonical host. Names are not resolved, so only localhost is known not to be public.
+func (g *guard) host(host string) error {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if !g.permits(addr) {
+			return notPublic()
 		}
-		host = strings.TrimSuffix(name, ".")
-		if !isNumber(host[strings.LastIndexByte(host, '.')+1:]) {
-			return host, g.name(host)
-		}
+		return nil
 	}
-	addr, err := netip.ParseAddr(host)
-	switch {
-	case err != nil, addr.Zone() != "":
-		return "", refused("must have a valid address as its host")
-	case !g.permits(addr):
-		return "", notPublic()
+	if _, err := g.names.ToASCII(host); err != nil {
+		return refused(weburl.ErrHost.Error())
 	}
-	addr = addr.Unmap()
-	if addr.Is6() {
-		return "[" + addr.String() + "]", nil
-	}
-	return addr.String(), nil
-}
-
-// name checks a host name. Without resolution, only localhost is known not to be public.
-func (g *guard) name(host string) error {
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
 	if local && !g.permits(netip.IPv6Loopback()) && !g.permits(netip.AddrFrom4([4]byte{127, 0, 0, 1})) {
 		return notPublic()
 	}
 	return nil
-}
-
-// isNumber reports whether a host with this last label is an IPv4 address. Some resolvers accept octal,
-// hexadecimal and short forms. The guard accepts only four decimal numbers and rejects all other forms.
-func isNumber(label string) bool {
-	return strings.HasPrefix(label, "0x") || strings.Trim(label, "0123456789") == ""
 }

@@ -93,8 +93,7 @@ func (s *Sender) Close() {
 }
 
 // CanonicalURL checks a URL as each attempt does. It returns the URL that attempts use, in the form of
-// [weburl.Parse], with a canonical address or a host name without a final dot. URLs of the same receiver
-// therefore have the same scheme, host and port.
+// [weburl.Parse], in which URLs of the same receiver have the same scheme, host and port.
 //
 // CanonicalURL does not resolve names. The address of an accepted host name may still be blocked when it is
 // dialed. The error is a [*RefusedError].

@@ -165,6 +165,14 @@ func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 			t.Errorf("trigger sends %q as %q, want %q", raw, got, want)
 		}
 	}
+	for host, want := range harness.Hosts() {
+		for _, flag := range []string{"--to", "--forward"} {
+			target, err := receiverURL(flag, "http://"+host+":8106")
+			if want == "" && (err == nil || strings.Contains(err.Error(), "canary")) || want != "" && (err != nil || target.Host != want+":8106") {
+				t.Errorf("%s %q is %v, %v, want %q", flag, host, target, err, want)
+			}
+		}
+	}
 	const raw, want = `/é%2F|/x/..?name=é&x={"a":"b"}`, "/%C3%A9%2F%7C/?name=%C3%A9&x={%22a%22:%22b%22}"
 	in := p.startListening(t, "--unverified", "--forward", app+raw)
 	for name, send := range map[string]func(){

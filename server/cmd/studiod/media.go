@@ -48,7 +48,7 @@ func publicURL(text string) (string, error) {
 		return "", nil
 	case err != nil:
 		return "", err
-	case u.User != nil, u.RawQuery != "", u.ForceQuery, strings.Contains(text, "#"):
+	case u.RawQuery != "", u.ForceQuery, strings.Contains(text, "#"):
 		return "", errors.New("must be only a scheme and a host, such as https://studio.example.com")
 	case u.Path != "/":
 		return "", errors.New("must have no path: give the service a host or port of its own")

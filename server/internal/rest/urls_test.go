@@ -40,8 +40,8 @@ func TestCreations_keepURLsInTheFormOfTheStandard(t *testing.T) {
 				if slices.Contains(content.Schema.Value.Required, "avatar_id") {
 					body["avatar_id"] = avatar
 				}
-				for raw, want := range harness.URLs() {
-					body[name] = "https://MEDIA.example:443" + raw
+				keep := func(raw, want string) {
+					body[name] = raw
 					text, err := json.Marshal(body)
 					s.check(err)
 					created := s.record(http.MethodPost, path, string(text), nil)
@@ -49,15 +49,26 @@ func TestCreations_keepURLsInTheFormOfTheStandard(t *testing.T) {
 					s.check(err)
 					var kept map[string]any
 					s.check(json.Unmarshal(subject.Request, &kept))
-					if kept[name] != "https://media.example"+want {
+					if kept[name] != want {
 						t.Errorf("%s: %s %q is kept as %v", path, name, raw, kept[name])
 					}
 				}
-				for _, wrong := range []string{"", "no url", "/file", "ftp://media.example/", "https://media.example:99999/", "https://media.example/\n/"} {
+				for raw, want := range harness.URLs() {
+					keep("https://MEDIA.example:443"+raw, "https://media.example"+want)
+				}
+				refused := []string{"", "no url", "/file", "ftp://media.example/", "https://media.example:99999/", "https://media.example/\n/"}
+				for host, want := range harness.Hosts() {
+					if raw := "http://" + host + ":8106/"; want == "" {
+						refused = append(refused, raw)
+					} else {
+						keep(raw, "http://"+want+":8106/")
+					}
+				}
+				for _, wrong := range refused {
 					body[name] = wrong
 					text, err := json.Marshal(body)
 					s.check(err)
-					if status, answer := s.do(http.MethodPost, path, string(text), nil); status != http.StatusBadRequest || !strings.Contains(answer, `"pointer":"/`+name+`"`) {
+					if status, answer := s.do(http.MethodPost, path, string(text), nil); status != http.StatusBadRequest || !strings.Contains(answer, `"pointer":"/`+name+`"`) || strings.Contains(answer, "canary") {
 						t.Errorf("%s: %s %q: %d %s", path, name, wrong, status, answer)
 					}
 				}
