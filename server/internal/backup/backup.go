@@ -53,7 +53,7 @@ var (
 	// ErrOther means that the place has the backups of another installation.
 	ErrOther = errors.New("the place has the backups of another installation")
 	// ErrPlain means that a backup is not encrypted although there are keys, so that anybody may have written it.
-	ErrPlain = errors.New("the backup is not encrypted, so it may not be your own; to restore it, set no key file")
+	ErrPlain = errors.New("the backup is not encrypted, so somebody else may have written it: give an earlier TIME, or remove this file")
 	// ErrTime means that a text names no time.
 	ErrTime = errors.New("the time of a backup must be latest, or in UTC and have the form 2006-01-02T15:04")
 	// ErrNone means that the place has no complete backup of this time.
