@@ -13,18 +13,47 @@ import (
 const MaxName = 100
 
 // Line returns a text as one line, as names are stored and titles are shown beside other text. White space and control
-// characters become one space. The characters that change the direction of the text around them are dropped.
+// characters become one space. Characters that nobody sees are dropped, and so are those that change the direction of the text
+// around them. Between visible characters, it keeps a joiner, as in emojis and Persian, and after one, a variation selector.
 func Line(text string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+	text = strings.Map(func(r rune) rune {
 		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), r == '\u2800': // a blank of Braille
 			return ' '
+		case invisible(r) && !joins(r) && !selects(r):
+			return -1
 		}
 		return r
-	}, text)), " ")
+	}, text)
+	if strings.ContainsFunc(text, invisible) {
+		runes := []rune(text)
+		kept := runes[:0]
+		for i, r := range runes {
+			last := ' '
+			if len(kept) > 0 {
+				last = kept[len(kept)-1]
+			}
+			joined := i+1 < len(runes) && visible(runes[i+1]) && (visible(last) || selects(last))
+			if !invisible(r) || joins(r) && joined || selects(r) && visible(last) {
+				kept = append(kept, r)
+			}
+		}
+		text = string(kept)
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
+
+// invisible reports whether Unicode defines that a character is not shown, unlike the marks of numbers in Arabic.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+func visible(r rune) bool { return !invisible(r) && !unicode.IsSpace(r) }
+
+func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
+
+func selects(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
 // name returns the name that a user gives something, as one line. ok is false if it is empty or too long.
 func (s *Service) name(text string) (name string, ok bool) {

@@ -1,6 +1,7 @@
 package studio_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
 )
+
+// hidden has characters that nobody sees, and of which no name needs one.
+//
+//nolint:gochecknoglobals // a table
+var hidden = []string{
+	"\u200b", "\ufeff", "\u00ad", "\u2060", "\u2063", "\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u180e", "\u200e", "\u200f", "\u202e",
+	"\u2065", "\u2066", "\u3164", "\uffa0", "\ufff9", "\U0001d173", "\U000e0001", "\U000e0061", "\U000e007f",
+}
+
+// shown has names with characters that change how others look. No email has them.
+//
+//nolint:gochecknoglobals // a table
+var shown = []string{"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "ads \U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f\u200d\U0001f525 ads", "1\ufe0f\u20e3", "\u2764\ufe0f"}
 
 // Every name that a user or an operator gives is stored as one line, or refused.
 func TestLine_namesAreOneLine(t *testing.T) {
@@ -59,6 +73,10 @@ func TestLine_namesAreOneLine(t *testing.T) {
 				user, err := service.AddUser(t.Context(), "", name+"@example.com", "password")
 				return strings.TrimSuffix(user.Email, "@example.com"), err
 			},
+			"an operator": func(name string) (string, error) {
+				user, err := service.AddOperator(t.Context(), ada, "", name+"@operators.example.com", "password")
+				return strings.TrimSuffix(user.Email, "@operators.example.com"), err
+			},
 			"an invitation": func(name string) (string, error) {
 				_, err := service.Invite(t.Context(), ada, name+"@invited.example.com", "", false)
 				return "", err
@@ -68,16 +86,33 @@ func TestLine_namesAreOneLine(t *testing.T) {
 			if stored, err := give("films"); err != nil || stored != "films" && stored != "" {
 				t.Errorf("%s is stored as %q, %v", what, stored, err)
 			}
-			for _, part := range []string{"\n", "\r\n", "\t", "\x00", "\x1b", "\x7f", "\u0085", "\u009b", "\u2028", "\u2029", "\u202e", "\u2066"} {
+			isEmail := what == "a user" || what == "an operator" || what == "an invitation"
+			for _, part := range append(slices.Clone(hidden), "\n", "\r\n", "\t", "\x00", "\x1b", "\x7f", "\u0085", "\u009b", "\u2028", "\u2029", "\u2800") {
 				stored, err := give("ads" + part + "x")
-				if err == nil && stored != "ads x" && stored != "adsx" || what == "an invitation" && err == nil {
-					t.Errorf("%s with %U is stored as %q", what, []rune(part), stored)
+				if err == nil && stored != "ads x" && stored != "adsx" || isEmail && err == nil {
+					t.Errorf("%s with %U is stored as %q, %v", what, []rune(part), stored, err)
+				}
+			}
+			for _, name := range shown {
+				if stored, err := give(name); isEmail && err == nil || !isEmail && (err != nil || stored != name) {
+					t.Errorf("%s %q is stored as %q, %v", what, name, stored, err)
+				}
+			}
+			for _, name := range []string{"\u200dads\u200c", "\u200c\u200dads\u200d", "\ufe0fads", "ads\u200d\u200b", "\U000e0061ads"} {
+				if stored, err := give(name); isEmail && err == nil || !isEmail && (err != nil || stored != "ads") {
+					t.Errorf("%s %q is stored as %q, %v", what, name, stored, err)
 				}
 			}
 		}
-		for _, empty := range []string{"", " \n", "\u202e", strings.Repeat("ä", studio.MaxName+1)} {
+		empty := append(slices.Clone(hidden), "", " \n", "\u2800", "\u200c", "\u200d", "\ufe0f \u200d", strings.Join(hidden, "\u200d\ufe0f"))
+		for _, name := range empty {
+			if line := studio.Line(name); line != "" {
+				t.Errorf("%q is the line %q", name, line)
+			}
+		}
+		for _, wrong := range append(empty, strings.Repeat("ä", studio.MaxName+1)) {
 			for want, what := range map[error]string{studio.ErrWorkspaceName: "a workspace", studio.ErrAPIKeyName: "an API key"} {
-				_, err := names[what](empty)
+				_, err := names[what](wrong)
 				wantError(t, err, want)
 			}
 		}

@@ -32,10 +32,11 @@ var ErrEmail = errors.New("studio: not an email address")
 // maxEmail is the maximum length of an address in bytes (RFC 5321, section 4.5.3.1.3).
 const maxEmail = 254
 
-// ValidEmail reports whether a new user may have an email.
+// ValidEmail reports whether a new user may have an email. A character that nobody sees would make it look like another one.
 func ValidEmail(email string) bool {
 	address, err := mail.ParseAddress(email)
-	return err == nil && address.Address == email && len(email) <= maxEmail && !strings.ContainsAny(email, " \t") && Line(email) == email
+	return err == nil && address.Address == email && len(email) <= maxEmail && !strings.ContainsAny(email, " \t") && Line(email) == email &&
+		!strings.ContainsFunc(email, invisible)
 }
 
 // UserStore stores users; see [Store].
