@@ -48,7 +48,8 @@ func TestLinks_resolve(t *testing.T) {
 	for _, file := range append(files, "../../../README.md") {
 		content, err := os.ReadFile(file)
 		harness.Check(t, err)
-		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(content), -1) {
+		prose := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(string(content), "")
+		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(prose, -1) {
 			if strings.HasPrefix(link[1], "https:") {
 				continue
 			}
