@@ -15,9 +15,14 @@
 //     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON.
 //   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
 //   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
-//   - Callbacks and webhooks, several statuses, ranges of them and default, and responses without content.
+//   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without content.
+//     The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type.
 //
-// Refused are the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
+// In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a response is
+// absent. A schema in another one that needs a name in Go becomes a component with the names that lead to it.
+//
+// Refused are the keyword nullable, optional bodies and parameters that may be null, an allOf that no value or two unions
+// match, alternatives of a discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
 // parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that are
 // streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name, and documents of
 // several files.

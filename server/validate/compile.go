@@ -461,9 +461,9 @@ func exemptRequired(roots []*node, done map[string]bool) {
 }
 
 // together adds n and the nodes that constrain the same value to a set. Those of not and if only test it.
-func (n *node) together(found map[*node]bool) map[*node]bool {
+func (n *node) together(found map[*node]bool) {
 	if n == nil || found[n] {
-		return found
+		return
 	}
 	found[n] = true
 	for _, other := range n.inPlace() {
@@ -471,7 +471,6 @@ func (n *node) together(found map[*node]bool) map[*node]bool {
 			other.together(found)
 		}
 	}
-	return found
 }
 
 // addNames adds the names of members that only other schemas for the same value have, so that pointers contain

@@ -147,7 +147,6 @@ func start(t *testing.T) (*service, *client.Client, *httptest.Server) {
 	t.Helper()
 	s := &service{}
 	handler, err := server.New(s, server.Config{
-		Middleware:        []gen.StrictMiddlewareFunc{s.keepStyled},
 		ValidateResponses: server.ResponsesEnforced,
 		Authenticator:     server.AuthenticatorFunc(func(context.Context, string) (server.Principal, error) { return server.Principal{}, nil }),
 	})
@@ -163,18 +162,6 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// keepStyled keeps the requests of the operations for styles, and responds to them.
-func (s *service) keepStyled(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
-	if !strings.HasPrefix(operationID, "style") {
-		return next
-	}
-	return func(_ context.Context, w http.ResponseWriter, _ *http.Request, request any) (any, error) {
-		s.got = request
-		w.WriteHeader(http.StatusNoContent)
-		return nil, nil
 	}
 }
 
@@ -413,59 +400,6 @@ func TestHeaders_thatTheDocumentDoesNotAllowAreNotSent(t *testing.T) {
 	}
 	s.headers = gen.GetHeaders204ResponseHeaders{}
 	check(t, c.GetHeaders(t.Context()))
-}
-
-// Each value arrives unchanged, or is refused by the client, because its style has no form for it.
-func TestParameters_arriveInEachStyle(t *testing.T) {
-	t.Parallel()
-	s, c, _ := start(t)
-	const hard = `["red","b l&=%+/ue","a,b","a.b|c;d"]`
-	values := map[string][]string{
-		"Text": {`"a b/c,d%+"`, `"5"`}, "Number": {`1e+300`, `-0.5`}, "Time": {`"2026-01-02T03:04:05.000006Z"`},
-		"Texts": {`["red","blue"]`, hard}, "Numbers": {`[1,-20]`},
-		"Object": {`{"name":"a","count":7}`, `{"name":"a b","at":"2026-01-02T03:04:05Z"}`}, "Members": {`{"x":"a","y":"b"}`},
-	}
-	tried, refused := 0, 0
-	methods := reflect.ValueOf(c)
-	for i := range methods.NumMethod() {
-		name, method := methods.Type().Method(i).Name, methods.Method(i)
-		rest, ok := strings.CutPrefix(name, "Style")
-		if !ok {
-			continue
-		}
-		_, kind, ok := strings.Cut(rest, "True")
-		if !ok {
-			_, kind, _ = strings.Cut(rest, "False")
-		}
-		for _, value := range values[kind] {
-			argument := reflect.New(method.Type().In(1))
-			check(t, json.Unmarshal([]byte(value), argument.Interface()))
-			s.got = nil
-			err, _ := method.Call([]reflect.Value{reflect.ValueOf(t.Context()), argument.Elem()})[0].Interface().(error)
-			tried++
-			if err != nil && value == hard {
-				refused++
-				if _, sent := errors.AsType[*client.Error](err); sent {
-					t.Errorf("%s %s: sent, and refused by the server: %v", name, value, err)
-				}
-				continue
-			}
-			got := reflect.ValueOf(s.got)
-			if err != nil || !got.IsValid() {
-				t.Errorf("%s %s: %v", name, value, err)
-				continue
-			}
-			if params := got.FieldByName("Params"); params.IsValid() {
-				got = params
-			}
-			if got := encoded(t, got.FieldByName("It").Interface()); got != encoded(t, argument.Elem().Interface()) {
-				t.Errorf("%s: sent %s, got %s", name, value, got)
-			}
-		}
-	}
-	if tried != 67 || refused != 4 {
-		t.Errorf("%d values were tried, and %d refused", tried, refused)
-	}
 }
 
 func TestForm_keepsFieldsInTheirStyles(t *testing.T) {
