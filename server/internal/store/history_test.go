@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,18 @@ func seed(t *testing.T, dsn string, subjects int) {
 		_, err := db.ExecContext(t.Context(), statement)
 		check(t, err)
 	}
+}
+
+// littleMemory returns the DSN of connections with less memory (work_mem) than the IDs of all rows need, as of a larger history.
+func littleMemory(dsn string) string {
+	address, err := url.Parse(dsn)
+	if err != nil || address.Scheme == "sqlite" {
+		return dsn
+	}
+	query := address.Query()
+	query.Set("work_mem", "256kB")
+	address.RawQuery = query.Encode()
+	return address.String()
 }
 
 // interruptedStore ends the context of the work that it does after some batches.
@@ -115,14 +128,16 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 		}()
 		defer func() { close(stop); <-stopped }()
 
-		const url = "https://hooks.example.com/0"
+		const endpoint = "https://hooks.example.com/0"
 		everything := store.PauseScope{}
+		checked := studiotest.Open(t, littleMemory(dsn))
 		exhausted := exhausted(studio.EventFilter{UserID: "ada"})
 		for _, operation := range []func() error{
+			func() error { _, err := checked.Check(ctx); return err },
 			func() error { return db.ShiftDue(ctx, -time.Second) },
 			func() error { return service(db, now).FinishTasks(ctx) },
-			func() error { return db.PauseEndpoint(ctx, "ada", url, now) },
-			func() error { return db.EnableEndpoint(ctx, "ada", url) },
+			func() error { return db.PauseEndpoint(ctx, "ada", endpoint, now) },
+			func() error { return db.EnableEndpoint(ctx, "ada", endpoint) },
 			func() error { _, err := db.Pause(ctx, everything, now); return err },
 			func() error {
 				n, err := db.AddReplay(ctx, "r", exhausted, studio.IdempotencyKey{}, now, 10)
