@@ -184,7 +184,7 @@ func TestUses_decryptOnlyWhatIsTheirs(t *testing.T) {
 		check(t, files.Close())
 		return err == nil
 	}}
-	if len(uses) < 4+2+1 {
+	if len(uses) < 3+2+1 {
 		t.Errorf("the uses are %v", slices.Sorted(maps.Keys(uses)))
 	}
 	for name, use := range uses {

@@ -81,10 +81,11 @@ func (s *Store) EndpointURLs(_ context.Context, userID, after string, limit int)
 func (s *Store) PauseEndpoint(_ context.Context, userID, url string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if name := (pair{userID, url}); s.pauses[name].IsZero() {
+	_, err := find(s.users, userID)
+	if name := (pair{userID, url}); err == nil && s.pauses[name].IsZero() {
 		s.pauses[name] = now
 	}
-	return nil
+	return err
 }
 
 func (s *Store) EnableEndpoint(_ context.Context, userID, url string) error {

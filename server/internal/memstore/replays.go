@@ -54,6 +54,9 @@ func (s *Store) AddReplay(
 		e.State, e.Reason, e.Tries, e.EndedAt = studio.EventPending, "", 0, time.Time{}
 	}
 	if key.Key != "" {
+		if _, err := find(s.users, name.a); err != nil {
+			return 0, err
+		}
 		s.replays[name] = replay{key.Fingerprint, int64(len(all)), now}
 	}
 	return int64(len(all)), nil

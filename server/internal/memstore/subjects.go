@@ -41,12 +41,15 @@ func (s *Store) CreateSubject(
 	if earlier, err := s.createdBefore(created.UserID, key); !errors.Is(err, studio.ErrNotFound) {
 		return earlier, err
 	}
-	_, err := find(s.users, created.UserID)
-	if err == nil && created.AvatarID != "" {
+	var err error
+	if created.AvatarID != "" {
 		_, err = s.live(created.AvatarID)
 	}
 	if err == nil {
 		created.WorkspaceID, err = s.projectWorkspace(created)
+	}
+	if err == nil {
+		_, err = find(s.users, created.UserID)
 	}
 	if err == nil {
 		err = insert(s.subjects, created.ID, subject{})

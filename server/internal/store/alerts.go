@@ -26,7 +26,7 @@ func (s *Store) ClaimAlert(ctx context.Context, userID, url string, now, disable
 		email = ""
 		claimed, err := tx.exec(ctx, `INSERT INTO alerts (user_id, url, sent_at)
 			SELECT id, $2, $3 FROM users WHERE id = $1 AND deleted_at IS NULL AND disabled_at IS NULL
-				AND (SELECT COUNT(*) FROM alerts WHERE user_id = $1 AND sent_at > $5) < $6
+				AND (SELECT COUNT(*) FROM alerts WHERE user_id = $1 AND sent_at > $5) < $6`+tx.keyShare()+`
 			ON CONFLICT (user_id, url) DO UPDATE SET sent_at = excluded.sent_at WHERE alerts.sent_at <= $4`,
 			userID, url, micros(now), micros(latest), micros(now.Add(-AlertInterval)), maxAlerts)
 		if err != nil || claimed == 0 {

@@ -37,6 +37,11 @@ var rules = []rule{
 		`SELECT DISTINCT subject_id FROM events e WHERE NOT EXISTS (SELECT 1 FROM subjects s WHERE s.id = e.subject_id)`,
 	},
 	{
+		"belongs to a deleted user, and no task erases it",
+		`SELECT s.id FROM subjects s JOIN users u ON u.id = s.user_id WHERE u.deleted_at IS NOT NULL AND s.deleted_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = u.id)`,
+	},
+	{
 		"has an event at the position of another one",
 		`SELECT e.subject_id FROM events e JOIN events o ON o.user_id = e.user_id AND o.created_at = e.created_at AND o.id <> e.id`,
 	},

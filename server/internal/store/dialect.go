@@ -6,6 +6,9 @@ import "strings"
 type dialect interface {
 	// forUpdate returns the SQL that ends a SELECT of rows which the transaction will change.
 	forUpdate() string
+	// keyShare returns the SQL that ends a SELECT of users to whom rows are added. It waits for a deletion of the user, which
+	// waits for the transaction.
+	keyShare() string
 	// lockSubjects returns the SQL that ends a SELECT of subjects s which the transaction will change. Unless wait is true,
 	// the SELECT skips those that another transaction has locked.
 	lockSubjects(wait bool) string
@@ -37,6 +40,8 @@ type sqliteDialect struct{}
 
 func (sqliteDialect) forUpdate() string { return "" } // SQLite has one writer at a time
 
+func (sqliteDialect) keyShare() string { return "" }
+
 func (sqliteDialect) lockSubjects(bool) string { return "" }
 
 func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }
@@ -63,6 +68,9 @@ type postgresDialect struct{}
 
 // forUpdate uses NO KEY, which does not block foreign key checks on the row.
 func (postgresDialect) forUpdate() string { return " FOR NO KEY UPDATE" }
+
+// keyShare is the lock of a foreign key check. A deletion changes the email, which is a key.
+func (postgresDialect) keyShare() string { return " FOR KEY SHARE" }
 
 func (d postgresDialect) lockSubjects(wait bool) string {
 	if wait {

@@ -153,7 +153,7 @@ var (
 	}, func(sql dialect, _ []string) string {
 		return `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
 			SELECT s.user_id, s.webhook_url, s.origin, r.disabled_at, r.reason FROM r, subjects s
-			WHERE s.id = r.subject_id AND ` + sql.recordable("r.subject_id") + ` ON CONFLICT (user_id, url) DO NOTHING`
+			WHERE s.id = r.subject_id AND s.user_id = ` + liveUser(sql, "s.user_id") + ` AND ` + sql.recordable("r.subject_id") + ` ON CONFLICT (user_id, url) DO NOTHING`
 	})
 
 	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it

@@ -111,10 +111,15 @@ func (s *Store) SeeAddress(ctx context.Context, userID, address string, now time
 	if err != nil || known {
 		return err
 	}
-	return s.execAll(ctx, []statement{
-		{`INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
-			ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, []any{userID, address, micros(now)}},
-		{`DELETE FROM known_addresses WHERE user_id = $1 AND seen_at < (SELECT seen_at FROM known_addresses WHERE user_id = $1
-			ORDER BY seen_at DESC LIMIT 1 OFFSET $2 - 1)`, []any{userID, maxAddresses}},
+	return s.write(ctx, func(tx transaction) error {
+		if err := lockUser(ctx, tx, `id = $1`, userID); err != nil {
+			return err
+		}
+		return tx.execAll(ctx, []statement{
+			{`INSERT INTO known_addresses AS k (user_id, address, seen_at) VALUES ($1, $2, $3)
+				ON CONFLICT (user_id, address) DO UPDATE SET seen_at = $3`, []any{userID, address, micros(now)}},
+			{`DELETE FROM known_addresses WHERE user_id = $1 AND seen_at < (SELECT seen_at FROM known_addresses WHERE user_id = $1
+				ORDER BY seen_at DESC LIMIT 1 OFFSET $2 - 1)`, []any{userID, maxAddresses}},
+		})
 	})
 }

@@ -12,6 +12,16 @@ var _ studio.OperatorStore = (*Store)(nil)
 
 func (s *Store) AddLink(ctx context.Context, link studio.Link) error {
 	return s.write(ctx, func(tx transaction) error {
+		if link.By != "" {
+			if err := lockUser(ctx, tx, `id = $1`, link.By); err != nil {
+				return err
+			}
+		}
+		if link.Purpose == studio.ResetLink {
+			if err := lockUser(ctx, tx, `email = $1`, link.Email); err != nil {
+				return err
+			}
+		}
 		return tx.execAll(ctx, []statement{
 			{`DELETE FROM links WHERE purpose = $1 AND email = $2`, []any{string(link.Purpose), link.Email}},
 			{

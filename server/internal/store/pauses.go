@@ -23,9 +23,14 @@ type PauseScope struct {
 
 // Pause makes all processes start no more deliveries of a scope, and returns since when. Events stay pending, with
 // their order and their remaining attempts. Attempts that run are finished. Pause changes nothing if the scope is
-// paused.
+// paused. It returns studio.ErrNotFound if the user is deleted.
 func (s *Store) Pause(ctx context.Context, scope PauseScope, now time.Time) (since time.Time, err error) {
 	err = s.write(ctx, func(tx transaction) error {
+		if scope.UserID != "" {
+			if err := lockUser(ctx, tx, `id = $1`, scope.UserID); err != nil {
+				return err
+			}
+		}
 		return queryRow(ctx, tx, []any{instant{&since}}, `INSERT INTO pauses AS p (user_id, url, by_user, paused_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (user_id, url, by_user) DO UPDATE SET paused_at = p.paused_at RETURNING paused_at`, scope.UserID, scope.URL, scope.ByUser, micros(now))
 	})

@@ -13,7 +13,8 @@ import (
 //
 //nolint:gochecknoglobals // constants
 var (
-	// insertSubjects inserts no subject whose user is not a member of the workspace.
+	// insertSubjects inserts no subject whose user is not a member of the workspace. It fails, as for a user who does not exist,
+	// if one of the users is deleted.
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
 		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea,
@@ -28,6 +29,7 @@ var (
 			}
 		}, func(sql dialect, columns []string) string {
 			insert := strings.Replace(insertInto("subjects")(sql, columns), "r.workspace_id", `COALESCE(r.workspace_id, `+onlyWorkspace+`)`, 1)
+			insert = strings.Replace(insert, "r.user_id", `COALESCE(`+liveUser(sql, "r.user_id")+`, '')`, 1)
 			return insert + ` AND (r.workspace_id IS NULL OR ` + isMember + `)`
 		})
 

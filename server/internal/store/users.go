@@ -82,6 +82,12 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE deleted_at IS NULL AND `+condition+tx.forUpdate(), args...)
 }
 
+// liveUser returns the SQL expression for the ID of a user, or NULL if the user is deleted. The user is not deleted before the
+// end of the transaction.
+func liveUser(sql dialect, id string) string {
+	return `(SELECT u.id FROM users u WHERE u.id = ` + id + ` AND u.deleted_at IS NULL` + sql.keyShare() + `)`
+}
+
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, session studio.RefreshToken, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error { return setPassword(ctx, tx, userID, hash, session, now) })
 }

@@ -50,7 +50,8 @@ func newIdempotencyKey(key, operation string, request []byte, now time.Time) Ide
 
 // CreateAvatar creates an avatar in the state processing and, if a webhook is registered, its first event. The
 // avatar is due to be rendered at once. The error is an [*Error] if the webhook is invalid, [ErrForbidden] if the
-// user is not a member of the workspace, and [ErrTooManyCreations] if the user has too many creations in progress.
+// user is not a member of the workspace, [ErrTooManyCreations] if the user has too many creations in progress, and
+// [ErrUnauthorized] if the user is deleted meanwhile.
 //
 // If the user has created an avatar with the same idempotency key within [IdempotencyLifetime], CreateAvatar
 // creates nothing. It returns that avatar as it was when it was created, even if it has been deleted since, or if a new
@@ -150,7 +151,11 @@ func (s *Service) createAdmitted(ctx context.Context, subject Subject, c Creatio
 	if err := subject.enter(Processing, now); err != nil {
 		return Subject{}, err
 	}
-	return s.Store.CreateSubject(ctx, subject, key)
+	created, err := s.Store.CreateSubject(ctx, subject, key)
+	if errors.Is(err, ErrNotFound) && subject.Kind != Video {
+		err = ErrUnauthorized // the user was deleted after the token was checked
+	}
+	return created, err
 }
 
 func checkTitle(title *string) error {

@@ -55,7 +55,7 @@ const linkClaim = 10 * time.Second
 // LinkStore stores links; see [OperatorStore].
 type LinkStore interface {
 	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its workspace
-	// does not exist.
+	// does not exist, its maker is deleted, or it resets the password of a user who is deleted.
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)

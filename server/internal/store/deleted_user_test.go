@@ -1,0 +1,208 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// deletedUserWrites are the writes that add something to the user ada, each with its error after the deletion of the user.
+var deletedUserWrites = []struct {
+	name  string
+	want  error
+	write func(t *testing.T, db studio.Store) error
+}{
+	{"CreateSubject", studio.ErrNotFound, func(t *testing.T, db studio.Store) error { return createError(t, db, subject("new", 1)) }},
+	{"CreateSubject with a key", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		_, err := db.CreateSubject(t.Context(), subject("keyed", 1), studio.IdempotencyKey{Key: "key", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)})
+		return err
+	}},
+	{"CreateSubject in a workspace", studio.ErrForbidden, func(t *testing.T, db studio.Store) error { // the user is not a member any more
+		s := subject("film", 1)
+		s.WorkspaceID = "films"
+		return createError(t, db, s)
+	}},
+	{"UpdateSubject", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		_, err := db.UpdateSubject(t.Context(), "a", func(s *studio.Subject) error { event(s); return nil })
+		return err
+	}},
+	{"SetPassword", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		return db.SetPassword(t.Context(), "ada", "new", studio.RefreshToken{Hash: []byte("t"), Family: "t", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, noon())
+	}},
+	{"AddRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db studio.Store) error {
+		return db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("u"), Family: "u", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon())
+	}},
+	{"RotateRefreshToken", studio.ErrUnauthorized, func(t *testing.T, db studio.Store) error {
+		_, err := db.RotateRefreshToken(t.Context(), []byte("session"), noon(), studio.RefreshToken{Hash: []byte("v"), ExpiresAt: noon().Add(time.Hour)})
+		return err
+	}},
+	{"SeeAddress", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		return db.SeeAddress(t.Context(), "ada", "192.0.2.1", noon())
+	}},
+	{"AddMember", studio.ErrNotFound, func(t *testing.T, db studio.Store) error { return db.AddMember(t.Context(), "films", "ada") }},
+	{"AddAPIKey", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		return db.AddAPIKey(t.Context(), studio.APIKey{ID: "k", UserID: "ada", Hash: []byte("k"), CreatedAt: noon()}, 9)
+	}},
+	{"AddUpload", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		return db.AddUpload(t.Context(), studio.Upload{ID: "u", UserID: "ada", CreatedAt: noon(), ExpiresAt: noon().Add(time.Hour), Size: 1}, 9)
+	}},
+	{"AddWebhookSecret", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		return db.AddWebhookSecret(t.Context(), "ada", "secret", noon(), noon(), 9)
+	}},
+	{"PauseEndpoint", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		return db.PauseEndpoint(t.Context(), "ada", "https://hooks.example.com/", noon())
+	}},
+	{"AddReplay", studio.ErrNotFound, func(t *testing.T, db studio.Store) error {
+		key := studio.IdempotencyKey{Key: "replay", Fingerprint: []byte("f"), After: noon().Add(-time.Hour)}
+		_, err := db.AddReplay(t.Context(), "r", exhausted(studio.EventFilter{UserID: "ada"}), key, noon(), 9)
+		return err
+	}},
+	{"SetRole", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error { return db.SetRole(t.Context(), "ada", studio.Operator) })},
+	{"SetDisabled", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+		return db.SetDisabled(t.Context(), "ada", time.Time{}, noon())
+	})},
+	{"AddLink by the user", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+		return db.AddLink(t.Context(), studio.Link{Hash: []byte("invite"), Purpose: studio.InviteLink, Email: "guest", By: "ada", ExpiresAt: noon()})
+	})},
+	{"AddLink to the user", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+		return db.AddLink(t.Context(), studio.Link{Hash: []byte("reset"), Purpose: studio.ResetLink, Email: "ada@example.com", ExpiresAt: noon()})
+	})},
+	{"Pause", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+		_, err := db.Pause(t.Context(), store.PauseScope{UserID: "ada"}, noon())
+		return err
+	})},
+	{"ClaimAlert", studio.ErrNotFound, inDatabase(func(t *testing.T, db *store.Store) error {
+		email, err := db.ClaimAlert(t.Context(), "ada", "https://hooks.example.com/", noon(), time.Time{})
+		if err == nil && email == "" {
+			err = studio.ErrNotFound
+		}
+		return err
+	})},
+	// The attempt was in flight.
+	{"Record", nil, inDatabase(func(t *testing.T, db *store.Store) error {
+		return recordAttempt(t.Context(), db, subject("b", 1).Events[0], studio.Attempt{At: noon(), Status: 410},
+			store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
+	})},
+}
+
+// errNoDatabase means that the store in memory does not have the write.
+var errNoDatabase = errors.New("not a database")
+
+func inDatabase(write func(*testing.T, *store.Store) error) func(*testing.T, studio.Store) error {
+	return func(t *testing.T, db studio.Store) error {
+		t.Helper()
+		if db, ok := db.(*store.Store); ok {
+			return write(t, db)
+		}
+		return errNoDatabase
+	}
+}
+
+// A request may have been admitted before the deletion of its user. Nothing would erase what it adds after that.
+func TestStore_addsNothingOfADeletedUser(t *testing.T) {
+	t.Parallel()
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
+		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: "films", CreatedAt: noon()}))
+		check(t, db.AddMember(t.Context(), "films", "ada"))
+		check(t, db.AddRefreshToken(t.Context(), studio.RefreshToken{Hash: []byte("session"), Family: "s", UserID: "ada", ExpiresAt: noon().Add(time.Hour)}, "", noon()))
+		create(t, db, subject("a", 1))
+		create(t, db, subject("b", 1))
+		check(t, deleteSubject(t, db, studio.Avatar, "b", noon())) // keeps the URL of its webhook
+		check(t, deleteUser(t, db, "ada", noon()))
+		for _, w := range deletedUserWrites {
+			if err := w.write(t, db); !errors.Is(err, w.want) && !errors.Is(err, errNoDatabase) {
+				t.Errorf("%s: %v, want %v", w.name, err, w.want)
+			}
+			if left := rowsOfAda(t, db); len(left) > 0 {
+				t.Errorf("%s leaves %s", w.name, left)
+			}
+		}
+		if db, ok := db.(*store.Store); ok {
+			wantConsistent(t, db)
+			db.Exec(t, `UPDATE subjects SET deleted_at = NULL WHERE id = 'a'`)
+			broken, err := db.Check(t.Context())
+			if check(t, err); !slices.ContainsFunc(broken, func(v store.Violation) bool {
+				return v.SubjectID == "a" && v.Rule == "belongs to a deleted user, and no task erases it"
+			}) {
+				t.Errorf("check finds %v", broken)
+			}
+		}
+	})
+}
+
+// rowsOfAda returns what a store has of the user ada, except what it keeps of deleted subjects.
+func rowsOfAda(t *testing.T, db studio.Store) (left []string) {
+	t.Helper()
+	count := func(name string, n int, err error) {
+		if check(t, err); n > 0 {
+			left = append(left, fmt.Sprint(n, " ", name))
+		}
+	}
+	if db, ok := db.(*store.Store); ok {
+		for table, user := range map[string]string{
+			"webhook_secrets": "user_id", "api_keys": "user_id", "endpoints": "user_id", "alerts": "user_id", "pauses": "user_id", "replays": "user_id",
+			"links": "made_by", "members": "user_id", "known_addresses": "user_id", "uploads": "user_id", "renderings": "user_id", "deliveries": "user_id",
+			"refresh_tokens": "user_id", "subjects": "deleted_at IS NULL AND user_id", "events": "state = 'pending' AND user_id", "users": "deleted_at IS NULL AND id",
+		} {
+			count(table, len(db.Texts(t, `SELECT 'row' FROM `+table+` WHERE `+user+` = 'ada'`)), nil)
+		}
+		count("tasks", len(db.Texts(t, `SELECT id FROM tasks`)), nil)
+		count("links", len(db.Texts(t, `SELECT email FROM links WHERE email = 'ada@example.com'`)), nil)
+		return left
+	}
+	subjects, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: "ada", Kind: studio.Avatar}, studio.Position{}, 9)
+	count("subjects", len(subjects), err)
+	keys, err := db.APIKeys(t.Context(), "ada")
+	count("API keys", len(keys), err)
+	secrets, err := db.WebhookSecrets(t.Context(), "ada", noon())
+	count("webhook secrets", len(secrets), err)
+	tokens, err := db.UnusedRefreshTokens(t.Context(), "ada", noon())
+	count("refresh tokens", len(tokens), err)
+	workspaces, err := db.Workspaces(t.Context(), "ada", "", 9)
+	count("workspaces", len(workspaces), err)
+	bytes, err := db.UploadedBytes(t.Context(), "ada", noon())
+	count("uploaded bytes", int(bytes), err)
+	known, err := db.KnowsAddress(t.Context(), "ada", "192.0.2.1", noon().Add(-time.Hour))
+	if check(t, err); known {
+		left = append(left, "an address")
+	}
+	return left
+}
+
+// A creation during the deletion of its user is erased, or refused. Those of other users in its group are made.
+func TestStore_RemoveUser_leavesNoConcurrentCreation(t *testing.T) {
+	t.Parallel()
+	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
+		for round := range rounds {
+			leaver := fmt.Sprint("leaver", round)
+			check(t, db.CreateUser(t.Context(), user(leaver)))
+			of := func(userID string, i int) error {
+				s := subject(fmt.Sprintf("%d-%s-%d", round, userID, i), 1)
+				s.UserID = userID
+				return createError(t, db, s)
+			}
+			concurrently(slices.Concat(repeat(4, func(i int) {
+				if err := of(leaver, i); err != nil {
+					wantError(t, err, studio.ErrNotFound)
+				}
+			}), repeat(4, func(i int) {
+				if err := of("ada", i); err != nil {
+					t.Error(err)
+				}
+			}), []func(){func() { check(t, deleteUser(t, db, leaver, noon())) }})...)
+			left, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: leaver, Kind: studio.Avatar}, studio.Position{}, 9)
+			if check(t, err); len(left) > 0 {
+				t.Errorf("%d creations of a deleted user", len(left))
+			}
+		}
+		kept, err := db.CreationsInProgress(t.Context(), "ada")
+		if check(t, err); kept != 4*rounds {
+			t.Errorf("%d creations of another user, want %d", kept, 4*rounds)
+		}
+	})
+}
