@@ -91,3 +91,19 @@ func TestTransitions_areThoseOfTheContract(t *testing.T) {
 		}
 	}
 }
+
+// The token was valid when the request began.
+func TestService_refusesACreationOfADeletedUser(t *testing.T) {
+	t.Parallel()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		check(t, studiotest.DeleteUser(t.Context(), service, "ada@example.com"))
+		_, err := service.CreateAvatar(t.Context(), registered(user))
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.CreateLipsync(t.Context(), registered(user))
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.CreateVideo(t.Context(), "a", registered(user))
+		wantError(t, err, studio.ErrNotFound)
+	})
+}
