@@ -57,7 +57,7 @@ func (v *Validator) secure(o *Operation, next http.Handler) http.Handler {
 			v.fail(w, r, refused)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, operationKey{}, o)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, operationKey{}, o))) //nolint:contextcheck // security derives ctx from that of r
 	})
 }
 

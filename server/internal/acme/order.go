@@ -87,8 +87,12 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var authorization struct {
-		Status     string
-		Challenges []struct{ Error struct{ Detail string } }
+		Status     string `json:"status"`
+		Challenges []struct {
+			Error struct {
+				Detail string `json:"detail"`
+			} `json:"error"`
+		} `json:"challenges"`
 	}
 	if json.Unmarshal(body, &authorization) == nil && authorization.Status == acme.StatusInvalid && len(authorization.Challenges) > 0 {
 		invalid := &acme.AuthorizationError{URI: request.URL.String(), Identifier: r.domain}

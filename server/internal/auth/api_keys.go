@@ -50,7 +50,7 @@ type apiKey struct {
 func (a *APIKeys) authenticate(ctx context.Context, credential server.Credential) (context.Context, server.Principal, error) {
 	hash, ok := studio.HashAPIKey(credential.Token)
 	var key studio.APIKey
-	err := error(errToken)
+	err := errToken
 	if ok && a != nil {
 		key, err = a.check(ctx, string(hash))
 	}

@@ -208,7 +208,14 @@ var writes = []lostWrite{
 	{name: "ReplayNext", prepare: after(func(t *testing.T, db *store.Store, run string) error {
 		check(t, exhaust(t, db, run))
 		return addReplay(t, db, run)
-	}, replayNext)},
+	}, func(t *testing.T, db *store.Store, _ string) error {
+		for { // the server may see late that the connection, which has locked the replay, is broken
+			next, err := db.ReplayNext(t.Context(), noon())
+			if err != nil || !next.After(noon()) {
+				return err
+			}
+		}
+	})},
 	{name: "ReplayNext with a backlog", prepare: after(func(t *testing.T, db *store.Store, run string) error {
 		db.Exec(t, numbers+`INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at) SELECT 'backlog' || n, '`+run+`', '', '', 1, 1 FROM numbers`)
 		check(t, exhaust(t, db, run))

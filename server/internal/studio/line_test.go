@@ -11,16 +11,12 @@ import (
 )
 
 // hidden has characters that nobody sees, and of which no name needs one.
-//
-//nolint:gochecknoglobals // a table
 var hidden = []string{
 	"\u200b", "\ufeff", "\u00ad", "\u2060", "\u2063", "\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u180e", "\u200e", "\u200f", "\u202e",
 	"\u2065", "\u2066", "\u3164", "\uffa0", "\ufff9", "\U0001d173", "\U000e0001", "\U000e0061", "\U000e007f",
 }
 
 // shown has names with characters that change how others look. No email has them.
-//
-//nolint:gochecknoglobals // a table
 var shown = []string{"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "ads \U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f\u200d\U0001f525 ads", "1\ufe0f\u20e3", "\u2764\ufe0f"}
 
 // Every name that a user or an operator gives is stored as one line, or refused.

@@ -64,10 +64,10 @@ func hasEnd(pixels io.Reader) bool {
 		case err != nil:
 			return false
 		}
-		next, _ := buffered.ReadByte() // 0 at the end
-		if next == 0xd9 {
+		switch next, _ := buffered.ReadByte(); next { // 0 at the end
+		case 0xd9:
 			return true
-		} else if next == 0xff {
+		case 0xff:
 			_ = buffered.UnreadByte()
 		}
 	}
