@@ -50,7 +50,10 @@ func newProjectCard(p studio.Project, userID string) projectCard {
 		v.showDocument(p.Document)
 	}
 	if v.Title != nil {
-		v.Title = new(studio.Line(*v.Title))
+		title := studio.Line(*v.Title)
+		if v.Title = &title; title == "" {
+			v.Title = nil
+		}
 	}
 	if v.Project.Tags != nil && v.Project.Tags.Names != nil {
 		for i, name := range *v.Project.Tags.Names {

@@ -256,6 +256,7 @@ func TestPage_showsHostileTitlesAsText(t *testing.T) {
 		"👩‍👩‍👧‍👦 Family":                        "👩‍👩‍👧‍👦 Family",
 		strings.Repeat("é", 10_000):             strings.Repeat("é", 199) + "…",
 		" \u200f\n":                             "Untitled video",
+		"\u200b\u3164\ufe0f":                    "Untitled video",
 		"":                                      "Untitled video",
 	} {
 		s.update(id, studio.ProjectChange{Title: &title})
