@@ -40,6 +40,8 @@ func TestCreate_createsEachKind(t *testing.T) {
 		v.get("/console/videos/new?avatar_id="+published.ID).want(t, http.StatusOK, `value="`+published.ID+`" selected>Published`, `<option value="en-gb&#43;Annie">English (Great Britain), Annie, female</option>`)
 		video := v.post("/console/videos/new", url.Values{"avatar_id": {published.ID}, "text": {"Good morning."}, "voice": {"de"}, "speed": {"1.25"}})
 		video.want(t, http.StatusOK, "<h1>Untitled video</h1>", "Good morning.", ">Published</a>", "<dd>de</dd>", "<dd>1.25</dd>")
+		hidden := s.createPublished(t, "\u200b\u2066")
+		v.post("/console/videos/new", url.Values{"avatar_id": {hidden.ID}, "text": {"Good morning."}}).want(t, http.StatusOK, ">Untitled avatar</a>")
 		lipsync := v.post("/console/lipsyncs/new", url.Values{"video_url": {"https://media.example.com/a.mp4"}, "use_audio_from_video": {"true"}, "sync_mode": {"loop"}})
 		lipsync.want(t, http.StatusOK, "<dd>loop</dd>", "the audio of the video")
 	})

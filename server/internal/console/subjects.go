@@ -39,6 +39,9 @@ func (v row) Final() bool { return v.Subject.Final() }
 // Name returns the title, or a text for subjects without one.
 func (v row) Name() string { return v.Kind.name(v.Title) }
 
+// AvatarName is Name of the avatar of a video.
+func (v row) AvatarName() string { return kindOf(studio.Avatar).name(v.AvatarTitle) }
+
 // Reason returns why the subject failed, or "".
 func (v row) Reason() string { return withLabels(v.FailureReason) }
 
