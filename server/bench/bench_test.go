@@ -81,7 +81,6 @@ type results struct {
 	small, large, loopback []rounds                      // by variant
 	cold, warm             []time.Duration               // of server.New: the first call in a process, and later calls
 	decoded                []time.Duration               // of its document by encoding/json, as the first of a process
-	files, parsed          []time.Duration               // of a document of 3 MB in twelve files, loaded and only parsed
 	streams, calls         map[string]map[string]float64 // results of package client
 	sent, silent           []rounds                      // by variant of streamVariants
 	received               []rounds                      // by receiver
@@ -108,8 +107,6 @@ func TestResults(t *testing.T) {
 		_, err := buildServer()
 		harness.Check(t, err)
 		r.warm = append(r.warm, time.Since(began))
-		loaded, parsed := loadFiles(t)
-		r.files, r.parsed = append(r.files, loaded), append(r.parsed, parsed)
 	}
 	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: small, Slice: r.slice}) })
 	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: large, Slice: r.slice}) })

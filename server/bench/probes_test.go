@@ -31,7 +31,7 @@ func probes() []probe {
 	return []probe{
 		{"wrong type", post, createLipsync, goodHeader, `{"title":7}`, bad},
 		{"wrong type, two levels down", post, createLipsync, goodHeader, `{"webhook":{"enabled":"` + canary + `"}}`, bad},
-		{"format: uri", post, createLipsync, goodHeader, `{"video_url":"` + canary + `"}`, bad},
+		{"format: date-time", http.MethodGet, "/v1/events?since=" + canary, auth, ``, bad},
 		{"required member missing (login)", post, "/users/login", json, `{"password":"` + canary + `"}`, bad},
 		{
 			"member too long (create_video)", post, "/v1/avatars/create_video", goodHeader,

@@ -123,8 +123,6 @@ func (r *results) targetTable() string {
 	row("a creation by client, allocations", "≤", 90, r.calls["create"]["allocs/call"], "%.0f")
 	row("a notification received by client/webhook, CPU time, µs", "≤", 10, r.received[0].median(cost.cpu)/1e3, "%.1f")
 	row("a notification received by client/webhook, CPU time × svix", "≤", 1.25, r.received[0].ratio(r.received[2], cost.cpu), "%.2f")
-	row("validate.Load of 3 MB in twelve files, ms", "≤", 400, measure.Median(r.files).Seconds()*1e3, "%.0f")
-	row("validate.Load of 3 MB in twelve files, × parsing the YAML", "≤", 1.75, ratioOf(r.files, r.parsed), "%.2f")
 	for i, v := range streamVariants() {
 		if floor := i - 1; v.checks {
 			row(v.name+", server CPU of an item, × bare", "≤", 1.5, r.sent[i].ratio(r.sent[floor], cost.cpu), "%.2f")
