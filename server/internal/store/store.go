@@ -30,7 +30,7 @@
 //	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
 //	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
 //	renderings        renderings.go; subjects_write.go inserts and deletes them, creations_claim.go claims new ones
-//	lanes, holders    leases.go; signals of due work in due.go, and those between processes in notifications.go
+//	lanes, holders    leases.go; signals in signals.go, and those between processes in notifications.go
 //	endpoints         endpoints.go; breakers in breakers.go; pauses in pauses.go; alerts in alerts.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
 //	workspaces        workspaces.go; projects in projects.go

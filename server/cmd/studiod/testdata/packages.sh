@@ -76,7 +76,7 @@ printf 'STUDIO_DOMAIN=studio.example.com\nSTUDIO_ACME_DIRECTORY=https://127.0.0.
 mkdir /etc/systemd/system/studiod.socket.d
 printf '[Socket]\nListenStream=\nListenStream=443\nListenStream=80\n' >/etc/systemd/system/studiod.socket.d/override.conf
 systemctl daemon-reload
-systemctl restart studiod.socket studiod
+systemctl restart studiod.socket
 curl --silent --output /dev/null --write-out '%{http_code} %{redirect_url}\n' http://127.0.0.1/ | grep '^308 https://studio.example.com/'
 sed -i '/STUDIO_DOMAIN/d; /STUDIO_ACME/d' /etc/studiod/studiod.env
 rm -r /etc/systemd/system/studiod.socket.d
