@@ -19,7 +19,7 @@ import (
 // edit inserts text into a document after the first match of the expression after.
 type edit struct{ after, text string }
 
-// walkthrough contains edits for the section Regenerate of the README. They have the indentation of the document.
+// walkthrough contains edits for the recipe in the README. They have the indentation of the document.
 var walkthrough = []edit{
 	// Path parameters, one of them beside text, and responses without a body, with text, and with a stream.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:

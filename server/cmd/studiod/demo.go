@@ -79,9 +79,9 @@ curl {{.URL}}/v1/avatars/create_avatar -H "Authorization: Bearer $TOKEN" -H 'Con
   -d '{"title":"Ada","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'
 
 {{if .Renderer}}# let a drawn face say a sentence
-curl -sSfO {{.URL}}{{.Face}}
-espeak-ng -w hello.wav "Good morning."
-STUDIO_BASE_URL={{.URL}} STUDIO_EMAIL={{.Email}} STUDIO_PASSWORD={{.Password}} .bin/studio lipsync create --video face.jpg --audio hello.wav --watch
+curl -sSf -o .bin/face.jpg {{.URL}}{{.Face}}
+espeak-ng -w .bin/hello.wav "Good morning."
+STUDIO_BASE_URL={{.URL}} STUDIO_EMAIL={{.Email}} STUDIO_PASSWORD={{.Password}} .bin/studio lipsync create --video .bin/face.jpg --audio .bin/hello.wav --watch
 {{else}}# create a lip-sync
 curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{"title":"Greeting","webhook_data":{"webhook_url":"http://127.0.0.1:9000/"},"webhook":{"enabled":true}}'

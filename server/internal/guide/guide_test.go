@@ -30,7 +30,7 @@ func TestPages_areThoseOfTheFolder(t *testing.T) {
 	}
 }
 
-// Each relative link of the guide and the README leads to a file, and to a heading if it has a fragment.
+// Each relative link of the guide, the README and the page for contributors leads to a file, and to a heading if it has a fragment.
 func TestLinks_resolve(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.md")
@@ -45,7 +45,7 @@ func TestLinks_resolve(t *testing.T) {
 		return strings.ReplaceAll(heading, " ", "-")
 	}
 	links := 0
-	for _, file := range append(files, "../../../README.md") {
+	for _, file := range append(files, "../../../README.md", "../../../.github/CONTRIBUTING.md") {
 		content, err := os.ReadFile(file)
 		harness.Check(t, err)
 		prose := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(string(content), "")
