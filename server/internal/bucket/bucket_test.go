@@ -26,7 +26,7 @@ func (zeros) Read(p []byte) (int, error) {
 // A file of any size is sent in parts, with memory for one of them, and with the credentials of the machine's role if the
 // environment has none.
 func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest // it measures the memory of the process and sets its environment
-	const size, limit = 200 << 20, 50 << 20
+	const size, limit = 200 << 20, 100 << 20
 	var received atomic.Int64
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/role" {

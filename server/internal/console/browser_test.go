@@ -490,7 +490,7 @@ func TestBrowser_showsServiceToOperators(t *testing.T) {
 		}
 	})
 	for i := range 30 {
-		studiotest.AddUser(t, s.studio, fmt.Sprintf("user-%02d@%s.example.com", i, strings.Repeat("a-long-name", i%5)))
+		studiotest.AddUser(t, s.studio, fmt.Sprintf("user-%02d@mail%s.example.com", i, strings.Repeat("a-long-name", i%5)))
 	}
 	for i := range 4 {
 		s.create(t, studio.Lipsync, fmt.Sprint(i))
