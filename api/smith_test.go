@@ -15,7 +15,7 @@ import (
 
 var (
 	smithSeed   = flag.Uint64("smith.seed", 1, "seed of the first random document")
-	smithRounds = flag.Uint64("smith.rounds", 2, "random documents to write")
+	smithRounds = flag.Uint64("smith.rounds", 1, "random documents to write")
 )
 
 // Values of a document that is written at random from the grammar of api/generate arrive unchanged, through the generated

@@ -46,12 +46,13 @@ func newPeer(t *testing.T, p *pipes, received func(*http2.Framer, http2.Frame)) 
 	go func() {
 		defer close(client.closed)
 		defer func() { _ = c.Close() }()
+		answers := http2.NewFramer(c, nil) // a Framer is for one goroutine
 		for {
 			frame, err := client.ReadFrame()
 			if err != nil {
 				return
 			}
-			received(client.Framer, frame)
+			received(answers, frame)
 		}
 	}()
 	return client

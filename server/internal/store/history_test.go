@@ -90,7 +90,7 @@ func (s interruptedStore) NextBatch(ctx context.Context, id string, now time.Tim
 // answer of PostgreSQL nor makes others wait for the only writer of SQLite. Another process finishes what one has begun.
 func TestStore_writesAHistoryInBatches(t *testing.T) {
 	t.Parallel()
-	subjects := 200_000 // and as many events
+	subjects := 20_000 // and as many events
 	if testing.Short() {
 		subjects = 4000
 	}
