@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,28 +33,35 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := create(t)
+			var mu sync.Mutex   // the proxy has goroutines of its own
 			n, lost := 0, false // requests until an answer is lost; 0 for none
 			var seen []string
-			count := func() bool {
+			count := func(queries ...string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, queries...)
 				n--
 				lost = lost || n == 0
 				return n == 0
+			}
+			loseAfter := func(requests int) (wasLost bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				wasLost, n, lost = lost, requests, false
+				return wasLost
 			}
 			raw, through := studiotest.OpenSQL(t, dsn), dsn
 			shared := !strings.HasPrefix(dsn, "sqlite:")
 			if shared {
 				proxy := studiotest.NewProxy(t, dsn)
 				through = proxy.DSN
-				proxy.LoseAnswers(func(queries []string) bool {
-					seen = append(seen, queries...)
-					return count()
-				})
+				proxy.LoseAnswers(func(queries []string) bool { return count(queries...) })
 			}
 			db, err := store.Open(t.Context(), through, store.Config{Keys: keyring.New()})
 			check(t, err)
 			t.Cleanup(func() { check(t, db.Close()) })
 			if !shared {
-				db.LoseAnswers(count)
+				db.LoseAnswers(func() bool { return count() })
 			}
 			for _, w := range writes {
 				if w.only != "" && w.only != name {
@@ -63,9 +71,9 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 				for i := range 100 {
 					run := fmt.Sprintf("(%s-%d)", w.name, i)
 					call := w.prepare(t, db, run)
-					n, lost = i, false
+					loseAfter(i)
 					err := call()
-					n = 0
+					lost := loseAfter(0)
 					if i > 0 && !lost {
 						break
 					}
@@ -89,6 +97,8 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 				}
 			}
 			if shared {
+				mu.Lock()
+				defer mu.Unlock()
 				wantAllSeen(t, seen)
 			}
 		})
