@@ -55,6 +55,7 @@ type Store interface {
 	Keys(ctx context.Context) (map[string][]byte, error)
 	SetKey(ctx context.Context, name string, key []byte) error
 	DeleteKey(ctx context.Context, name string) error
+	ReleaseKey(ctx context.Context, name string, key []byte) error
 }
 
 // Manager has the certificate of a domain.
@@ -173,21 +174,24 @@ func (m *Manager) Run(ctx context.Context, logger *slog.Logger) {
 
 func claimUntil(until time.Time) []byte { return until.AppendFormat(nil, time.RFC3339Nano) }
 
-// claim reports whether this daemon may order a certificate. Otherwise another one is doing so, or an attempt has
+// claim returns the claim of this daemon if it may order a certificate. Otherwise another one is doing so, or an attempt has
 // failed recently. The claim of a daemon that was killed lapses.
-func (m *Manager) claim(ctx context.Context) (bool, error) {
+func (m *Manager) claim(ctx context.Context) (mine []byte, err error) {
 	for {
-		mine := claimUntil(time.Now().Add(orderTimeout))
+		mine = claimUntil(time.Now().Add(orderTimeout))
 		held, err := m.store.Key(ctx, m.key(m.domain+" claim"), func() []byte { return mine })
-		if err != nil || bytes.Equal(held, mine) {
-			return err == nil, err
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(held, mine) {
+			return mine, nil
 		}
 		if until, err := time.Parse(time.RFC3339Nano, string(held)); err == nil && time.Until(until) > 0 && time.Until(until) <= maxRateLimit {
 			m.retry.Store(&until)
-			return false, nil
+			return nil, nil
 		}
-		if err := m.store.DeleteKey(ctx, m.key(m.domain+" claim")); err != nil {
-			return false, err
+		if err := m.store.ReleaseKey(ctx, m.key(m.domain+" claim"), held); err != nil { // unless another daemon has a new one
+			return nil, err
 		}
 	}
 }
@@ -198,7 +202,8 @@ func (m *Manager) renew(ctx context.Context) (changed, claimed bool, err error) 
 	if changed, err = m.load(ctx); err != nil || changed {
 		return changed, false, err
 	}
-	if claimed, err = m.claim(ctx); err != nil || !claimed {
+	mine, err := m.claim(ctx)
+	if mine == nil {
 		return false, false, err
 	}
 	bound, cancel := context.WithTimeout(ctx, orderTimeout)
@@ -211,7 +216,7 @@ func (m *Manager) renew(ctx context.Context) (changed, claimed bool, err error) 
 		err = errTooOld
 	}
 	if err == nil || ctx.Err() != nil {
-		err = errors.Join(err, m.store.DeleteKey(context.WithoutCancel(ctx), m.key(m.domain+" claim")))
+		err = errors.Join(err, m.store.ReleaseKey(context.WithoutCancel(ctx), m.key(m.domain+" claim"), mine))
 	}
 	return changed, true, err
 }

@@ -74,7 +74,25 @@ func (s *Store) SetKey(ctx context.Context, name string, key []byte) error {
 
 // DeleteKey deletes the key with a name. It is no error if there is none.
 func (s *Store) DeleteKey(ctx context.Context, name string) error {
-	return s.exec(ctx, `DELETE FROM signing_keys WHERE name = $1`, name)
+	return s.exec(ctx, deleteKey, name)
+}
+
+const deleteKey = `DELETE FROM signing_keys WHERE name = $1`
+
+// ReleaseKey deletes the key with a name if it is key. Otherwise, another process has replaced it, and keeps it.
+func (s *Store) ReleaseKey(ctx context.Context, name string, key []byte) error {
+	return s.write(ctx, func(tx transaction) error {
+		stored, err := queryRows(ctx, tx, oneColumn[[]byte], `SELECT key FROM signing_keys WHERE name = $1`+tx.forUpdate(), name)
+		if err != nil || len(stored) == 0 {
+			return err
+		}
+		held, err := s.keys.Open(string(stored[0]), keyPlace(name))
+		if err != nil || held != string(key) {
+			return err
+		}
+		_, err = tx.exec(ctx, deleteKey, name)
+		return err
+	})
 }
 
 // Unreadable is the keys and webhook secrets that are encrypted with a key that is not in the keyring.

@@ -230,6 +230,9 @@ var writes = []lostWrite{
 		return err
 	})},
 	{name: "SetKey", prepare: ready(setKey)},
+	{name: "ReleaseKey", prepare: after(setKey, func(t *testing.T, db *store.Store, run string) error {
+		return db.ReleaseKey(t.Context(), run, []byte("key"))
+	})},
 	{name: "DeleteKey", prepare: after(setKey, func(t *testing.T, db *store.Store, run string) error { return db.DeleteKey(t.Context(), run) })},
 	{name: "Seal", prepare: after(func(t *testing.T, db *store.Store, run string) error {
 		db.Exec(t, `INSERT INTO signing_keys (name, key) VALUES ('`+run+`', CAST('a' AS `+bytesType(db)+`))`,
