@@ -119,8 +119,8 @@ HTMX_VERSION := 2.0.8
 HTMX_SSE_VERSION := 2.2.4
 
 .PHONY: console-assets
-console-assets: ## Update htmx in server/internal/console from npm
-	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/console/assets && \
+console-assets: ## Update htmx in server/internal/web/console from npm
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/web/console/assets && \
 	npm install --silent --no-save --ignore-scripts --prefix "$$new" htmx.org@$(HTMX_VERSION) htmx-ext-sse@$(HTMX_SSE_VERSION) && \
 	for name in htmx.org/dist/htmx htmx-ext-sse/dist/sse; do \
 		gzip -9nc "$$new/node_modules/$$name.min.js" > "$$to/$$(basename $$name).min.js.gz" || exit 1; \
@@ -131,7 +131,7 @@ AXE_VERSION := 4.11.0
 
 .PHONY: axe
 axe: ## Update axe-core, which audits pages in tests, from npm
-	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/browsertest/axe && \
+	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/testing/browsertest/axe && \
 	npm install --silent --no-save --ignore-scripts --prefix "$$new" axe-core@$(AXE_VERSION) && from=$$new/node_modules/axe-core && \
 	gzip -9nc "$$from/axe.min.js" > "$$to/axe.min.js.gz" && cp "$$from/LICENSE" "$$from/LICENSE-3RD-PARTY.txt" "$$to/"
 
@@ -182,7 +182,7 @@ SOAK := 10
 
 .PHONY: soak
 soak: ## Kill daemons and stop databases under load, SOAK (10) times as much as the tests (5 minutes)
-	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/soak -soak.scale $(SOAK)
+	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/testing/soak -soak.scale $(SOAK)
 
 .PHONY: bench-packages
 bench-packages: ## Run the benchmarks of all packages
@@ -206,40 +206,40 @@ bench-render: ## Benchmark rendering against plain ffmpeg and write server/bench
 
 .PHONY: bench-mouth
 bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md (1 minute; needs gcc, espeak-ng and alsa-utils)
-	go test -count=1 -v -run TestMouth_followsSpeech ./server/internal/talkinghead -mouth '$(CURDIR)/server/bench/MOUTH.md'
+	go test -count=1 -v -run TestMouth_followsSpeech ./server/cmd/studio-render/internal/talkinghead -mouth '$(CURDIR)/server/bench/MOUTH.md'
 
 .PHONY: phones
-phones: ## Learn server/internal/talkinghead/phones.bin from voices (10 minutes; needs gcc, ffmpeg, espeak-ng, flite and the packages of speakers_test.go)
-	go test -count=1 -timeout 2h -v -run TestPhones_learn ./server/internal/talkinghead -phones '$(CURDIR)/server/internal/talkinghead/phones.bin'
+phones: ## Learn server/cmd/studio-render/internal/talkinghead/phones.bin from voices (10 minutes; needs gcc, ffmpeg, espeak-ng, flite and the packages of speakers_test.go)
+	go test -count=1 -timeout 2h -v -run TestPhones_learn ./server/cmd/studio-render/internal/talkinghead -phones '$(CURDIR)/server/cmd/studio-render/internal/talkinghead/phones.bin'
 
 .PHONY: faces
 faces: ## Write .bin/faces.png, a contact sheet of the mouth on all faces of the tests (1 minute; needs ffmpeg)
 	mkdir -p .bin
-	go test -count=1 -v -run TestFaces_sheet ./server/internal/talkinghead -sheet '$(CURDIR)/.bin/faces.png'
+	go test -count=1 -v -run TestFaces_sheet ./server/cmd/studio-render/internal/talkinghead -sheet '$(CURDIR)/.bin/faces.png'
 
 .PHONY: check-bench
 check-bench: ## Test the benchmarks, which are a separate module, with short runs
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 -vet=off ./...
 
 .PHONY: check-document
-check-document: api/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples
-	cd api/lint && npx redocly lint --config rules.redocly.yaml ../openapi.yaml
-	cd api/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../openapi.yaml
-	cd api/lint && npx openapi-typescript ../openapi.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
+check-document: api/tools/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples
+	cd api/tools/lint && npx redocly lint --config rules.redocly.yaml ../../openapi.yaml
+	cd api/tools/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../../openapi.yaml
+	cd api/tools/lint && npx openapi-typescript ../../openapi.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
 
-api/lint/node_modules: api/lint/package-lock.json
-	cd api/lint && npm ci && touch node_modules
+api/tools/lint/node_modules: api/tools/lint/package-lock.json
+	cd api/tools/lint && npm ci && touch node_modules
 
 # The earlier commit for breaking: the last tag, or the first parent.
 BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 
 .PHONY: breaking
 breaking: ## Fail if the contract has breaking changes since BASE=COMMIT that api/CHANGES.md does not list
-	cd api/breaking && go mod tidy -diff && go vet ./... && go test -vet=off ./... && go run . -base "$(BASE)"
+	cd api/tools/breaking && go mod tidy -diff && go vet ./... && go test -vet=off ./... && go run . -base "$(BASE)"
 
 .PHONY: check-foreign
 check-foreign: ## Sign and verify webhooks with other libraries (Go, and npm if installed)
-	cd api/standardwebhooks/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 -vet=off ./...
+	cd api/runtime/standardwebhooks/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 -vet=off ./...
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz test for 20 seconds
@@ -250,7 +250,7 @@ fuzz: ## Run each fuzz test for 20 seconds
 .PHONY: smith
 smith: ## Generate code from random documents and exchange random values, with new seeds, until a fault or Ctrl-C
 	@while seed=$$(date +%s); do echo "seed $$seed" && \
-		go test -count=1 -timeout 1h -run TestSmith_refusesWhatHasNoCode ./api/generate -smith.seed "$$seed" -smith.rounds 500 && \
+		go test -count=1 -timeout 1h -run TestSmith_refusesWhatHasNoCode ./api/tools/generate -smith.seed "$$seed" -smith.rounds 500 && \
 		go test -count=1 -timeout 1h -run TestSmith_valuesArriveOrAreRefused ./api -smith.seed "$$seed" -smith.rounds 10 || exit; done
 
 .PHONY: tidy
@@ -265,7 +265,7 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint
 # A small package is first, because the database is fetched after the packages are analysed.
 .PHONY: vulncheck
 vulncheck: $(GOVULNCHECK) ## Fail if code with a known vulnerability is called (skipped without access to the vulnerability database)
-	@for packages in ./api/style ./...; do \
+	@for packages in ./api/runtime/style ./...; do \
 		found=$$($(GOVULNCHECK) $$packages 2>&1); code=$$?; \
 		case "$$code $$found" in "1 govulncheck: fetching vulnerabilities: "*) echo "not checked: the vulnerability database is not reachable"; exit 0;; esac; \
 		printf '%s\n' "$$found"; [ $$code = 0 ] || exit $$code; \

@@ -2,4 +2,4 @@
 // generate the module from api/openapi.yaml.
 package avatarstudio
 
-//go:generate go run ./api/generate api/openapi.yaml
+//go:generate go run ./api/tools/generate api/openapi.yaml

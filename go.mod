@@ -2,7 +2,7 @@ module github.com/avatarstudio/avatarstudio
 
 go 1.26.0
 
-ignore ./api/lint/node_modules
+ignore ./api/tools/lint/node_modules
 
 require (
 	filippo.io/age v1.3.2

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/gobuild"
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // report is Errorf of a test.

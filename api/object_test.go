@@ -10,7 +10,7 @@ import (
 	"github.com/oasdiff/yaml"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // object is a JSON object of the document. Its references are not resolved.

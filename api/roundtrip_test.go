@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The generated client and server exchange the values of a document whose parts TestSmith does not write: several media

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/api/smith"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/smith"
 )
 
 var (
@@ -18,7 +18,7 @@ var (
 	smithRounds = flag.Uint64("smith.rounds", 1, "random documents to write")
 )
 
-// Values of a document that is written at random from the grammar of api/generate arrive unchanged, through the generated
+// Values of a document that is written at random from the grammar of api/tools/generate arrive unchanged, through the generated
 // client, the server and back, if another validator calls them valid, and are refused with their place if it does not.
 func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	for seed := *smithSeed; seed < *smithSeed+*smithRounds && !t.Failed(); seed++ {
 		t.Logf("seed %d", seed)
 		w.check(os.WriteFile(name, smith.New(seed).Insert(string(document), 40), 0o600))
-		if output, err := w.run("go", "run", "./api/generate", "api/openapi.yaml"); err != nil {
+		if output, err := w.run("go", "run", "./api/tools/generate", "api/openapi.yaml"); err != nil {
 			t.Fatal(output)
 		}
 		w.check(os.WriteFile(filepath.Join(w.dir, "api/testdata/smith/registry_test.go"), w.registry(), 0o600))

@@ -57,7 +57,7 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 

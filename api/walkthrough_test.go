@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // edit inserts text into a document after the first match of the expression after.
@@ -114,9 +114,9 @@ var walkthrough = []edit{
 
 // byHand contains the minimal code that compiles after the edits.
 var byHand = map[string]string{
-	"server/internal/rest/walkthrough_streams.go":   streamHandlers,
-	"client/clienttest/walkthrough_streams_test.go": streamTest,
-	"server/internal/rest/walkthrough.go": `package rest
+	"server/internal/api/rest/walkthrough_streams.go": streamHandlers,
+	"client/clienttest/walkthrough_streams_test.go":   streamTest,
+	"server/internal/api/rest/walkthrough.go": `package rest
 
 import (
 	"context"
@@ -241,7 +241,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	}
 
 	output, _ := w.run("go", "list", "-export", "./...") // compiles as "go build" does, without linking
-	want := []string{"server/internal/rest/avatars.go", "server/internal/rest/rest.go"}
+	want := []string{"server/internal/api/rest/avatars.go", "server/internal/api/rest/rest.go"}
 	if diff := cmp.Diff(want, broken(output)); diff != "" {
 		t.Errorf("files that do not compile (-want +got):\n%s\n%s", diff, output)
 	}
@@ -249,7 +249,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	for path, code := range byHand {
 		w.check(os.WriteFile(filepath.Join(w.dir, path), []byte(code), 0o644))
 	}
-	avatars := filepath.Join(w.dir, "server/internal/rest/avatars.go")
+	avatars := filepath.Join(w.dir, "server/internal/api/rest/avatars.go")
 	code, err := os.ReadFile(avatars)
 	w.check(err)
 	w.check(os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar(s.ID, "), []byte(`gen.NewAvatar(s.ID, "good", `)), 0o644))

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // ParseDateTime parses a date-time of ISO 8601.

@@ -12,10 +12,10 @@ func TestImports_areGeneratedCodeOnly(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
 		"github.com/avatarstudio/avatarstudio/client",
-		"github.com/avatarstudio/avatarstudio/api/standardwebhooks",
-		"github.com/avatarstudio/avatarstudio/api/encode",
-		"github.com/avatarstudio/avatarstudio/api/stream",
-		"github.com/avatarstudio/avatarstudio/api/style",
+		"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks",
+		"github.com/avatarstudio/avatarstudio/api/runtime/encode",
+		"github.com/avatarstudio/avatarstudio/api/runtime/stream",
+		"github.com/avatarstudio/avatarstudio/api/runtime/style",
 		"github.com/avatarstudio/avatarstudio/gen",
 		"github.com/oapi-codegen/runtime",
 		"github.com/google/uuid",

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // Raw sends a request with a method such as GET and returns the items of the stream in the response, whether the

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
 )
 
 // The Go code in the README and in the guide of the service is from tested examples and generated samples.
 func TestREADME_showsTestedExamples(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../server/internal/guide/*.md")
+	files, err := filepath.Glob("../server/internal/web/guide/*.md")
 	check(t, err)
 	examples := 0
 	for _, file := range append(files, "../README.md") {

@@ -8,8 +8,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/api/encode"
-	"github.com/avatarstudio/avatarstudio/api/style"
+	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
+	"github.com/avatarstudio/avatarstudio/api/runtime/style"
 )
 
 func (c *call) fail(err error) {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 

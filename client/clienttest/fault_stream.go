@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // maxItem limits the items that a fault can change.

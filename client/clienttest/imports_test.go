@@ -20,9 +20,9 @@ func TestImports_areThoseOfUsers(t *testing.T) {
 		check(t, err)
 		return strings.Fields(string(output))
 	}
-	allowed := append(linked(module+"server", module+"api/harness/faultserver", module+"server/sender", module+"client/webhook", module+"gen"),
+	allowed := append(linked(module+"server", module+"api/tools/harness/faultserver", module+"server/sender", module+"client/webhook", module+"gen"),
 		"github.com/golang-jwt/jwt/v5", module+"client/clienttest", module+"server/memory")
-	for _, part := range []string{"auth", "memstore", "render/simulate", "rest", "studio"} {
+	for _, part := range []string{"api/auth", "memstore", "render/simulate", "api/rest", "studio"} {
 		allowed = append(allowed, module+"server/internal/"+part)
 	}
 	for _, path := range linked(".") {

@@ -46,7 +46,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/api/harness/faultserver"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/memory"

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 )
 
 // Headers of a notification.

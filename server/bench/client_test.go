@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // readBenchmark returns the results of a benchmark of package client: the values of its sub-benchmarks by unit.

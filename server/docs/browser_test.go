@@ -13,12 +13,12 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/docs"
-	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 func TestMain(m *testing.M) { browsertest.Main{M: m}.Run() }

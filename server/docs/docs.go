@@ -19,7 +19,7 @@ import (
 
 	"github.com/oasdiff/yaml"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/asset"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/asset"
 )
 
 // The folder swagger-ui is written by "make swagger-ui".

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/avatarstudio/avatarstudio/api/weburl"
+	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 )
 
 // maxRedirects is the most redirects that Fetch follows.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/avatarstudio/avatarstudio/api/weburl"
+	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 )
 
 const maxURLLength = 2048

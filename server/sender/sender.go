@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // itemsBody is a stream whose items are checked while they are read. Each item is checked as a whole before its first

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
 // tape is a parsed JSON text. Its values are in the order of the text, and a container precedes what it

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 )
 
 const (

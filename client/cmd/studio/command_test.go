@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
@@ -71,7 +71,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 // Each command line of studio in the README and in the guide of the service names a command and its flags.
 func TestGuide_namesCommandsAndFlags(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("../../../server/internal/guide/*.md")
+	pages, err := filepath.Glob("../../../server/internal/web/guide/*.md")
 	check(t, err)
 	root, lines := newTest(t).rootCommand(), 0
 	for _, page := range append(pages, "../../../README.md") {

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 )
 
 // maxTitle is the number of characters of a title in a table.

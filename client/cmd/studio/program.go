@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // Each item is printed when it arrives.

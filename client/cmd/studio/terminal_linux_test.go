@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // seen returns a buffer with the output of the terminal.

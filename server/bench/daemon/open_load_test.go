@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // arrivals returns the arrival times of a Poisson process, which models independent users. The rate is in requests

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // Full is the flag of a run that measures at length and writes the reports.

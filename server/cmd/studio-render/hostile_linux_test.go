@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 

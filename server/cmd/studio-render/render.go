@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
-	"github.com/avatarstudio/avatarstudio/server/internal/talkinghead"
 )
 
 // speechPrefix is the required prefix of the flag -speech.

@@ -16,11 +16,11 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/acme"
-	"github.com/avatarstudio/avatarstudio/server/internal/listener"
-	"github.com/avatarstudio/avatarstudio/server/internal/metrics"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/metrics"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // A program works with a key until it is revoked: then every daemon refuses it and has ended its streams.
@@ -101,7 +101,7 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 func TestAPIKey_textsSayTheSame(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"document": string(api.Spec), "command": must(t, "", "key", "add", "--help")}
-	for _, path := range []string{"../../internal/guide/keys.md", "../../internal/guide/threat-model.md", "../../internal/console/pages/account.html"} {
+	for _, path := range []string{"../../internal/web/guide/keys.md", "../../internal/web/guide/threat-model.md", "../../internal/web/console/pages/account.html"} {
 		text, err := os.ReadFile(path)
 		check(t, err)
 		texts[path] = string(text)

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
 
 // A daemon is killed in the middle of an upload, and makes the backup after its restart. When its machine is lost, one

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/browsertest"
 )
 
 // wantPlays checks that a browser plays the video at url to its end, and that ffprobe reports no error.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 func TestCheck_reportsInconsistentRows(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/console"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
-	"github.com/avatarstudio/avatarstudio/server/internal/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // openConsole creates the console, which shows the limits of work. The daemon's service must exist.

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/gobuild"
-	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // crowd is a number of hostile connections that try to exhaust a daemon. A closed connection is opened again after a

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // A pause holds for all daemons, also for one that starts during it.

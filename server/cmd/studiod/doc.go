@@ -1,5 +1,5 @@
 // Studiod serves the Avatar and Video Project Service of api/openapi.yaml, and manages its database. Its manual is in
-// server/internal/guide.
+// server/internal/web/guide.
 //
 // A command is in the file with its name: "studiod serve" in serve.go, and "studiod work" in work.go. [rootCommand] lists
 // the commands. The package assembles the service and has no rules of it:

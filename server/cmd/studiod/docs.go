@@ -8,7 +8,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/docs"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // withDocs adds the API reference and the guide to next. Their paths are no operations of the document.

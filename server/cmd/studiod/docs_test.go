@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // The help lists the commands and then the topics, and prints each topic, which the manual page contains.

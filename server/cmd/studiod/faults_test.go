@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // If the file is not a database or is damaged, the start fails with one line that explains why.

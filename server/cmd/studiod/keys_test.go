@@ -9,8 +9,8 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 func TestDaemon_warnsOfReadableKeyFile(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/console"
-	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
 // Limits of the HTTP server.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // TestProcess_acceptsCorrectLoginDuringGuessing sends concurrent wrong logins, 30 or STUDIO_TEST_LOGINS, while

@@ -9,11 +9,11 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/console"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
-	"github.com/avatarstudio/avatarstudio/server/internal/mail"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
 // smtpPasswordVariable is the environment variable with the password for the mail server. Others could read the arguments.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/smtptest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/smtptest"
 )
 
 const mailPublicURL = "http://studio.example/"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 )
 

@@ -18,17 +18,17 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
-	"github.com/avatarstudio/avatarstudio/server/internal/passwords"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/passwords"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // asDaemon is an environment variable that makes the test program run as the daemon, for tests that kill

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // topics returns the pages of the guide, which "studiod help" and "studiod man" print.

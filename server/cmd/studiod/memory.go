@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
 )
 
 const (

@@ -5,10 +5,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/browsertest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/browsertest"
 )
 
 // A user makes an avatar and a video of it in the browser, with the built-in renderer.

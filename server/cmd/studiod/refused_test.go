@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
 
 // served is a request that a daemon answers.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // interrupting is a RoundTripper that calls strike once, when the nth request to path has been written.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/console"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // facePath is the path of a picture that a demo lends to those who have none at hand.

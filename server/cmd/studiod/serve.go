@@ -14,11 +14,11 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
-	"github.com/avatarstudio/avatarstudio/server/internal/listener"
-	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
-	"github.com/avatarstudio/avatarstudio/server/internal/systemd"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/systemd"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/ratelimit"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
 )
 
 // serviceKeyName is the name of the key in the database that authenticates cursors and links to shared projects.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // publicKeys returns the ids of the published keys.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // socketUnit is a socket unit of systemd.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/gobuild"
-	"github.com/avatarstudio/avatarstudio/server/internal/guide"
+	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // threats is the threat model: each attack that the guide lists, with the tests that show the defense.
@@ -18,31 +18,31 @@ func threats() map[string]string {
 			server/sender: TestSend_followsNoRedirects TestSend_blocksANameWithAPrivateAddress`,
 		"Receivers that hang or never finish": `
 			server/sender: TestSend_endsByTheDeadline
-			server/internal/soak: TestHungReceiver_oneOfAHundredDelaysNoOther`,
+			server/internal/testing/soak: TestHungReceiver_oneOfAHundredDelaysNoOther`,
 		"Clients that exhaust connections or memory": `
 			server/cmd/studiod: TestProcess_survivesHostileConnections
-			server/internal/listener: TestListener_closesConnectionsThatFloodWithFrames`,
+			server/internal/operate/listener: TestListener_closesConnectionsThatFloodWithFrames`,
 		"Password guessing": `
 			server/cmd/studiod: TestProcess_acceptsCorrectLoginDuringGuessing`,
 		"Forged and revoked tokens": `
-			server/internal/auth: TestTokens_rejectForeignTokens
+			server/internal/api/auth: TestTokens_rejectForeignTokens
 			server/cmd/studiod: TestCommands_endSessions TestSession_endsWithAllItsTokens`,
 		"Leaked API keys": `
-			server/internal/auth: TestAPIKeys_allowWhatTheirScopeAllows
+			server/internal/api/auth: TestAPIKeys_allowWhatTheirScopeAllows
 			server/internal/studio: TestAPIKey_isValidUntilItExpiresOrIsRevoked
 			server/cmd/studiod: TestAPIKey_worksUntilItIsRevoked`,
 		"Users who access data of other users": `
 			server/internal/studio: TestFind_hidesSubjectsOfOtherUsers
-			server/internal/console: TestSubjects_areHiddenFromOtherUsers TestOperator_hidesPagesFromOtherUsers`,
+			server/internal/web/console: TestSubjects_areHiddenFromOtherUsers TestOperator_hidesPagesFromOtherUsers`,
 		"Users who use more than their share": `
 			server/cmd/studiod: TestDaemon_limitsRequestRate
 			server/internal/studio: TestLimits_holdInAllProcesses`,
 		"Pages that resolve their own name to the admin address": `
 			server/cmd/studiod: TestAdmin_rejectsOtherHosts`,
 		"Forms and scripts of other sites in the console": `
-			server/internal/console: TestSession_rejectsCrossOriginForms TestConsole_allowsThisOriginOnly`,
+			server/internal/web/console: TestSession_rejectsCrossOriginForms TestConsole_allowsThisOriginOnly`,
 		"Links to shared videos that are guessed or kept": `
-			server/internal/share: TestPage_isNotFoundForEveryOtherLink TestPage_endsOnEveryDaemon
+			server/internal/web/share: TestPage_isNotFoundForEveryOtherLink TestPage_endsOnEveryDaemon
 			server/cmd/studiod: TestDaemon_sharesVideos`,
 		"Pipes and links in the directory of files": `
 			server/internal/media: TestStore_ServeHTTP_servesRegularFilesOnly`,
@@ -54,13 +54,13 @@ func threats() map[string]string {
 			server: TestHandler_echoesNoSubmittedValue
 			client/webhook: TestVerifier_errorsHaveNoCredentials`,
 		"Forged or changed webhooks": `
-			api/standardwebhooks: TestVerify_acceptsOnlySignedMessages TestVectors_matchOtherLibraries`,
+			api/runtime/standardwebhooks: TestVerify_acceptsOnlySignedMessages TestVectors_matchOtherLibraries`,
 		"Keys and webhook secrets in a copy of the database": `
 			server/internal/store: TestStore_Seal_encryptsKeysAndSecrets TestStore_Seal_bindsAValueToItsRow`,
 		"Secrets and signatures that are used for something else": `
 			server/cmd/studiod: TestUses_refuseWhatIsMadeForOthers TestUses_decryptOnlyWhatIsTheirs`,
 		"Forged and exchanged files in the place of backups": `
-			server/internal/backup: TestSeal_refusesEachFileUnderEachOtherKey TestRestore_findsDamage`,
+			server/internal/operate/backup: TestSeal_refusesEachFileUnderEachOtherKey TestRestore_findsDamage`,
 	}
 }
 

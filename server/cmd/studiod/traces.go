@@ -5,12 +5,12 @@ import (
 	"errors"
 	"os"
 
-	"github.com/avatarstudio/avatarstudio/api/commandline"
-	"github.com/avatarstudio/avatarstudio/api/stream"
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
-	"github.com/avatarstudio/avatarstudio/server/internal/tracing/otlp"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing/otlp"
 )
 
 // collectorVariable names the OpenTelemetry collector. Like the other settings of traces, it has no flag, because it is

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/otlptest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/otlptest"
 )
 
 // A trace contains a creation, its work in the database, its rendering, each delivery attempt, and the

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
 
 // asRenderer is an environment variable that makes the test program run as a renderer, which is controlled

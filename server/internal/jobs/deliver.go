@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

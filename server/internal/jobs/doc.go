@@ -135,5 +135,5 @@
 // would add a third to the record. No index contains what a delivery changes. On PostgreSQL, the statements of groups must
 // keep their plans, because planning one takes longer than running it.
 //
-// The capacity of a database, and what would limit it first, are in server/internal/guide/capacity.md.
+// The capacity of a database, and what would limit it first, are in server/internal/web/guide/capacity.md.
 package jobs

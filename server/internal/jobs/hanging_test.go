@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/faultlog"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

@@ -3,7 +3,7 @@ package jobs_test
 import (
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // seed adds subjects of a user with one due event each, a number of them for each URL.

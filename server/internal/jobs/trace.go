@@ -10,7 +10,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/tracing"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

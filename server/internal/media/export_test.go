@@ -3,7 +3,7 @@ package media
 import (
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 )
 
 // SetStallTimeout sets how long the store waits for an object store.

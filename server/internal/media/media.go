@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 

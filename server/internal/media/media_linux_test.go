@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 )
 
 // A directory that cannot be read is not taken for an empty one: its files would be missing in a backup.

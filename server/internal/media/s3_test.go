@@ -14,11 +14,11 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest/s3test"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
 
 func setupS3(t *testing.T) (*fixture, *s3test.Bucket) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
 )
 
 // Sweep erases the files that are older than grace and for which needed returns false, and what a crash may leave of a

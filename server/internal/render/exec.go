@@ -13,10 +13,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/faultlog"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 )
 
 // ExecConfig configures an [Exec]. Program, Studio and Fetch are required.

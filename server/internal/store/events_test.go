@@ -9,7 +9,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 func nextDelivery(t *testing.T, db *store.Store, subjectID string) store.Delivery {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 )
 
 // sealBatch bounds the webhook secrets that Seal encrypts in one transaction.

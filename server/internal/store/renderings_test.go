@@ -11,7 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // addDue creates a number of subjects for each user that are due to be rendered since noon. Their IDs begin

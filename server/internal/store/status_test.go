@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // Readiness is about every table, except those of migrations and of leases.

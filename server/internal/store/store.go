@@ -96,7 +96,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 func TestAPIKey_isValidUntilItExpiresOrIsRevoked(t *testing.T) {

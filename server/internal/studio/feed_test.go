@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/api/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // reader reads a stream of events.
@@ -240,7 +240,7 @@ func TestStreamEvents_limitsTheStreamsOfAUser(t *testing.T) {
 	another := studio.New(studiotest.Config(cfg.Store, cfg.Now))
 	_, err = another.StreamEvents(ctx, "ada", "")
 	check(t, err)
-	guide, err := os.ReadFile("../guide/network.md")
+	guide, err := os.ReadFile("../web/guide/network.md")
 	check(t, err)
 	for text, of := range map[string]string{string(api.Spec): "%d streams on each server", string(guide): "%d streams of events on each daemon"} {
 		if limit := fmt.Sprintf(of, studio.MaxStreams); !strings.Contains(text, limit) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // hidden has characters that nobody sees, and of which no name needs one.

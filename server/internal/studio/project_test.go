@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 )
 
 // SecretOverlap is how long the previous webhook secrets of a user remain active after a rotation.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // A session ends when its token is exchanged, expires or is ended. All sessions of a user end when the

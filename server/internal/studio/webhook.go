@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/standardwebhooks"
+	"github.com/avatarstudio/avatarstudio/api/runtime/standardwebhooks"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 

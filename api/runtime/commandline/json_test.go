@@ -1,0 +1,40 @@
+package commandline_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+)
+
+// A printed line of JSON equals the document and has only printable characters.
+func FuzzPrintJSON(f *testing.F) {
+	f.Add(`{"title":"Ada \u001b[2J","more":[1.0,{"a":null}]}`)
+	f.Add("{\"title\":\"\u202e\u009b\U000e0001\"}")
+	f.Add("[\"\U0001f3ac\"]")
+	f.Add("[\n\"a\"\n]")
+	f.Add("[\"\x80\xae\"]")
+	f.Fuzz(func(t *testing.T, document string) {
+		var line bytes.Buffer
+		err := commandline.PrintJSON(&line, json.RawMessage(document))
+		if (err == nil) != json.Valid([]byte(document)) {
+			t.Fatalf("%q: %v", document, err)
+		}
+		if err != nil {
+			return
+		}
+		text, ended := strings.CutSuffix(line.String(), "\n")
+		if !ended || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q is printed as %q", document, line.String())
+		}
+		var before, after any
+		if json.Unmarshal([]byte(document), &before) == nil && (json.Unmarshal([]byte(text), &after) != nil || !reflect.DeepEqual(before, after)) {
+			t.Errorf("%q became %q", document, text)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package stream
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
+)
+
+var errEvent = errors.New("stream: the id or type of an event has a line break or NUL, or its delay is negative")
+
+// SendEvents sends server-sent events like [Send]. The data is text if T is string, and JSON otherwise.
+func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, events iter.Seq2[Event[T], error], headers func(http.Header) error) error {
+	s, err := begin(w, status, mediaType, headers)
+	if err != nil || s.silent {
+		return err
+	}
+	defer s.end()
+	if events == nil {
+		return s.finish()
+	}
+	var event Event[T] // of the loop, so that not each event is allocated
+	var id, kind []byte
+	for next, err := range events {
+		if err != nil {
+			return s.fail(err)
+		}
+		event = next
+		if event.IDOnly {
+			s.text, err = appendID(s.text[:0], []byte(event.ID))
+			s.text = append(s.text, '\n')
+		} else {
+			frame := Frame{Retry: event.Retry}
+			if event.ID != "" {
+				id = append(id[:0], event.ID...)
+				frame.ID = id
+			}
+			if event.Event != "" {
+				kind = append(kind[:0], event.Event...)
+				frame.Event = kind
+			}
+			if text, ok := any(&event.Data).(*string); ok {
+				s.item = append(s.item[:0], *text...)
+			} else {
+				s.item, err = encode.Append(s.item[:0], &event.Data)
+			}
+			if frame.Data = s.item; err == nil && s.checker != nil {
+				err = s.checker.CheckEvent(frame)
+			}
+			if err == nil {
+				s.text, err = appendEvent(s.text[:0], frame)
+			}
+		}
+		if err != nil {
+			return s.fail(err)
+		}
+		if !s.sendText() {
+			break
+		}
+	}
+	return s.finish()
+}
+
+// appendEvent appends an event.
+func appendEvent(text []byte, f Frame) ([]byte, error) {
+	if lineEnd(f.Event) >= 0 || f.Retry < 0 {
+		return text, errEvent
+	}
+	if f.ID != nil {
+		var err error
+		if text, err = appendID(text, f.ID); err != nil {
+			return text, err
+		}
+	}
+	if f.Event != nil {
+		text = append(append(append(text, "event: "...), f.Event...), '\n')
+	}
+	if f.Retry > 0 {
+		text = append(strconv.AppendInt(append(text, "retry: "...), f.Retry.Milliseconds(), 10), '\n')
+	}
+	return appendData(text, f.Data), nil
+}
+
+// appendID appends the id of an event.
+func appendID(text, id []byte) ([]byte, error) {
+	if lineEnd(id) >= 0 || bytes.IndexByte(id, 0) >= 0 {
+		return text, errEvent
+	}
+	return append(append(append(text, "id: "...), id...), '\n'), nil
+}

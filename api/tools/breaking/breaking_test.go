@@ -1,0 +1,310 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const document = `openapi: 3.2.0
+info: { title: T, version: 1.0.0 }
+security: [ bearer: [] ]
+servers:
+  - url: https://{region}.example.com
+    variables: { region: { enum: [eu, us], default: eu } }
+paths:
+  /users/login:
+    post:
+      security: []
+      parameters:
+        - { name: limit, in: query, schema: { type: integer, default: 1 } }
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [email]
+              properties:
+                email: { type: string }
+                device: { type: object, properties: { kind: { type: string, default: phone } } }
+                labels: { type: object, additionalProperties: { type: string } }
+                notes: { type: object, additionalProperties: { x-go-type: any } }
+      responses:
+        '200':
+          description: Tokens.
+          headers: { X-Id: { schema: { type: string } } }
+          content:
+            application/json:
+              schema:
+                type: object
+                required: [token]
+                properties:
+                  token: { type: string }
+                  kind: { type: string, default: bearer }
+                  scopes: { type: object, additionalProperties: false }
+  /users/refresh:
+    post:
+      responses:
+        '204': { description: Done. }
+  /users/logout:
+    post:
+      servers: [ { url: 'https://example.com/{version}', variables: { version: { default: v1 } } } ]
+      security: [ key: [] ]
+      responses:
+        '204': { description: Done. }
+  /logs:
+    query:
+      security: []
+      parameters:
+        - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object, properties: { since: { type: string, default: now } } } } } }
+      responses:
+        '200': { content: { application/jsonl: { $ref: '#/components/mediaTypes/Lines' } } }
+    get:
+      security: []
+      responses:
+        '200':
+          content:
+            text/event-stream:
+              schema: { type: string }
+              x-itemSchema:
+                type: object
+                required: [event, data]
+                properties: { event: { type: string }, data: { type: string, contentMediaType: application/json, contentSchema: { type: object, required: [done], properties: { done: { type: boolean } } } } }
+    additionalOperations:
+      COPY:
+        security: []
+        requestBody: { content: { application/jsonl: { itemSchema: { type: object, properties: { to: { type: string, maxLength: 9 } } } } } }
+        responses: { '204': {} }
+components:
+  mediaTypes:
+    Lines: { $ref: '#/components/mediaTypes/Items' }
+    Items: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } }
+  securitySchemes:
+    bearer: { type: http, scheme: bearer }
+    key: { type: apiKey, in: header, name: X-Key }
+webhooks:
+  avatar_event:
+    post:
+      parameters:
+        - { name: webhook-id, in: header, schema: { type: string } }
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [avatar_id, status]
+              additionalProperties: false
+              properties:
+                avatar_id: { type: string }
+                status: { type: string, enum: [published, failed] }
+                attempt: { type: integer, default: 1 }
+      responses:
+        2XX: { description: Taken., content: { application/json: { schema: { type: object } } } }
+        '410': { description: Gone. }
+  media_event:
+    put: { requestBody: { content: { application/json: { schema: { type: object, required: [id], properties: { id: { type: string } } } } } }, responses: { '204': {} } }
+    additionalOperations: { NOTIFY: { responses: { '204': {} } } }
+  lipsync_event:
+    post:
+      responses:
+        2XX: { description: Taken. }
+`
+
+func TestCompare_findsBrokenOperations(t *testing.T) {
+	t.Parallel()
+	const (
+		login   = "POST /users/login"
+		refresh = "POST /users/refresh"
+		event   = "webhook avatar_event"
+		json    = "application/json:\n"
+	)
+	for name, test := range map[string]struct {
+		old, new string
+		want     string // the operation that is broken
+	}{
+		"nothing changed": {"", "", ""},
+
+		"a default of a server changes":            {"default: eu", "default: us", "servers"},
+		"a server no longer has a value":           {"enum: [eu, us]", "enum: [eu]", "servers"},
+		"a server must have one of some values":    {"default: v1", "default: v1, enum: [v1]", "POST /users/logout"},
+		"a server has another value":               {"enum: [eu, us]", "enum: [eu, us, asia]", ""},
+		"a server loses a variable":                {"https://{region}.", "https://", "servers"},
+		"another server is added":                  {"servers:\n", "servers:\n  - url: /next\n", ""},
+		"a server of the operation gets a default": {"default: v1", "default: v2", "POST /users/logout"},
+
+		"an operation is new":     {"  /users/refresh:\n", "  /users/renew: { get: { responses: { '204': { description: D } } } }\n  /users/refresh:\n", ""},
+		"an operation is removed": {"  /users/refresh:\n", "  /users/renew:\n", refresh},
+		"a webhook is removed":    {"  lipsync_event:\n", "  another_event:\n", "webhook lipsync_event"},
+
+		"an operation needs a token":              {"      security: []\n", "", login},
+		"an operation needs no token":             {"security: [ bearer: [] ]\n", "", ""},
+		"an operation no longer needs a key":      {"[ key: [] ]", "[]", ""},
+		"an operation accepts another credential": {"[ bearer: [] ]", "[ bearer: [], key: [] ]", ""},
+		"an operation needs another credential":   {"[ bearer: [] ]", "[ key: [] ]", refresh},
+		"an operation needs both credentials":     {"[ bearer: [] ]", "[ { bearer: [], key: [] } ]", refresh},
+		"an operation needs a scope":              {"[ bearer: [] ]", "[ bearer: [ write ] ]", refresh},
+		"a credential is sent in another way":     {"scheme: bearer", "scheme: basic", refresh},
+
+		"a request requires another member":        {"[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", login},
+		"a request accepts another member":         {"email: { type: string }", "email: { type: string }\n                code: { type: string }", ""},
+		"a request must not have other members":    {"required: [email]", "required: [email]\n              additionalProperties: false", login},
+		"a member must not have other members":     {"device: { type: object,", "device: { type: object, additionalProperties: false,", login},
+		"other members of a request have a type":   {"device: { type: object,", "device: { type: object, additionalProperties: { type: string },", login},
+		"a request loses typed other members":      {"{ type: object, additionalProperties: { type: string } }", "{ type: object, additionalProperties: false }", login},
+		"a request loses untyped other members":    {"{ x-go-type: any }", "false", login},
+		"other members of a request are described": {"device: { type: object,", "device: { type: object, additionalProperties: { x-go-type: any },", ""},
+		"a request has another media type":         {json, "application/problem+json:\n", login},
+		"a request accepts another media type":     {"          " + json, "          text/plain: {}\n          " + json, ""},
+		"a default of a request changes":           {"default: phone", "default: tablet", login},
+		"a default of a request is removed":        {", default: phone", "", login},
+		"a default of a parameter changes":         {"default: 1", "default: 2", login},
+		"a default of a parameter is removed":      {", default: 1", "", login},
+
+		"a response requires another member":         {"required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", ""},
+		"a response no longer requires a member":     {"required: [token]", "required: []", login},
+		"a response loses an optional member":        {"                  kind: { type: string, default: bearer }\n", "", login},
+		"a response loses an optional header":        {"          headers: { X-Id: { schema: { type: string } } }\n", "", login},
+		"a response must not have other members":     {"required: [token]", "required: [token]\n                additionalProperties: false", ""},
+		"a member of a response is no longer closed": {", additionalProperties: false", "", login},
+		"a response has another media type":          {"  " + json, "  application/problem+json:\n", login},
+		"a response may have another media type":     {"            " + json + "              schema", "            text/plain: {}\n            " + json + "              schema", login},
+		"a default of a response changes":            {"default: bearer", "default: mac", login},
+
+		"an item of a response requires another member":  {"required: [level]", "required: [level, text]", ""},
+		"an item of a response loses an optional member": {", text: { type: string }", "", "QUERY /logs"},
+		"an item no longer requires a member":            {"required: [level]", "required: []", "QUERY /logs"},
+		"an item of a response has another type":         {"level: { type: integer }", "level: { type: string }", "QUERY /logs"},
+		"the data of an event no longer requires one":    {"required: [done]", "required: []", "GET /logs"},
+		"a sent item has another type":                   {"to: { type: string,", "to: { type: integer,", "COPY /logs"},
+		"a sent item may be longer":                      {"maxLength: 9", "maxLength: 10", ""},
+		"a sent item must be shorter":                    {"maxLength: 9", "maxLength: 8", "COPY /logs"},
+		"a sent item must not have other members":        {"itemSchema: { type: object, properties: { to", "itemSchema: { type: object, additionalProperties: false, properties: { to", "COPY /logs"},
+		"a stream has another media type":                {"text/event-stream", "application/x-ndjson", "GET /logs"},
+		"a stream is described by OpenAPI 3.2":           {"schema: { type: string }\n              x-itemSchema:", "itemSchema:", ""},
+		"a stream becomes one value":                     {"Items: { itemSchema:", "Items: { schema:", "QUERY /logs"},
+		"QUERY is removed":                               {"    query:\n", "    put:\n", "QUERY /logs"},
+		"an additional operation is removed":             {"COPY:", "MOVE:", "COPY /logs"},
+		"a query has another media type":                 {"content: { application/x-www-form-urlencoded", "content: { application/json", "QUERY /logs"},
+		"a member of the whole query has another type":   {"since: { type: string, default: now }", "since: { type: integer }", "QUERY /logs"},
+		"a default of the whole query changes":           {"default: now", "default: then", "QUERY /logs"},
+		"a default of the whole query is removed":        {", default: now", "", "QUERY /logs"},
+
+		"an event requires another member":       {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
+		"an event no longer requires a member":   {"[avatar_id, status]", "[status]", event},
+		"an event loses an optional member":      {"                attempt: { type: integer, default: 1 }\n", "", event},
+		"an event loses a status":                {"[published, failed]", "[published]", ""},
+		"an event by PUT requires less":          {"required: [id]", "required: []", "webhook PUT media_event"},
+		"an event by another method is removed":  {"{ NOTIFY:", "{ TELL:", "webhook NOTIFY media_event"},
+		"an event gains a status":                {"[published, failed]", "[published, failed, gone]", event},
+		"an event may have other members":        {"              additionalProperties: false\n", "", event},
+		"an event has another media type":        {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},
+		"an event may have another media type":   {"          " + json + "            schema:\n              type: object\n              required: [a", "          text/plain: {}\n          " + json + "            schema:\n              type: object\n              required: [a", event},
+		"a default of an event changes":          {"attempt: { type: integer, default: 1 }", "attempt: { type: integer, default: 2 }", event},
+		"a notification loses a header":          {"        - { name: webhook-id, in: header, schema: { type: string } }\n", "        []\n", event},
+		"a receiver may respond with less":       {"2XX: { description: Taken., ", "'200': { description: Taken., ", event},
+		"a receiver must not respond with 410":   {"        '410': { description: Gone. }\n", "", event},
+		"a receiver may respond with more":       {"'410': {", "'404': { description: D }\n        '410': {", ""},
+		"a receiver must not add members":        {"{ schema: { type: object } } } }", "{ schema: { type: object, additionalProperties: false } } } }", event},
+		"a receiver must use another media type": {"content: { application/json: {", "content: { text/plain: {", event},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			edited := strings.Replace(document, test.old, test.new, 1)
+			if test.old != "" && edited == document {
+				t.Fatalf("the document does not contain %q", test.old)
+			}
+			breaks, err := compare([]byte(document), []byte(edited))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range breaks {
+				if b.operation != test.want {
+					t.Errorf("%s: %s", b.operation, b.text)
+				}
+			}
+			if test.want != "" && len(breaks) == 0 {
+				t.Errorf("%s has no breaking change", test.want)
+			}
+		})
+	}
+}
+
+func TestReport_requiresNewLine(t *testing.T) {
+	t.Parallel()
+	breaks := []finding{{operation: "POST /users/login", rule: "rule", text: "text"}}
+	const line = "- `POST /users/login` needs a code.\n"
+	for _, test := range []struct {
+		name          string
+		before, after string
+		want          error
+	}{
+		{"a new line", "# Changes\n", "# Changes\n" + line, nil},
+		{"an old line", line, line, errUnlisted},
+		{"a line for another operation", "", "- `POST /users/refresh` needs a code.\n", errUnlisted},
+		{"no lines", "", "", errUnlisted},
+	} {
+		var out strings.Builder
+		if err := report(&out, breaks, newLines(test.before, test.after)); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if !strings.Contains(out.String(), "POST /users/login") {
+			t.Errorf("%s: the change is not printed: %s", test.name, &out)
+		}
+	}
+	if err := report(&strings.Builder{}, nil, nil); err != nil {
+		t.Errorf("without breaks: %v", err)
+	}
+}
+
+// A login that now needs a token is found before anything is generated.
+func TestRun_readsTheDocumentItself(t *testing.T) {
+	t.Parallel()
+	const text = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\ncomponents: {securitySchemes: {bearer: {type: http, scheme: bearer}}}\n" +
+		"paths:\n  /users/login: {post: {security: [], responses: {'204': {description: d}}}}"
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(words ...string) {
+		words = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, words...)
+		if said, err := exec.Command("git", words...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %s", words, said)
+		}
+	}
+	write("CHANGES.md", "")
+	write("openapi.yaml", text)
+	git("init", "--quiet")
+	git("add", ".")
+	git("commit", "--quiet", "--message=first")
+	var out strings.Builder
+	if err := run(dir, "HEAD", &out); err != nil {
+		t.Errorf("without a change: %v", err)
+	}
+	write("openapi.yaml", strings.Replace(text, "security: []", "security: [{bearer: []}]", 1))
+	if err := run(dir, "HEAD", &out); !errors.Is(err, errUnlisted) || !strings.Contains(out.String(), "NOT LISTED  `POST /users/login`") {
+		t.Errorf("%v, %s", err, out.String())
+	}
+}
+
+func TestAtCommit_rejectsFlags(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "--output=x"} {
+		if _, err := atCommit("../..", base, "openapi.yaml"); err == nil {
+			t.Errorf("%q is accepted as a commit", base)
+		}
+	}
+}
+
+func TestCompare_readsDocumentsWithoutPaths(t *testing.T) {
+	t.Parallel()
+	const head = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n"
+	breaks, err := compare([]byte(head+"webhooks: {w: {post: {responses: {200: {description: d}}}}}"), []byte(head+"components: {}"))
+	if err != nil || len(breaks) == 0 || breaks[0].operation != "webhook w" {
+		t.Errorf("got %v, %v", breaks, err)
+	}
+}

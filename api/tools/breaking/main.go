@@ -1,0 +1,114 @@
+// Command breaking compares api/openapi.yaml with that of an earlier commit. It fails if a change breaks users of the
+// earlier document and api/CHANGES.md does not list it.
+//
+//	go run . -base COMMIT
+//
+// Requests and responses are compared by oasdiff, and by rules of our own for credentials, servers, media types and
+// additionalProperties. The file verdicts.txt says which changes that oasdiff knows are breaking. Parameters and headers,
+// and how they and the fields of forms are written, are compared like members of bodies. A stream is compared like the
+// array of its items. What users may rely on is breaking too if it is optional: the members and headers of a response,
+// and defaults. Notifications of webhooks are compared like
+// responses, because the service sends them: an additional member is compatible, and a removed member breaks
+// receivers. The responses to webhooks are compared like requests.
+//
+// api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
+// backquotes, as in `POST /users/login` or `webhook avatar_event`, or `servers`.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// errUnlisted is returned if api/CHANGES.md does not list a breaking change.
+var errUnlisted = errors.New("api/CHANGES.md has no new line for the changes marked NOT LISTED")
+
+func main() {
+	base := flag.String("base", "", "commit to compare with")
+	flag.Parse()
+	if err := run("../..", *base, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "breaking:", err)
+		os.Exit(1)
+	}
+}
+
+// run compares the document in a directory with that of a commit.
+func run(dir, base string, out io.Writer) error {
+	before, err := atCommit(dir, base, "openapi.yaml")
+	if err != nil {
+		return err
+	}
+	after, err := os.ReadFile(filepath.Join(dir, "openapi.yaml"))
+	if err != nil {
+		return err
+	}
+	breaks, err := compare(before, after)
+	if err != nil {
+		return err
+	}
+	earlier, err := atCommit(dir, base, "CHANGES.md")
+	if err != nil {
+		earlier = nil // the commit may be older than CHANGES.md
+	}
+	changes, err := os.ReadFile(filepath.Join(dir, "CHANGES.md"))
+	if err != nil {
+		return err
+	}
+	return report(out, breaks, newLines(string(earlier), string(changes)))
+}
+
+// report prints every breaking change and returns errUnlisted if a change has no line.
+func report(out io.Writer, breaks []finding, lines []string) error {
+	var unlisted error
+	for _, b := range breaks {
+		mark := "listed"
+		if !listed(b.operation, lines) {
+			mark, unlisted = "NOT LISTED", errUnlisted
+		}
+		fmt.Fprintf(out, "%-10s  `%s`: %s (%s)\n", mark, b.operation, b.text, b.rule)
+	}
+	fmt.Fprintf(out, "%d breaking changes\n", len(breaks))
+	return unlisted
+}
+
+func listed(operation string, lines []string) bool {
+	for _, line := range lines {
+		if strings.Contains(line, "`"+operation+"`") {
+			return true
+		}
+	}
+	return false
+}
+
+// newLines returns the lines of after that are not in before.
+func newLines(before, after string) []string {
+	old := make(map[string]bool)
+	for line := range strings.Lines(before) {
+		old[strings.TrimSpace(line)] = true
+	}
+	var added []string
+	for line := range strings.Lines(after) {
+		if line = strings.TrimSpace(line); !old[line] {
+			added = append(added, line)
+		}
+	}
+	return added
+}
+
+// atCommit returns the content of a file of a directory at a commit.
+func atCommit(dir, commit, name string) ([]byte, error) {
+	if commit == "" || strings.HasPrefix(commit, "-") {
+		return nil, errors.New("-base must name a commit")
+	}
+	content, err := exec.Command("git", "-C", dir, "show", commit+":./"+name).Output() //nolint:gosec // no flag and no shell
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("git show %s:./%s: %s", commit, name, exit.Stderr)
+	}
+	return content, err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+func generatedFrom(t *testing.T, text string) (files, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "openapi.yaml")
+	harness.Check(t, os.WriteFile(path, []byte(text), 0o600))
+	oneAtATime.Lock()
+	defer oneAtATime.Unlock()
+	return generate(path, t.Output())
+}
+
+// A document in JSON has lines, too.
+func TestGenerate_showsPlacesInJSON(t *testing.T) {
+	t.Parallel()
+	_, err := generatedFrom(t, `{"openapi": "3.1.1", "info": {"title": "t", "version": "1"}, "paths": {}, "components": {"schemas": {
+		"EventType": {"type": "string"},
+		"foo_bar": {"type": "string"},
+		"FooBar": {"type": "integer"}}}}`)
+	if err == nil || !strings.Contains(err.Error(), "openapi.yaml:4:3: the schema FooBar has the Go name FooBar, as has the schema foo_bar in line 3") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A document needs no events.
+func TestGenerate_worksWithoutEvents(t *testing.T) {
+	t.Parallel()
+	_, err := generatedFrom(t, "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n  /a: { get: { operationId: a, responses: { '204': { description: d } } } }\n")
+	harness.Check(t, err)
+}
+
+// The parameters that OpenAPI ignores are no arguments of the client.
+func TestGenerate_ignoresHeadersThatContentAndSecurityDescribe(t *testing.T) {
+	t.Parallel()
+	f, err := generated(t, `  /a:
+    parameters: [ { name: accept, in: header, required: true, schema: { type: string } } ]
+    get: { operationId: a, responses: { '204': { description: d } }, parameters: [
+      { name: Authorization, in: header, required: true, schema: { type: string } },
+      { name: Content-Type, in: header, required: true, schema: { type: string } },
+      { name: accept, in: query, required: true, schema: { type: string } } ] }`, "    A: { type: string }")
+	harness.Check(t, err)
+	if code := string(f["client/operations.gen.go"]); !strings.Contains(code, "A(ctx context.Context, accept string, options ...CallOption) error") {
+		t.Errorf("the client has\n%s", code[strings.Index(code, "\nfunc (c *Client) A("):])
+	}
+}
+
+// A client method has one result, and no response is lost in it.
+func TestGenerate_refusesSuccessesOfSeveralKinds(t *testing.T) {
+	t.Parallel()
+	for responses, want := range map[string]string{
+		"'200': { description: d, content: { text/plain: { schema: { type: string } } } }, '202': { description: d, content: { application/json: {} } }":                                                                                                                         "the response 200 is text, and 202 is JSON: give them the same",
+		"'200': { description: d, content: { application/jsonl: { x-itemSchema: { type: object, properties: { a: { type: string } } } } } }, '202': { description: d, content: { application/jsonl: { x-itemSchema: { type: object, properties: { b: { type: string } } } } } }": "the response 200 is a stream of gen.AItem, and 202 is a stream of gen.AItemJSONL: give them the same",
+	} {
+		_, err := generated(t, "  /a: { get: { operationId: a, responses: { "+responses+" } } }", "    A: { type: string }")
+		if err == nil || !strings.Contains(err.Error(), "openapi.yaml:") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", responses, err)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+// Command generate generates code from the document: the files *.gen.go of the packages gen, client, client/webhook and
+// server, and the sample programs in api/_samples. It also writes the document itself, in JSON and without its
+// descriptions, to server/document.gen.json. It must run in the root of the module. Its argument is the path of the
+// document, which is one file. If the document has an error, it changes no file.
+//
+// # Grammar
+//
+// The validator of the server judges all of OpenAPI 3.1. Code is generated for the following. The rest is refused with its
+// file, line and column, and the way out.
+//
+//   - Parameters in a path, query, header or cookie that are a string, integer, number, boolean or enum, or a list of
+//     these, in the styles simple and form; objects of these in a query in the style deepObject; and all values as
+//     content: application/json.
+//   - Bodies of requests and responses in JSON, of any schema; in text; in any other media type as bytes; and forms, as
+//     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON.
+//   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
+//   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
+//   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without content.
+//     The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type.
+//
+// In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a response is
+// absent. A schema in another one that needs a name in Go becomes a component with the names that lead to it.
+//
+// Refused are the keyword nullable, optional bodies and parameters that may be null, an allOf that no value or two unions
+// match, alternatives of a discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
+// parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that are
+// streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name, and documents of
+// several files.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/avatarstudio/avatarstudio/server/validate"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: generate DOCUMENT")
+		os.Exit(2)
+	}
+	f, err := generate(os.Args[1], os.Stderr)
+	if err == nil {
+		err = f.replace()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+// files contains the generated files by path. They are written after all are generated, so an error changes no file.
+type files map[string][]byte
+
+func generate(path string, warnings io.Writer) (_ files, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%s: the generator failed, which is a fault of its own: %v\n%s", path, reason, debug.Stack())
+		}
+	}()
+	text, err := os.ReadFile(path) //nolint:gosec // the path of the document is an argument
+	if err != nil {
+		return nil, err
+	}
+	whole, err := check(path, text, warnings)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGrammar(path, text); err != nil {
+		return nil, err
+	}
+	f := files{}
+	if f["server/document.gen.json"], err = compact(whole); err != nil {
+		return nil, err
+	}
+	document, elements, err := f.types(path, text)
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := codegen.OperationDefinitions(document)
+	if err != nil {
+		return nil, err
+	}
+	all, err := operations(definitions, elements)
+	if err != nil {
+		return nil, err
+	}
+	notifications, err := events(document, elements)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := constructors(document)
+	if err != nil {
+		return nil, err
+	}
+	responseHeaders, err := responseHeaders(document, definitions)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range []struct {
+		path, source string
+		data         any
+	}{
+		{"client/operations.gen.go", clientSource, clientMethods(all)},
+		{"server/unimplemented.gen.go", unimplementedSource, all},
+		{"client/webhook/handlers.gen.go", handlersSource, notifications},
+		{"gen/constructors.gen.go", constructorsSource, schemas},
+		{"gen/events.gen.go", eventsSource, notifications},
+		{"gen/headers.gen.go", headersSource, responseHeaders},
+		{"gen/streams.gen.go", streamsSource, eventUnions(document)},
+		{"gen/nullable.gen.go", nullableSource, nil},
+		{"gen/doc.gen.go", docSource, nil},
+	} {
+		if ofEvents := file.source == handlersSource || file.source == eventsSource; ofEvents && document.Components.Schemas["EventType"] == nil {
+			continue
+		}
+		if err := f.write(file.path, file.source, file.data); err != nil {
+			return nil, err
+		}
+	}
+	written, err := load(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.samples(written, all, elements); err != nil {
+		return nil, err
+	}
+	return f, f.compile(elements)
+}
+
+// check returns the document in JSON. It returns an error if the validator of the server rejects the document, and writes
+// a warning for each keyword and format that the validator ignores. Unlike errors of oapi-codegen, both have line numbers.
+func check(path string, text []byte, warnings io.Writer) ([]byte, error) {
+	return validate.JSON(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
+		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)
+	}})
+}
+
+//go:embed doc.tmpl
+var docSource string
+
+// settings are the settings of oapi-codegen.
+type settings struct {
+	codegen.Configuration `yaml:",inline"`
+
+	Output string `yaml:"output"`
+}
+
+func loadSettings(path string) (settings, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return settings{}, err
+	}
+	var s settings
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&s); err != nil {
+		return settings{}, fmt.Errorf("%s: %w", path, err)
+	}
+	s.Configuration = s.UpdateDefaults()
+	return s, s.Validate()
+}
+
+// types generates the types and the server with oapi-codegen. It returns the adapted document.
+func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
+	s, err := loadSettings(filepath.Join("api", "tools", "generate", "gen.yaml"))
+	if err != nil {
+		return nil, nil, err
+	}
+	document, err := load(text)
+	if err != nil {
+		return nil, nil, unplaced(path, err)
+	}
+	if err := checkGivenNames(path, document); err != nil {
+		return nil, nil, err
+	}
+	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
+	codegen.TemplateFunctions["canonicalHeader"] = http.CanonicalHeaderKey
+	// The first run generates nothing. It registers the settings and components with oapi-codegen, so that adapt can
+	// look up the names of types.
+	names := s.Configuration
+	names.Generate = codegen.GenerateOptions{}
+	components := &openapi3.T{OpenAPI: document.OpenAPI, Components: document.Components, Paths: openapi3.NewPaths()}
+	if _, err := codegen.Generate(components, names); err != nil {
+		return nil, nil, unplaced(path, err)
+	}
+	if err := adapt(path, document); err != nil {
+		return nil, nil, err
+	}
+	elements, err := checkNames(path, document)
+	if err != nil {
+		return nil, nil, err
+	}
+	withoutWebhooks := *document // receivers that package client/webhook replaces
+	withoutWebhooks.Webhooks = nil
+	code, err := codegen.Generate(&withoutWebhooks, s.Configuration)
+	if err != nil {
+		return nil, nil, unplaced(path, err)
+	}
+	// oapi-codegen writes the same package comment to each file.
+	_, code, ok := strings.Cut(code, "\npackage "+s.PackageName+"\n")
+	if !ok {
+		return nil, nil, errors.New("oapi-codegen wrote no package clause")
+	}
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(withDefaults(docComments(code))))
+	return document, elements, nil
+}
+
+// unplaced returns an error of kin-openapi or oapi-codegen, which know no places, in one line.
+func unplaced(path string, err error) error {
+	return &validate.DocumentError{File: path, Line: 1, Column: 1, Detail: strings.Join(strings.Fields(err.Error()), " ")}
+}
+
+func load(text []byte) (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	loader.IncludeOrigin = true // for line numbers
+	// A comment makes the loader read JSON as YAML, of which alone it knows the lines.
+	document, err := loader.LoadFromData(slices.Concat(text, []byte("\n#\n")))
+	if err != nil {
+		return nil, err
+	}
+	if document.Components == nil {
+		document.Components = &openapi3.Components{}
+	}
+	if document.Components.Schemas == nil {
+		document.Components.Schemas = openapi3.Schemas{}
+	}
+	if document.Paths == nil {
+		document.Paths = openapi3.NewPaths()
+	}
+	if err := lower(document); err != nil {
+		return nil, err
+	}
+	withoutCallbacks(document)
+	return document, nil
+}
+
+// stale returns the files of an earlier run that were not generated again.
+func (f files) stale() []string {
+	var names []string
+	_ = fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error { // what cannot be read is not removed
+		if _, ok := f[path]; !ok && err == nil && isGenerated(path) {
+			names = append(names, path)
+		}
+		return nil
+	})
+	return names
+}
+
+// isGenerated reports whether this command has written a file.
+func isGenerated(path string) bool {
+	if !strings.HasSuffix(path, ".gen.go") {
+		return strings.HasPrefix(path, samplesDir+"/")
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.HasPrefix(text, []byte(header))
+}
+
+// replace writes the files and removes those of an earlier run that were not generated again.
+func (f files) replace() (err error) {
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, path := range f.stale() {
+		err = errors.Join(err, root.Remove(path))
+	}
+	for path, code := range f {
+		err = errors.Join(err, root.MkdirAll(filepath.Dir(path), 0o750), root.WriteFile(path, code, 0o644))
+	}
+	return err
+}

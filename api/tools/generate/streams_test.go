@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+// The data of events has the type of its JSON. If some data is not JSON, it is text.
+func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
+	t.Parallel()
+	const (
+		one  = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "object", "properties": {"a": {}}}}`
+		two  = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "object", "properties": {"b": {}}}}`
+		text = `{"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "string"}}`
+		id   = `"id": {"type": "string"}`
+	)
+	for _, test := range []struct {
+		schema, ref string // a reference, or else a type
+		union       int    // the number of alternatives
+		resumable   bool
+	}{
+		{`{"properties": {"data": ` + one + `, ` + id + `}}`, "#/components/schemas/WatchData", 0, true},
+		{`{"properties": {"data": {"type": "string"}}}`, "string", 0, false},
+		{`{"properties": {"data": ` + text + `}}`, "", 0, false}, // any JSON, because a Go string is text
+		{`{"allOf": [{"properties": {"data": ` + one + `}}, {"properties": {` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
+		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}, "data": ` + two + `}}]}`, "WatchData", 2, false},
+		{`{"oneOf": [{"properties": {"event": {"enum": ["a", "c"]}, "data": ` + one + `}}, {"properties": {"event": {"type": "string"}, "data": ` + two + `}}]}`, "#/components/schemas/WatchData", 2, false},
+		{`{"properties": {"data": ` + one + `}, "oneOf": [{"properties": {"event": {"const": "a"}, ` + id + `}}, {"properties": {"event": {"const": "b"}, ` + id + `}}]}`, "#/components/schemas/WatchData", 0, true},
+		{`{"oneOf": [{"properties": {"event": {"const": "a"}, "data": ` + one + `}}, {"properties": {"event": {"const": "b"}}}]}`, "string", 0, false},
+		{`{"anyOf": [{"properties": {"data": ` + one + `, ` + id + `}}, {"properties": {"data": ` + one + `}}]}`, "#/components/schemas/WatchData", 2, false},
+	} {
+		var schema openapi3.Schema
+		harness.Check(t, json.Unmarshal([]byte(test.schema), &schema))
+		a := streamAdapter{schemas: openapi3.Schemas{}}
+		content := openapi3.Content{"text/event-stream": {ItemSchema: &openapi3.SchemaRef{Value: &schema}}}
+		a.content(content, "watch")
+		found := streamOf(content, streamed+"text/event-stream")
+		got := found.schema.Ref
+		if types := found.schema.Value.Type.Slice(); got == "" && len(types) > 0 {
+			got = types[0]
+		}
+		union := len(found.schema.Value.OneOf)
+		if found.union != nil {
+			got, union = found.union.Name, len(found.union.Fields)
+		}
+		if got != test.ref || union != test.union || found.Resumable != test.resumable || a.err != nil {
+			t.Errorf("%s: %s, %d alternatives, resumable %t, %v", test.schema, got, union, found.Resumable, a.err)
+		}
+	}
+}
+
+// In OpenAPI 3.1, an extension describes the items.
+func TestLoad_takesItemSchemasFromTheExtension(t *testing.T) {
+	t.Parallel()
+	document, err := load([]byte(`{openapi: 3.1.1, info: {title: t, version: '1'}, paths: {/a: {get: {responses: {'200': {description: d, content: {
+		application/jsonl: {schema: {type: string}, x-itemSchema: {oneOf: [{$ref: '#/components/schemas/S'}]}}}}}}}}, components: {schemas: {S: {type: integer}}}}`))
+	harness.Check(t, err)
+	media := document.Paths.Value("/a").Get.Responses.Value("200").Value.Content["application/jsonl"]
+	if media.Schema != nil || media.ItemSchema.Value.OneOf[0].Value != document.Components.Schemas["S"].Value {
+		t.Errorf("%+v", media)
+	}
+}
+
+// Two bodies whose items have the same name but different schemas have types of their own.
+func TestNameStreams_givesEachSchemaAType(t *testing.T) {
+	t.Parallel()
+	a := streamAdapter{schemas: openapi3.Schemas{}}
+	item := func(description string) *openapi3.SchemaRef {
+		return &openapi3.SchemaRef{Value: &openapi3.Schema{Description: description}}
+	}
+	for i, want := range []string{"ListItem", "ListItemJSONL", "ListItem"} {
+		if got := a.named(item([]string{"a", "b", "a"}[i]), "list item", "application/jsonl"); got.Ref != "#/components/schemas/"+want || a.err != nil {
+			t.Errorf("%s, %v", got.Ref, a.err)
+		}
+	}
+	if a.named(item("c"), "list item", "application/jsonl"); a.err == nil {
+		t.Error("a third schema has a name")
+	}
+}
+
+// A null item would be the zero value of the Go type, or end the stream.
+func TestNameStreams_refusesNull(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{`{"type": ["object", "null"]}`, `{"oneOf": [{"type": "object"}, {"type": "null"}]}`} {
+		var item openapi3.Schema
+		harness.Check(t, json.Unmarshal([]byte(schema), &item))
+		a := streamAdapter{schemas: openapi3.Schemas{}}
+		if a.content(openapi3.Content{"application/jsonl": {ItemSchema: &openapi3.SchemaRef{Value: &item}}}, "list"); a.err == nil {
+			t.Errorf("%s is a stream", schema)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package talkinghead_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+)
+
+// keep moves the files of an avatar to another directory, as the daemon does, and returns their paths.
+func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string {
+	t.Helper()
+	files, elsewhere := map[string]string{}, t.TempDir()
+	for _, name := range avatar.Files {
+		files[name] = filepath.Join(elsewhere, "0-"+name)
+		harness.Check(t, os.Rename(filepath.Join(dir, name), files[name]))
+	}
+	return files
+}
+
+// An avatar of a picture, of a video, and of the presenter can speak. The speech is longer than the video.
+func TestMakeAvatar_canSpeak(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	for name, input := range map[string]func() string{
+		"picture":            func() string { return sample(t) },
+		"video":              func() string { return clip(t, "25", steady) },
+		"presenter":          func() string { return "" },
+		"the demo's picture": func() string { return "../../../studiod/face.jpg" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "picture" {
+				t.Skip("not in the short form: a picture is enough")
+			}
+			dir := t.TempDir()
+			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input(), dir)
+			harness.Check(t, err)
+			if slices.ContainsFunc(avatar.Checks, func(c talkinghead.Check) bool { return !c.OK || c.Message == "" }) || len(avatar.Checks) == 0 {
+				t.Errorf("checks are %+v", avatar.Checks)
+			}
+			if _, err := os.Stat(avatar.Thumbnail); err != nil {
+				t.Error(err)
+			}
+			files := keep(t, avatar, dir)
+			made, err := talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "It says what it was asked to say."}, dir)
+			harness.Check(t, err)
+			f := watch(t, made.Path)
+			if made.Seconds < 1.5 || math.Abs(f.video-f.audio) > 1/f.rate {
+				t.Errorf("it lasts %v s, its sound %v s", f.video, f.audio)
+			}
+			if open := f.dark(t); slices.Max(open) < 0.04 {
+				t.Errorf("the mouth opens by %.3f at most", slices.Max(open))
+			}
+
+			delete(files, "track.gob")
+			_, err = talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "Hello"}, dir)
+			if _, blamed := errors.AsType[*talkinghead.InputError](err); err == nil || blamed {
+				t.Errorf("without a file of the avatar: %v", err)
+			}
+		})
+	}
+}
+
+func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	pictures := map[string]string{}
+	for name, filter := range map[string]string{
+		"small": "scale=40:-1,pad=180:180:70:70:white", "two": "scale=240:-1,tile=2x1", "none": "crop=100:80:0:0",
+	} {
+		pictures[name] = filepath.Join(dir, name+".png")
+		ffmpeg(t, "-loop", "1", "-i", sample(t), "-vf", filter, "-frames:v", "1", pictures[name])
+	}
+	pictures["text"] = filepath.Join(dir, "text.png")
+	harness.Check(t, os.WriteFile(pictures["text"], []byte("no picture"), 0o600))
+	for name, want := range map[string][]string{
+		"small": {"+readable", "+long_enough", "+one_face", "-large_enough", "+lit"},
+		"two":   {"+readable", "+long_enough", "-one_face", "+large_enough", "+lit"},
+		"none":  {"+readable", "+long_enough", "-one_face"},
+		"text":  {"-readable"},
+	} {
+		avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), pictures[name], t.TempDir())
+		if _, ok := errors.AsType[*talkinghead.InputError](err); !ok {
+			t.Errorf("%s: error is %v", name, err)
+		}
+		var got []string
+		for _, c := range avatar.Checks {
+			sign := "-"
+			if c.OK {
+				sign = "+"
+			}
+			got = append(got, sign+c.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: checks are %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestMakeLipsync_modeDecidesLength(t *testing.T) {
+	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	video, sound := filepath.Join(dir, "video.mp4"), newSound(t, "sine=frequency=500:sample_rate=16000", "1.4")
+	ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-f", "lavfi", "-i", "sine=frequency=500", "-t", "1",
+		"-vf", "scale=240:-2", "-pix_fmt", "yuv420p", video)
+	for mode, seconds := range map[talkinghead.SyncMode]float64{talkinghead.Bounce: 1.4, talkinghead.CutOff: 1} {
+		made := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: sound, Mode: mode})
+		if f := watch(t, made.Path); math.Abs(f.video-seconds) > 0.041 || math.Abs(f.audio-seconds) > 0.041 {
+			t.Errorf("%s: pictures last %v s, the sound %v s", mode, f.video, f.audio)
+		}
+	}
+	made, err := talkinghead.Config{Label: "Made by a machine"}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, UseAudioFromVideo: true}, t.TempDir())
+	harness.Check(t, err)
+	if f := watch(t, made.Path); math.Abs(f.video-1) > 0.041 || math.Abs(f.audio-1) > 0.041 {
+		t.Errorf("its own sound: pictures last %v s, the sound %v s", f.video, f.audio)
+	} else if corner := f.frames[3][(f.height-14)*f.width : (f.height-14)*f.width+120]; slices.Max(corner) < 180 || slices.Min(corner) > 150 {
+		t.Error("there is no label in the corner")
+	}
+}

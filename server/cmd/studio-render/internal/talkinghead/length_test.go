@@ -1,0 +1,117 @@
+package talkinghead
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+// The length of a file is that of what can be decoded, whatever the file says. A file whose end is missing is damaged.
+func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	face := filepath.Join(PigoModule(t), "testdata", "sample.jpg")
+	film := []string{"-loop", "1", "-r", "10", "-i", face, "-f", "lavfi", "-i", "sine=d=2.5", "-t", "1.2", "-vf", "scale=160:200,noise=alls=20:allf=t", "-pix_fmt", "yuv420p"}
+	longer := append(film[:len(film)-2:len(film)-2], "-pix_fmt", "yuv420p", "-t", "2.5", "-map", "0", "-map", "1", "-af", "apad", "-vf", "scale=160:200,trim=end=1.2")
+	says := func(seconds float64) func([]byte) []byte { // in the header of a Matroska file
+		return func(file []byte) []byte {
+			_, after, _ := bytes.Cut(file, []byte("\x44\x89\x88"))
+			binary.BigEndian.PutUint64(after, math.Float64bits(seconds*1000))
+			return file
+		}
+	}
+	cut := func(file []byte) []byte { return file[:len(file)*2/5] }
+	quiet := func(file []byte) []byte { // frames of 8 kbit/s before those of 160
+		return append(bytes.Repeat(append([]byte("\xff\xf3\x10\xc0"), make([]byte, 22)...), 100), file...)
+	}
+	for _, test := range []struct {
+		name   string
+		args   []string
+		change func([]byte) []byte
+		want   float64 // seconds
+		reason string
+	}{
+		{name: "silence.aac", args: []string{"-f", "lavfi", "-i", "anoisesrc=d=15:r=44100,adelay=1500", "-b:a", "320k"}, want: 16.5},
+		{name: "noindex.mp3", args: []string{"-f", "lavfi", "-i", "anoisesrc=d=32:r=22050", "-b:a", "160k", "-write_xing", "0", "-id3v2_version", "0"}, change: quiet, want: 34.6},
+		{name: "longer.webm", args: append(slices.Clip(longer), "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"), want: 1.2},
+		{name: "longer.mkv", args: longer, want: 1.2},
+		{name: "longer.mp4", args: longer, want: 1.2},
+		{name: "longer.avi", args: append(slices.Clip(longer), "-c:v", "mpeg4"), want: 1.2},
+		{name: "says 20 s.mkv", args: film, change: says(20), want: 1.2},
+		{name: "says 700 s.mkv", args: film, change: says(700), want: 1.2},
+		{name: "says 0.1 s.mkv", args: film, change: says(0.1), want: 1.2},
+		{name: "followed.jpg", args: []string{"-i", face, "-frames:v", "1"}, change: func(file []byte) []byte { return bytes.Repeat(file, 20) }, want: 1.0 / pictureRate},
+		{name: "cut.mkv", args: film, change: cut, reason: "damaged"},
+		{name: "cut.mp4", args: append(slices.Clip(film), "-movflags", "+faststart"), change: cut, reason: "damaged"},
+		{name: "cut after 700 s.mkv", args: film, change: func(file []byte) []byte { return cut(says(700)(file)) }, reason: "damaged"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && test.name != "longer.webm" && test.name != "silence.aac" && test.name != "cut.mkv" {
+				t.Skip("not in the short form: others show it")
+			}
+			path := filepath.Join(dir, test.name)
+			runFFmpeg(t, append(slices.Clip(test.args), path)...)
+			if test.change != nil {
+				content, err := os.ReadFile(path)
+				harness.Check(t, err)
+				harness.Check(t, os.WriteFile(path, test.change(content), 0o600))
+			}
+			got, err := lasts(t, path)
+			switch reason, ok := errors.AsType[*InputError](err); {
+			case test.reason == "" && (err != nil || math.Abs(got-test.want) > 0.15):
+				t.Errorf("it lasts %.2f s, want %.1f: %v", got, test.want, err)
+			case test.reason != "" && (!ok || !strings.Contains(reason.Reason, test.reason)):
+				t.Errorf("it lasts %.2f s: %v", got, err)
+			}
+		})
+	}
+}
+
+// lasts returns the length of the pictures of a file, or else of its sound.
+func lasts(t *testing.T, path string) (float64, error) {
+	t.Helper()
+	m, err := open(t.Context(), path, "The file", t.TempDir())
+	if err != nil {
+		return 0, err
+	}
+	if m.video.Codec == "" {
+		p := performance{sound: m}
+		err := p.analyseSound(t.Context())
+		return p.seconds, err
+	}
+	m.limit = maxFootage // as of an avatar
+	found, err := Config{}.analyse(t.Context(), m, "The file", 0, 1)
+	if err != nil {
+		return 0, err
+	}
+	return float64(len(found.track.Places)) / m.rate.float(), nil
+}
+
+// The rate of interlaced video is that of its frames, although files may count its fields.
+func TestFrameRate_isThatOfFrames(t *testing.T) {
+	t.Parallel()
+	for _, test := range [][3]string{
+		{"50/1", "25/1", "50/2"},
+		{"60000/1001", "30000/1001", "60000/2002"},
+		{"50/1", "2520/101", "50/2"},
+		{"25/1", "25/1", "25/1"},
+		{"50/1", "50/1", "50/1"},
+		{"90000/1", "30/1", "30/1"},
+		{"120/1", "0/0", "60/1"},
+		{"0/0", "0/0", "25/1"},
+	} {
+		if got := frameRate(test[0], test[1]).String(); got != test[2] {
+			t.Errorf("of %s and %s it is %s, want %s", test[0], test[1], got, test[2])
+		}
+	}
+}

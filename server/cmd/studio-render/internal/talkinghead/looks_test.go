@@ -1,0 +1,191 @@
+package talkinghead
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+var sheetPath = flag.String("sheet", "", "write a contact sheet of visemes on faces to this file")
+
+// A sitter is a made face on which shapes of the mouth are drawn.
+type sitter struct {
+	source *media
+	place  place
+	scene  *scene
+	still  *frame
+	head   *head
+	mouth  *mouth
+}
+
+func sit(t testing.TB, i int) *sitter {
+	t.Helper()
+	source, err := open(t.Context(), makeFace(t, i), "The picture", t.TempDir())
+	harness.Check(t, err)
+	found, err := Config{}.analyse(t.Context(), source, "The picture", 0, 1)
+	harness.Check(t, err)
+	if failed := found.failed(); failed != nil {
+		t.Fatal(failed)
+	}
+	s := &sitter{source: source, place: found.track.Places[0], scene: &found.track.Scenes[0]}
+	s.still, err = source.firstFrame(t.Context())
+	harness.Check(t, err)
+	s.head = newHead(s.still, s.place.Face, s.scene.Eyes, 1)
+	s.mouth = s.scene.mouth(true)
+	return s
+}
+
+// frame returns the picture with a turned head, closed eyes and a shape of the mouth.
+func (s *sitter) frame(turned turn, closed float64, mouth shape) *frame {
+	f := newFrame(s.source.width, s.source.height)
+	face := s.head.move(f, turned)
+	s.head.blink(f, face, closed)
+	s.mouth.paint(f, face.at(s.place.Mouth), mouth, 1)
+	return f
+}
+
+// nodding is as far as a head turns.
+var nodding = turn{0.03, 0.04, 0.015}
+
+// changed calls each with the place in the face, whose origin is at the middle of the mouth, of each pixel of luma in which
+// two frames differ visibly.
+func (s *sitter) changed(a, b *frame, each func(q point)) {
+	face := s.place.Face.at(s.place.Mouth)
+	for i, v := range a.luma().pix {
+		if d := int(v) - int(b.pix[i]); max(d, -d) > 3 {
+			each(face.inFace(point{float64(i % a.width), float64(i / a.width)}))
+		}
+	}
+}
+
+// open returns how much of a mouth is inside of it, or so dark or bright as if it were: in the middle of the mouth, and
+// near its corners.
+func (s *sitter) open(f *frame) (middle, corners float64) {
+	face, skin := s.place.Face.at(s.place.Mouth), s.scene.Tones.Skin[0]-16
+	var n float64
+	for u := -0.34; u <= 0.34; u += 0.01 {
+		for v := -0.05; v <= 0.30; v += 0.01 {
+			q := face.inFrame(point{u, v})
+			n++
+			switch value := f.luma().at(q.X, q.Y) - 16; {
+			case value > 0.25*skin && value < 1.35*skin:
+			case math.Abs(u) < 0.22:
+				middle++
+			default:
+				corners++
+			}
+		}
+	}
+	return middle / n, corners / n
+}
+
+// grain returns how rough the skin below the mouth is.
+func (s *sitter) grain(f *frame) (sum float64) {
+	face := s.place.Face.at(s.place.Mouth)
+	for u := -0.3; u <= 0.3; u += 0.01 {
+		for v := 0.35; v <= 0.6; v += 0.01 {
+			a, b := face.inFrame(point{u, v}), face.inFrame(point{u + 0.02, v})
+			sum += math.Abs(f.luma().at(a.X, a.Y) - f.luma().at(b.X, b.Y))
+		}
+	}
+	return sum
+}
+
+// TestFaces_onlyWhatSpeaksMoves checks for each face that visemes move the mouth and the jaw, a blink the eyes, and a turn
+// the head, and that nothing else moves.
+func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	for i, made := range madeFaces {
+		t.Run(made.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && made.name != "open mouth" && made.name != "turned right" {
+				t.Skip("not in the short form: two faces show it")
+			}
+			s := sit(t, i)
+			eyes := [2]point{s.place.Face.inFace(s.scene.Eyes[0]), s.place.Face.inFace(s.scene.Eyes[1])}
+			rest := s.frame(turn{}, 0, shape{})
+			s.changed(rest, s.still, func(q point) {
+				if s.scene.Lips.Gap == 0 || math.Abs(q.X) > 0.65 || q.Y < -0.25 || q.Y > 0.75 {
+					t.Fatalf("silence moves the face at %.2f", q)
+				}
+			})
+			shown := map[string]*frame{}
+			for _, viseme := range visemeTable {
+				f := s.frame(turn{}, 0, viseme.shape)
+				shown[viseme.name] = f
+				s.changed(f, s.still, func(q point) {
+					if math.Abs(q.X) > mouthSide+0.01 || q.Y < mouthTop || q.Y > mouthBottom {
+						t.Fatalf("%s moves the face at %.2f", viseme.name, q)
+					}
+				})
+				if coarse := s.grain(f) / s.grain(s.still); made.name == "beard" && (coarse < 0.6 || coarse > 1.4) {
+					t.Errorf("%s changes the grain of the beard by %.2f", viseme.name, coarse)
+				}
+			}
+			original, _ := s.open(s.still)
+			closed, _ := s.open(rest)
+			aa, _ := s.open(shown["aa"])
+			_, oo := s.open(shown["U"])
+			_, ee := s.open(shown["I"])
+			t.Logf("the mouth is open by %.3f, at rest by %.3f, for aa by %.3f; its corners by %.3f for oo, by %.3f for ee", original, closed, aa, oo, ee)
+			if aa < closed+0.1 || strings.Contains(made.name, "mouth") && (original < 0.1 || closed > 0.03) {
+				t.Error("the mouth does not open and close")
+			}
+			if made.name != "beard" && made.name != "light from a side" && ee < oo+0.008 { // hair and shade are as dark as the inside
+				t.Error("the mouth is not narrower for oo than for ee")
+			}
+			s.changed(s.frame(turn{}, 1, shape{}), rest, func(q point) {
+				q = q.plus(s.place.Mouth)
+				for _, eye := range eyes {
+					if near := q.minus(eye); math.Abs(near.X) < eyeSide+0.02 && near.Y > 2*upperLid && near.Y < lowerLid+0.06 {
+						return
+					}
+				}
+				t.Fatalf("a blink moves the face at %.2f", q)
+			})
+			s.changed(s.frame(nodding, 0, shape{}), rest, func(q point) {
+				q = q.plus(s.place.Mouth)
+				if math.Hypot(q.X/headWidth, (q.Y-headMiddle)/headHeight) > headFading {
+					t.Fatalf("a turn of the head moves the scenery at %.2f", q)
+				}
+			})
+		})
+	}
+}
+
+// TestFaces_sheet writes a contact sheet: a row for each face, with the face itself, the face at rest, a turned head with
+// closed eyes, and each viseme.
+func TestFaces_sheet(t *testing.T) {
+	if *sheetPath == "" {
+		t.Skip("writes a contact sheet only for make faces")
+	}
+	const side = 180
+	dir := t.TempDir()
+	for i := range madeFaces {
+		s := sit(t, i)
+		shown := []*frame{s.still, s.frame(turn{}, 0, shape{}), s.frame(nodding, 1, shape{})}
+		for v := lipsClosed; v < visemes; v++ {
+			shown = append(shown, s.frame(turn{}, 0, visemeTable[v].shape))
+		}
+		var frames bytes.Buffer
+		for _, f := range shown {
+			frames.Write(f.pix)
+		}
+		size, middle := s.place.Face.Scale*2.6, s.place.Face.inFrame(point{0, 0.7})
+		left, top := max(int(middle.X-size/2), 0), max(int(middle.Y-size/2), 0)
+		c := ffmpeg(t.Context(), "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", s.source.width, s.source.height),
+			"-i", "-", "-vf", fmt.Sprintf("crop=%d:%d:%d:%d,scale=%d:%d:flags=bicubic:in_color_matrix=%s,tile=%dx1",
+				min(int(size), s.source.width-left), min(int(size), s.source.height-top), left, top, side, side, s.source.tags.space, len(shown)),
+			"-frames:v", "1", filepath.Join(dir, fmt.Sprintf("%02d.png", i)))
+		c.Stdin = &frames
+		harness.Check(t, c.run())
+	}
+	runFFmpeg(t, "-i", filepath.Join(dir, "%02d.png"), "-vf", fmt.Sprintf("tile=1x%d", len(madeFaces)), "-frames:v", "1", *sheetPath)
+}

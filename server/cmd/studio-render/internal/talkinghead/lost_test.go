@@ -1,0 +1,46 @@
+package talkinghead_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+)
+
+// A frame is unchanged while the face is gone or covered, and the mouth moves before and after.
+func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
+	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
+	harness.Need(t, "ffmpeg", "ffprobe")
+	for name, filter := range map[string]string{
+		"gone":    "drawbox=enable='between(t,1,2)':color=teal:t=fill",
+		"covered": "drawbox=enable='between(t,1,2)':x=iw*0.28:y=ih*0.62:w=iw*0.44:h=ih*0.22:color=0x806050:t=fill",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			video, sound := filepath.Join(dir, "video.mp4"), newSound(t, "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000", "3")
+			ffmpeg(t, "-loop", "1", "-r", "25", "-i", sample(t), "-t", "3", "-vf", filter+",noise=alls=3:allf=t,format=yuv420p",
+				"-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", video)
+			made := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: sound})
+			plain := filepath.Join(dir, "plain.mp4")
+			ffmpeg(t, "-i", video, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", plain)
+			original, speaking := watch(t, plain), watch(t, made.Path)
+			between := func(from, to float64) float64 {
+				return difference(speaking, original, func(frame, _, _ int) bool {
+					at := float64(frame) / speaking.rate
+					return at >= from && at < to
+				})
+			}
+			if psnr := between(1.3, 1.9); psnr < 42 {
+				t.Errorf("without a mouth the video is changed: PSNR is %.1f dB", psnr)
+			}
+			for _, at := range []float64{0.2, 2.5} {
+				if psnr := between(at, at+0.3); psnr > 36 {
+					t.Errorf("at %v s the mouth does not move: PSNR is %.1f dB", at, psnr)
+				}
+			}
+		})
+	}
+}

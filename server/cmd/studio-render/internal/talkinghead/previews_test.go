@@ -1,0 +1,147 @@
+package talkinghead_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/gif"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+)
+
+// A video has a still picture and a moving one of two seconds, each with and without a play button, and its sound. An avatar
+// has the pictures. They are small even if the video is noise.
+func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
+	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
+	harness.Need(t, "ffmpeg", "ffprobe")
+	sound := newSound(t, "sine=frequency=200", "2.1")
+	for name, test := range map[string]struct {
+		filter                                 string // of a video; "" for the picture of the presenter
+		width, height, smallWidth, smallHeight int
+		frames                                 int // of the animation of the avatar
+	}{
+		"a picture":    {"", 640, 360, 320, 180, 20},
+		"noise":        {"scale=-2:500,pad=700:700:(ow-iw)/2:0:white,noise=alls=60:allf=t", 640, 640, 240, 240, 12},
+		"a small film": {"scale=-2:240,pad=240:320:0:0:white", 240, 320, 207, 277, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			input := ""
+			if test.filter != "" {
+				input = clip(t, "10", test.filter)
+			}
+			made := makeLipsync(t, talkinghead.Lipsync{Video: input, Audio: sound})
+			checkPreviews(t, made.Previews, test.width, test.height, test.smallWidth, test.smallHeight, 20)
+			heard, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_entries", "stream=codec_name:format=duration", "-of", "csv=p=0", made.Voice).Output()
+			if harness.Check(t, err); filepath.Ext(made.Voice) != ".m4a" || !strings.HasPrefix(string(heard), "aac\n2.1") {
+				t.Errorf("the voice %s is %s", made.Voice, heard)
+			}
+			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input, t.TempDir())
+			harness.Check(t, err)
+			checkPreviews(t, avatar.Previews, test.width, test.height, test.smallWidth, test.smallHeight, test.frames)
+			left, err := filepath.Glob(filepath.Join(filepath.Dir(avatar.Thumbnail), "work-*"))
+			if harness.Check(t, err); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
+	}
+}
+
+func checkPreviews(t *testing.T, p talkinghead.Previews, width, height, smallWidth, smallHeight, frames int) {
+	t.Helper()
+	still, play := readPNG(t, p.Still), readPNG(t, p.StillPlay)
+	checkButton(t, still, play, width, height)
+	moving, covered := readGIF(t, p.Animation), readGIF(t, p.AnimationPlay)
+	checkButton(t, moving.Image[0], covered.Image[0], smallWidth, smallHeight)
+	for _, g := range []*gif.GIF{moving, covered} {
+		if len(g.Image) != frames || g.LoopCount != 0 {
+			t.Errorf("an animation has %d frames and loops %d times, want %d frames", len(g.Image), g.LoopCount, frames)
+		}
+	}
+}
+
+// checkButton checks the size of a picture, and that the same with a play button differs in its middle only.
+func checkButton(t *testing.T, plain, play image.Image, width, height int) {
+	t.Helper()
+	if size := image.Rect(0, 0, width, height); plain.Bounds() != size || play.Bounds() != size {
+		t.Errorf("the pictures are %v and %v, want %v", plain.Bounds(), play.Bounds(), size)
+	}
+	luma := func(picture image.Image, x, y int) uint32 {
+		r, g, b, _ := picture.At(x, y).RGBA()
+		return (r + g + b) / 3 >> 8
+	}
+	if got := luma(play, width/2, height/2); got < 235 {
+		t.Errorf("the middle of the button is %d, want white", got)
+	}
+	if a, b := luma(plain, 3, 3), luma(play, 3, 3); max(a, b)-min(a, b) > 40 { // animations are dithered
+		t.Errorf("the corner is %d, and %d with the button", a, b)
+	}
+}
+
+func readPNG(t *testing.T, path string) image.Image {
+	t.Helper()
+	picture, err := png.Decode(bytes.NewReader(read(t, path)))
+	harness.Check(t, err)
+	return picture
+}
+
+func readGIF(t *testing.T, path string) *gif.GIF {
+	t.Helper()
+	data := read(t, path)
+	if len(data) > 1_500_000 {
+		t.Errorf("%s has %d bytes", path, len(data))
+	}
+	animation, err := gif.DecodeAll(bytes.NewReader(data))
+	harness.Check(t, err)
+	return animation
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	harness.Check(t, err)
+	return data
+}
+
+// Programs find the IPTC term for synthetic media in a video and in its still pictures, but not in those of an avatar, which
+// are as the camera took them.
+func TestProvenance_isReadByPrograms(t *testing.T) {
+	t.Parallel()
+	harness.SkipShort(t, "it renders several videos")
+	harness.Need(t, "ffmpeg", "ffprobe")
+	const term = "http://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic"
+	made := makeLipsync(t, talkinghead.Lipsync{Audio: newSound(t, "sine", "0.3")})
+	tags, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-export_xmp", "1", "-show_entries", "format_tags=xmp", made.Path).Output()
+	if harness.Check(t, err); !bytes.Contains(tags, []byte(term)) {
+		t.Errorf("ffprobe reads %s", tags)
+	}
+	film := read(t, made.Path)
+	var box []byte
+	for len(film) > 0 { // the boxes fill the file
+		size := binary.BigEndian.Uint32(film)
+		if size < 8 || int(size) > len(film) {
+			t.Fatalf("a box %q has %d bytes", film[4:8], size)
+		}
+		box, film = film[:size], film[size:]
+	}
+	if !bytes.HasPrefix(box[4:], []byte("uuid\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\xaf\xac<?xpacket")) {
+		t.Errorf("the last box is %q", box)
+	}
+	avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), "", t.TempDir())
+	harness.Check(t, err)
+	for path, want := range map[string]bool{
+		made.Previews.Still: true, made.Previews.StillPlay: true, avatar.Previews.Still: false, avatar.Previews.StillPlay: false,
+	} {
+		if got := bytes.Contains(read(t, path), []byte("iTXtXML:com.adobe.xmp\x00\x00\x00\x00\x00<?xpacket")); got != want {
+			t.Errorf("%s is marked: %t", path, got)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package talkinghead
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+// formants returns the sound of a voice of 110 Hz. Each resonance is a frequency and its height in dB, by
+// which vowels differ.
+func formants(seconds float64, resonances ...[2]float64) []int16 {
+	samples := make([]int16, int(seconds*soundRate))
+	for harmonic := 1; harmonic*110 < soundRate/2; harmonic++ {
+		frequency, height := float64(harmonic)*110, -70.0
+		for _, r := range resonances {
+			away := (frequency - r[0]) / 90
+			height = max(height, r[1]-20*math.Log10(1+away*away))
+		}
+		for i := range samples {
+			samples[i] += int16(6000 * math.Pow(10, height/20) * math.Sin(2*math.Pi*frequency*float64(i)/soundRate+float64(harmonic*harmonic)))
+		}
+	}
+	return samples
+}
+
+func TestMouthShapes_followSounds(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "espeak-ng")
+	for name, test := range map[string]struct {
+		phonemes string
+		want     func(shape) bool
+	}{
+		"aa is open":             {"sA:A:A:", func(s shape) bool { return s.open > 0.5 && s.press == 0 }},
+		"ee is narrow and wide":  {"si:i:i:", func(s shape) bool { return s.open > 0.15 && s.open < 0.6 && s.width > 0.4 }},
+		"oo is narrow and round": {"su:u:u:", func(s shape) bool { return s.open > 0.15 && s.open < 0.6 && s.width < -0.4 }},
+		"mm is closed":           {"sVm:m:m:", func(s shape) bool { return s.open < 0.08 && s.press > 0.6 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "sound.wav")
+			harness.Check(t, exec.CommandContext(t.Context(), "espeak-ng", "-z", "-w", path, "[[twEnti pA:ts "+test.phonemes+"]]").Run())
+			samples := resample(t, nil, "-i", path)
+			at := float64(len(samples))/soundRate - 0.2
+			if s := shapesOf(soundsOf(samples)).at(at); !test.want(s) {
+				t.Errorf("at %.2f s, the shape is %+v", at, s)
+			}
+		})
+	}
+}
+
+func TestMouthShapes_closedInSilence(t *testing.T) {
+	t.Parallel()
+	vowel := formants(0.4, [2]float64{750, 0}, [2]float64{1200, -4})
+	quiet := make([]int16, soundRate/2)
+	for i := range quiet {
+		quiet[i] = int16(i*7919%31 - 15) // a noise of -66 dB
+	}
+	said := shapesOf(soundsOf(append(append(append([]int16{}, quiet...), vowel...), quiet...)))
+	if s := said.at(0.7); s.open < 0.6 {
+		t.Errorf("while it speaks, the mouth is open by %v", s.open)
+	}
+	for _, at := range []float64{-1, 0, 0.2, 0.4, 1.1, 1.3, 9} {
+		if s := said.at(at); s.open != 0 {
+			t.Errorf("in silence, at %v s, the mouth is open by %v", at, s.open)
+		}
+	}
+	for _, samples := range [][]int16{nil, quiet, make([]int16, soundRate)} {
+		for _, s := range shapesOf(soundsOf(samples)) {
+			if s.open > 0 && samples[0] == 0 {
+				t.Errorf("of nothing, the mouth is open by %v", s.open)
+			}
+		}
+	}
+}
+
+func TestMouthShapes_smoothAndInTime(t *testing.T) {
+	t.Parallel()
+	silence := make([]int16, soundRate/2)
+	vowel := formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
+	said := shapesOf(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)))
+	var previous, sum, center float64
+	for i := range 130 {
+		open := said.at(float64(i) / hopsPerSecond).open
+		if step := math.Abs(open - previous); step > 0.35 {
+			t.Errorf("in 10 ms, at %d, the mouth moves by %v", i, step)
+		}
+		previous = open
+		sum, center = sum+open, center+open*float64(i)/hopsPerSecond
+	}
+	if middle := center / sum; math.Abs(middle-0.65) > 0.02 {
+		t.Errorf("the middle of the vowel is seen at %v s and heard at 0.65 s", middle)
+	}
+}
+
+// The mouth is on its way before a sound, and the lips are closed in time for "m".
+func TestMouthShapes_moveBeforeSounds(t *testing.T) {
+	t.Parallel()
+	const onset, most = 0.5, 0.8
+	silence, vowel := make([]int16, onset*soundRate), formants(0.3, [2]float64{750, 0}, [2]float64{1200, -4})
+	said := shapesOf(soundsOf(append(append(append([]int16{}, silence...), vowel...), silence...)))
+	start := 0.0
+	for start < onset && said.at(start).open == 0 {
+		start += 0.005
+	}
+	if ahead := onset - start; ahead < 0.06 || ahead > 0.12 {
+		t.Errorf("the mouth starts to open %.0f ms before the vowel", 1000*ahead)
+	}
+	if open := said.at(onset).open; open < 0.2 || open > most*said.at(onset+0.15).open {
+		t.Errorf("when the vowel starts, the mouth is open by %.2f", open)
+	}
+	targets := slices.Repeat(shapes{visemeTable[visemeOf('a')].shape}, 30)
+	for i := 12; i < 18; i++ {
+		targets[i] = visemeTable[lipsClosed].shape
+	}
+	for i, s := range targets.smooth()[11:19] {
+		if s.open > 0 {
+			t.Errorf("%d ms from the start of a short \"m\", the mouth is open by %.2f", 10*(i-1), s.open)
+		}
+	}
+}
+
+// The interior of a mouth shows what each viseme does.
+func TestInterior_showsTeethAndTongue(t *testing.T) {
+	t.Parallel()
+	lit := tones{Skin: [3]float64{120, 115, 150}, Lips: [3]float64{90, 115, 165}}
+	of := func(ipa rune, depth float64) float64 {
+		m := mouth{scene: &scene{Lips: lips{Half: 0.4}}}
+		s := visemeTable[visemeOf(ipa)].shape
+		o := m.opening(s, 100)
+		in := lit.interior(s, o.up+o.down, m.Lips.Half)
+		// The shadow of the lips covers all of a narrow opening.
+		return (in.tone(0, motion{depth: depth}) - in.dark[0]*0.7) / (in.teeth[0] * 0.7)
+	}
+	for _, ipa := range "sfiɛʃt" {
+		if seen := of(ipa, 0.25); seen < 0.6 {
+			t.Errorf("%c shows teeth by %.2f", ipa, seen)
+		}
+	}
+	for _, ipa := range "uo" {
+		if seen := of(ipa, 0.25); seen > 0.3 {
+			t.Errorf("%c shows teeth by %.2f", ipa, seen)
+		}
+	}
+	if tongue, none := of('θ', 0.7), of('k', 0.7); tongue < none+0.2 {
+		t.Errorf("th shows a tongue by %.2f, k by %.2f", tongue, none)
+	}
+}
+
+func TestSyncMode_ordersFrames(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[SyncMode]struct {
+		longer, shorter int
+		source          []int
+	}{
+		"":      {7, 2, []int{0, 1, 2, 1, 0, 1, 2}},
+		Bounce:  {7, 2, []int{0, 1, 2, 1, 0, 1, 2}},
+		Loop:    {7, 2, []int{0, 1, 2, 0, 1, 2, 0}},
+		CutOff:  {3, 2, []int{0, 1, 2}},
+		Silence: {7, 3, []int{0, 1, 2, 2, 2, 2, 2}},
+		Remap:   {7, 2, []int{0, 0, 0, 1, 1, 2, 2}},
+	} {
+		if longer, shorter := mode.frames(3, 7), mode.frames(3, 2); longer != want.longer || shorter != want.shorter {
+			t.Errorf("%s: 3 frames with a sound of 7 or 2 become %d or %d", mode, longer, shorter)
+		}
+		for i, source := range want.source {
+			if got := mode.source(i, 3, want.longer); got != source {
+				t.Errorf("%s: frame %d is that of %d, want %d", mode, i, got, source)
+			}
+		}
+		if got := mode.source(5, 1, 9); got != 0 {
+			t.Errorf("%s: of one frame it shows %d", mode, got)
+		}
+	}
+}
+
+// The frames of a video of 720p take 4.1 GB in two minutes. A tmpfs is memory.
+func TestSpool_isNotInMemory(t *testing.T) {
+	t.Parallel()
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		t.Skipf("there is no tmpfs: %v", err)
+	}
+	for _, m := range []media{{duration: 1}, {duration: 125 * 25}, {duration: 1, picture: true}} {
+		m.width, m.height, m.rate = 1280, 720, rate{1, 1}
+		if s := m.newSpool(memory); s != nil {
+			t.Errorf("%s has a spool", memory)
+		}
+		if got, want := m.newSpool(".") != nil, m.duration == 1 && !m.picture; got != want {
+			t.Errorf("%.0f frames have a spool: %t", m.duration, got)
+		}
+	}
+}
+
+func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	path := dir + "/clip.mp4"
+	// Frame n has the luma 20 + n.
+	if output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
+		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	for name, keep := range map[string]int{"decoding": 0, "from a spool": 150, "after a full disk": 100} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			m, err := open(t.Context(), path, "The video", t.TempDir())
+			harness.Check(t, err)
+			m.spool = &spool{dir: dir, frames: 60}
+			defer m.spool.close()
+			d, err := m.decode(t.Context())
+			harness.Check(t, err)
+			defer d.stop()
+			for i := range 150 {
+				f, err := d.next()
+				harness.Check(t, err)
+				if i == keep {
+					m.spool.dir += "/missing"
+				}
+				m.spool.add(f)
+			}
+			if kept := m.spool.has(149); kept != (keep == 150) {
+				t.Fatalf("the spool has the last frame: %v", kept)
+			}
+			p := m.play(dir)
+			defer p.close()
+			f, last := newFrame(m.width, m.height), -1
+			for i := range 420 {
+				want := Bounce.source(i, 150, 420)
+				harness.Check(t, p.read(t.Context(), want, f))
+				if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
+					t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
+				}
+				last = want
+			}
+		})
+	}
+}

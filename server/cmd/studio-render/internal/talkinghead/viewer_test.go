@@ -1,0 +1,276 @@
+package talkinghead_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+)
+
+// The size of the faces that a viewer sees, and how many columns at the left are erased from transparent ones.
+const (
+	seenWidth, seenHeight = 240, 300
+	erased                = 40
+)
+
+// looks are pictures of a face, by the filters of ffmpeg that make them.
+var looks = map[string]string{
+	"whole": "null",
+	// The columns at the left are magenta and transparent, which is white to a viewer.
+	"erased": fmt.Sprintf("format=rgba,geq=r='if(lt(X,%[1]d),255,r(X,Y))':g='if(lt(X,%[1]d),0,g(X,Y))':b='if(lt(X,%[1]d),255,b(X,Y))':a='if(lt(X,%[1]d),0,255)'", erased),
+	// Half of white is as bright in SDR as it is in HDR.
+	"dark": "lutrgb=r=val*0.6:g=val*0.6:b=val*0.6",
+}
+
+// kinds are files that show a face in different ways, each made by arguments of ffmpeg.
+var kinds = []struct {
+	name, look, args string
+	video, always    bool // whether it is made in the short form
+}{
+	{name: "rgba.png", look: "erased", always: true},
+	{name: "palette.png", look: "erased", args: "-vf split[a][b];[a]palettegen[p];[b][p]paletteuse -pix_fmt pal8"},
+	{name: "lossy.webp", look: "erased", args: "-c:v libwebp -q:v 95"},
+	{name: "vp9.webm", look: "erased", args: "-c:v libvpx-vp9 -pix_fmt yuva420p -cpu-used 8 -deadline realtime -crf 12 -b:v 0", video: true},
+	{name: "vp8.webm", look: "erased", args: "-c:v libvpx -pix_fmt yuva420p -auto-alt-ref 0 -cpu-used 8 -deadline realtime -crf 4 -b:v 4M", video: true},
+	{name: "prores.mov", look: "erased", args: "-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", video: true},
+	{name: "turned.jpg", look: "whole", args: "-vf transpose=2 -q:v 2"},
+	{name: "turned.webp", look: "erased", args: "-vf transpose=2 -c:v libwebp -lossless 1 -pix_fmt bgra"},
+	{name: "turned.mp4", look: "whole", args: "-vf transpose=2,format=yuv420p -c:v libx264 -preset ultrafast -crf 12", video: true},
+	{name: "hlg.mp4", look: "dark", args: hdr("arib-std-b67"), video: true, always: true},
+	{name: "pq.mkv", look: "dark", args: hdr("smpte2084"), video: true},
+	{name: "p3.mp4", look: "whole", args: "-vf " + wide + "t=iec61966-2-1:p=smpte432:m=709,format=yuv420p -crf 12 -color_primaries smpte432 -color_trc iec61966-2-1 -colorspace bt709", video: true},
+}
+
+// wide is a filter that converts colours to those of options that follow. The white of HDR is that of paper.
+const wide = "format=gbrpf32le,zscale=tin=iec61966-2-1:pin=bt709:min=gbr:rin=full:r=tv:npl=203:agamma=0:"
+
+func hdr(transfer string) string {
+	return "-vf " + wide + "p=bt2020:m=bt2020nc:t=" + transfer + ",format=yuv420p10le -c:v libx265 -preset ultrafast -crf 12 -tag:v hvc1 " +
+		"-x265-params log-level=none:colorprim=bt2020:colormatrix=bt2020nc:transfer=" + transfer
+}
+
+// turn makes players turn a picture or video to the right.
+func turn(t *testing.T, path string) {
+	t.Helper()
+	if filepath.Ext(path) == ".mp4" {
+		lying := path + ".lying.mp4"
+		harness.Check(t, os.Rename(path, lying))
+		ffmpeg(t, "-i", lying, "-c", "copy", "-metadata:s:v", "rotate=270", path)
+		return
+	}
+	content := read(t, path)
+	exif := "MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
+	chunk := func(order binary.AppendByteOrder, name, data string) string { // of a RIFF file
+		return name + string(order.AppendUint32(nil, uint32(len(data)))) + data
+	}
+	var turned string
+	switch filepath.Ext(path) {
+	case ".jpg":
+		turned = string(content[:2]) + "\xff\xe1" + string(binary.BigEndian.AppendUint16(nil, uint16(8+len(exif)))) + "Exif\x00\x00" + exif + string(content[2:])
+	case ".webp":
+		chunks := string(content[12:])
+		if !strings.HasPrefix(chunks, "VP8X") {
+			chunks = chunk(binary.LittleEndian, "VP8X", fmt.Sprintf("\x18\x00\x00\x00%c\x00\x00%c\x00\x00", seenHeight/256, 0)) + chunks
+		}
+		turned = chunk(binary.LittleEndian, "RIFF", "WEBP"+chunks+chunk(binary.LittleEndian, "EXIF", exif))
+	}
+	harness.Check(t, os.WriteFile(path, []byte(turned), 0o600))
+}
+
+// What is transparent, turned, or in other colours is shown as a viewer sees it, in everything that is made of it.
+func TestMake_showsWhatAViewerSees(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir, sound := t.TempDir(), newSound(t, "sine=frequency=500", "0.3")
+	wanted := map[string]picture{}
+	for look, filter := range looks {
+		ffmpeg(t, "-i", sample(t), "-vf", fmt.Sprintf("scale=%d:%d,%s", seenWidth, seenHeight, filter), "-frames:v", "1", filepath.Join(dir, look+".png"))
+		want := filepath.Join(dir, look+"-on-white.png")
+		ffmpeg(t, "-f", "lavfi", "-i", fmt.Sprintf("color=white:s=%dx%d", seenWidth, seenHeight), "-i", filepath.Join(dir, look+".png"),
+			"-filter_complex", "overlay=format=gbrp", "-frames:v", "1", want)
+		wanted[look] = readPicture(t, want, 0, seenWidth, seenHeight)
+	}
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && !kind.always {
+				t.Skip("not in the short form: others show it")
+			}
+			path, args := filepath.Join(t.TempDir(), kind.name), []string{"-i", filepath.Join(dir, kind.look+".png"), "-frames:v", "1"}
+			if kind.video {
+				args = []string{"-loop", "1", "-r", "10", "-i", filepath.Join(dir, kind.look+".png"), "-t", "1"}
+			}
+			ffmpeg(t, append(append(args, strings.Fields(kind.args)...), path)...)
+			if strings.HasPrefix(kind.name, "turned") {
+				turn(t, path)
+			}
+			check := func(of, path string, tolerance float64) {
+				t.Helper()
+				got := readPicture(t, path, 0, seenWidth, seenHeight)
+				for where, in := range map[string]area{
+					"left": {4, 20, erased - 8, seenHeight - 20}, "forehead": {90, 60, 150, 90}, "right": {seenWidth - 30, 20, seenWidth - 8, 120},
+				} {
+					dx, dy := got.align(wanted[kind.look], in)
+					if off := got.compare(wanted[kind.look], in, dx, dy); farthest(off) > tolerance {
+						t.Errorf("%s, %s: the colours are off by %.1f", of, where, off)
+					}
+				}
+			}
+			odd := filepath.Join(t.TempDir(), `it's [odd], a:b;c\d`)
+			harness.Check(t, os.Mkdir(odd, 0o700))
+			made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: path, Audio: sound}, odd)
+			harness.Check(t, err)
+			check("video", made.Path, 4)
+			check("thumbnail", made.Thumbnail, 4)
+			check("still", made.Previews.Still, 4)
+			if !kind.always {
+				return
+			}
+			check("animation", made.Previews.Animation, 8)
+			for _, s := range watch(t, made.Path).streams {
+				if s.Kind == "video" && s.Transfer != "bt709" {
+					t.Errorf("the video says that it is %q", s.Transfer)
+				}
+			}
+			if testing.Short() && kind.video {
+				return
+			}
+			dir := t.TempDir()
+			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), path, dir)
+			harness.Check(t, err)
+			check("thumbnail of the avatar", avatar.Thumbnail, 4)
+			check("still of the avatar", avatar.Previews.Still, 4)
+			check("animation of the avatar", avatar.Previews.Animation, 8)
+			for _, stored := range keep(t, avatar, dir) {
+				if filepath.Ext(stored) != ".gob" {
+					check("stored face", stored, 4)
+				}
+			}
+		})
+	}
+}
+
+// The sound that a player plays moves the mouth, is that of the video, and is checked.
+func TestMake_soundsAsAListenerHears(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	const voice, silence = "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000:d=0.8", "anullsrc=r=16000:cl=mono:d=0.8"
+	face := filepath.Join(t.TempDir(), "face.png")
+	ffmpeg(t, "-i", sample(t), "-vf", fmt.Sprintf("scale=%d:%d", seenWidth, seenHeight), face)
+	for name, test := range map[string]struct {
+		args   string
+		silent bool
+		check  string // the status of the check of what one speaker plays
+	}{
+		"inverted.wav": {args: "-map 0 -af pan=stereo|c0=c0|c1=-1*c0", check: "false"},
+		"second.mkv":   {args: "-map 1 -map 0 -c:a flac -af pan=stereo|c1=c0 -disposition:a:0 0 -disposition:a:1 default", check: "true"},
+		"first.mkv":    {args: "-map 1 -map 0 -c:a flac -disposition:a:0 default -disposition:a:1 0", silent: true},
+		"silence.wav":  {args: "-map 1 -ac 2", silent: true},
+		"surround.mkv": {args: "-map 0 -c:a flac -af pan=5.1|FC=c0", check: "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "inverted.wav" {
+				t.Skip("not in the short form: others show it")
+			}
+			path := filepath.Join(t.TempDir(), name)
+			ffmpeg(t, append(append([]string{"-f", "lavfi", "-i", voice, "-f", "lavfi", "-i", silence}, strings.Fields(test.args)...), path)...)
+			made := makeLipsync(t, talkinghead.Lipsync{Video: face, Audio: path})
+			open := slices.Max(watch(t, made.Path).dark(t))
+			t.Logf("the mouth is open by %.3f", open)
+			if open < 0.04 != test.silent {
+				t.Errorf("the mouth is open by %.3f", open)
+			}
+			for _, file := range []string{made.Path, made.Voice} {
+				loudest := int16(0)
+				for sample := range slices.Chunk(ffmpeg(t, "-i", file, "-map", "0:a", "-f", "s16le", "-ac", "2", "-"), 2) {
+					loudest = max(loudest, int16(binary.LittleEndian.Uint16(sample)))
+				}
+				if loudest < 1000 != test.silent {
+					t.Errorf("the loudest sample of %s is %d", filepath.Base(file), loudest)
+				}
+			}
+			var check string
+			for _, c := range made.Checks {
+				check = fmt.Sprint(c.OK)
+			}
+			if check != test.check {
+				t.Errorf("the check is %q, want %q", check, test.check)
+			}
+		})
+	}
+}
+
+// Streams that are not used refuse no file: of other codecs, of other kinds, too large, or too long.
+func TestMake_unusedStreamsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	harness.Check(t, os.WriteFile(path("title.srt"), []byte("1\n00:00:00,000 --> 00:00:09,000\nHello\n"), 0o600))
+	face := []string{"-loop", "1", "-r", "10", "-t", "1", "-i", sample(t)}
+	voice := []string{"-f", "lavfi", "-i", "sine=d=0.4"}
+	for name, args := range map[string][]string{
+		"others.mkv": append(append([]string{"-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-i", path("title.srt")}, voice...),
+			"-map", "1", "-map", "0", "-map", "2", "-map", "3", "-c:v:0", "ffv1", "-c:v:1", "libx264", "-preset", "ultrafast", "-disposition:v:0", "0",
+			"-disposition:v:1", "default", "-c:a", "dca", "-strict", "-2", "-ar", "48000", "-c:s", "srt"),
+		"subtitles.mp4": {"-i", path("title.srt"), "-map", "0", "-map", "1", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:s", "mov_text"},
+		"pictures.mkv":  append(voice, "-map", "0", "-map", "1", "-c:v", "ffv1", "-c:a", "aac"),
+		"large.avi":     append(voice, "-map", "0", "-map", "1", "-vf", "scale=4160:64", "-c:v", "mpeg4", "-frames:v", "3", "-c:a", "aac"),
+		"long.mkv":      append(voice, "-map", "0", "-map", "1", "-vf", "scale=64:64,setpts=1000*PTS", "-r", "1/100", "-c:v", "mpeg4", "-c:a", "aac"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "others.mkv" {
+				t.Skip("not in the short form: others show it")
+			}
+			ffmpeg(t, append(append(slices.Clip(face), args...), path(name))...)
+			lipsync := talkinghead.Lipsync{Video: path(name), Audio: newSound(t, "sine", "0.3")}
+			if slices.Contains([]string{"pictures.mkv", "large.avi", "long.mkv"}, name) {
+				lipsync.Video, lipsync.Audio = sample(t), path(name)
+			}
+			makeLipsync(t, lipsync)
+		})
+	}
+}
+
+// Interlaced video has no combs, and keeps its rate.
+func TestMakeLipsync_deinterlaces(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "ffmpeg", "ffprobe")
+	for name, codec := range map[string]string{
+		"h264.mp4": "-c:v libx264 -preset ultrafast -x264-params tff=1", "mpeg2.mp4": "-c:v mpeg2video -q:v 2 -flags +ilme+ildct",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && name != "h264.mp4" {
+				t.Skip("not in the short form: one shows it")
+			}
+			path := filepath.Join(t.TempDir(), name)
+			// A bar moves over the forehead by eight pixels in each field.
+			filter := "color=black:s=24x40:r=50[bar];[in][bar]overlay=x=mod(400*t\\,W):shortest=1,tinterlace=interleave_top,format=yuv420p"
+			ffmpeg(t, append(append([]string{"-loop", "1", "-r", "50", "-i", sample(t), "-t", "1", "-vf", filter}, strings.Fields(codec)...), path)...)
+			combs := func(f *film) (sum float64) {
+				for y := 8; y < 32; y++ {
+					for x := range f.width {
+						at := func(dy int) float64 { return float64(f.frames[7][(y+dy)*f.width+x]) }
+						sum += max(math.Abs(at(0)-at(1))-math.Abs(at(0)-at(2)), 0)
+					}
+				}
+				return sum
+			}
+			before, after := watch(t, path), watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: newSound(t, "sine", "0.4")}).Path)
+			t.Logf("combs are %.0f, then %.0f", combs(before), combs(after))
+			if combs(before) < 10_000 || combs(after) > combs(before)/10 || after.rate != 25 {
+				t.Errorf("combs are %.0f, before %.0f, at %v frames per second", combs(after), combs(before), after.rate)
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+var check = harness.Check
+
+func TestTokens_acceptIssuedTokens(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
+	check(t, err)
+	token, err := tokens.Issue("ada", "session", now)
+	check(t, err)
+	for range 2 {
+		if principal, err := tokens.Verify(token); err != nil || principal.UserID != "ada" {
+			t.Errorf("got %v, %v", principal, err)
+		}
+		now = now.Add(time.Hour - time.Second)
+	}
+	now = now.Add(-time.Hour + 2*time.Second)
+	if _, err := tokens.Verify(token); err == nil {
+		t.Error("an expired token is accepted")
+	}
+}
+
+func TestTokens_rejectForeignTokens(t *testing.T) {
+	t.Parallel()
+	seed := auth.NewSeed()
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: seed}}, time.Now)
+	check(t, err)
+	others, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
+	check(t, err)
+	foreign, _ := others.Issue("ada", "session", time.Now())
+	token, _ := tokens.Issue("ada", "session", time.Now())
+	claims := jwt.MapClaims{"iss": "avatarstudio", "sub": "ada", "sid": "session", "exp": time.Now().Add(time.Hour).Unix()}
+	unsigned, _ := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	symmetric, _ := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte("key"))
+	nobody, _ := tokens.Issue("", "session", time.Now())
+	issued, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
+	check(t, err)
+	signed := func(header, more map[string]any) string {
+		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
+			"iss": "avatarstudio", "sub": "ada", "sid": "session", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
+		})
+		token.Header["kid"] = issued.Header["kid"]
+		maps.Copy(token.Header, header)
+		maps.Copy(token.Claims.(jwt.MapClaims), more)
+		text, err := token.SignedString(ed25519.NewKeyFromSeed(seed))
+		check(t, err)
+		return text
+	}
+	if _, err := tokens.Verify(signed(nil, nil)); err != nil {
+		t.Error("the token that the others differ from is refused")
+	}
+	parts := strings.Split(token, ".")
+	for name, bad := range map[string]string{
+		"nothing": "", "garbage": "garbage", "another key": foreign, "no algorithm": unsigned, "another algorithm": symmetric,
+		"no user": nobody, "no session": signed(nil, map[string]any{"sid": ""}), "no signature": parts[0] + "." + parts[1] + ".", "a long one": strings.Repeat("a", 5000),
+		"no key id":                  signed(map[string]any{"kid": nil}, nil),
+		"an unknown critical header": signed(map[string]any{"crit": []string{"b64"}, "b64": true}, nil),
+		"an exp that is a string":    signed(nil, map[string]any{"exp": fmt.Sprint(time.Now().Add(time.Hour).Unix())}),
+		"an iat that is a string":    signed(nil, map[string]any{"iat": fmt.Sprint(time.Now().Unix())}),
+	} {
+		if principal, err := tokens.Verify(bad); err == nil {
+			t.Errorf("%s is accepted for %q", name, principal.UserID)
+		} else if bad != "" && strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: the error shows the token", name)
+		}
+	}
+	if _, err := auth.NewTokens([]auth.SigningKey{{Seed: []byte("short")}}, time.Now); err == nil {
+		t.Error("a short key is accepted")
+	}
+}
+
+func TestTokens_rejectRevokedTokens(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
+	check(t, err)
+	before, _ := tokens.Issue("ada", "session", now)
+	other, _ := tokens.Issue("bob", "session", now)
+	after, _ := tokens.Issue("ada", "session", now.Add(2*time.Second))
+	tokens.Revocations = &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+		return map[string]time.Time{"ada": now.Add(time.Second)}, nil
+	}}
+	check(t, tokens.Revocations.Load(t.Context(), now))
+	for token, want := range map[string]bool{before: false, other: true, after: true} {
+		if _, err := tokens.Verify(token); (err == nil) != want {
+			t.Errorf("a token is valid: %v, want %v", err == nil, want)
+		}
+	}
+}
+
+func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
+		check(t, err)
+		token, _ := tokens.Issue("ada", "session", time.Now())
+		answers := []error{nil, errors.New("down"), errors.New("down")}
+		read := 0
+		tokens.Revocations = &auth.Revocations{
+			Logger: slog.New(slog.DiscardHandler),
+			Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+				read++
+				return map[string]time.Time{"ada": time.Now()}, answers[min(read, len(answers))-1]
+			},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go tokens.Revocations.Run(ctx)
+		for after, want := range []bool{true, false, false} {
+			if _, err := tokens.Verify(token); (err == nil) != want {
+				t.Errorf("after %d intervals the token is valid: %v", after, err == nil)
+			}
+			time.Sleep(studio.RevocationInterval)
+			synctest.Wait()
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+// Load reads what is new since the last one, and once a minute all that counts, also after the clock was set back. A session that has
+// ended is forgotten when its last token has expired, so that the memory is bounded.
+func TestRevocations_areReadOnceAndForgotten(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
+	var after time.Time
+	var found map[string]time.Time
+	revocations := &auth.Revocations{Read: func(_ context.Context, since time.Time) (map[string]time.Time, error) {
+		after = since
+		return found, nil
+	}}
+	revocations.Revoke("here", noon)
+	found = map[string]time.Time{"elsewhere": noon}
+	const overlap, kept = 5 * time.Minute, auth.TokenLifetime + time.Hour
+	for _, load := range []struct{ at, after time.Duration }{
+		{0, -kept},
+		{time.Second, -overlap},
+		{59 * time.Second, time.Second - overlap},
+		{time.Minute, time.Minute - kept},
+		{10 * time.Second, 10*time.Second - kept}, // the clock was set back
+		{kept, 0},
+	} {
+		check(t, revocations.Load(t.Context(), noon.Add(load.at)))
+		if found = nil; after.Sub(noon) != load.after {
+			t.Errorf("at %v, Load reads what is later than %v, want %v", load.at, after.Sub(noon), load.after)
+		}
+		for _, session := range []string{"here", "elsewhere"} {
+			if !revocations.Revokes("ada", session, noon.Add(time.Hour)) {
+				t.Errorf("at %v, the session that has ended %s goes on", load.at, session)
+			}
+		}
+	}
+	check(t, revocations.Load(t.Context(), noon.Add(kept+1)))
+	for _, session := range []string{"here", "elsewhere", "another"} {
+		if revocations.Revokes("ada", session, noon) {
+			t.Errorf("the session %s is still remembered", session)
+		}
+	}
+}
+
+// A token that is issued right after a revocation is valid.
+func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
+	t.Parallel()
+	revoked := time.Date(2026, 1, 12, 12, 0, 0, 500_000_000, time.UTC)
+	revocations := &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+		return map[string]time.Time{"ada": revoked}, nil
+	}}
+	check(t, revocations.Load(t.Context(), revoked))
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return revoked })
+	check(t, err)
+	tokens.Revocations = revocations
+	for at, valid := range map[time.Time]bool{
+		revoked.Add(-time.Millisecond): false,
+		revoked:                        false,
+		revoked.Add(time.Microsecond):  true,
+		revoked.Add(time.Millisecond):  true,
+	} {
+		token, err := tokens.Issue("ada", "session", at)
+		check(t, err)
+		if _, err := tokens.Verify(token); (err == nil) != valid {
+			t.Errorf("issued %v after the revocation: %v", at.Sub(revoked), err)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// codes maps the error codes of the document to their statuses.
+var codes = sync.OnceValues(func() (map[string]string, error) {
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		return nil, err
+	}
+	listed := map[string]string{}
+	text := document.Components.Schemas["Problem"].Value.Properties["code"].Value.Description
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (\\d+) \\| [^|]+ \\| [^|]+ \\|$").FindAllStringSubmatch(text, -1) {
+		listed[row[1]] = row[2]
+	}
+	return listed, nil
+})
+
+// checkCode checks that the document lists the code of a problem with its status.
+func (s *setup) checkCode(content []byte) (code string) {
+	s.t.Helper()
+	listed, err := codes()
+	s.check(err)
+	var problem gen.Problem
+	s.check(json.Unmarshal(content, &problem))
+	if problem.Code == nil || listed[*problem.Code] != fmt.Sprint(problem.Status) {
+		s.t.Fatalf("the document does not list the code of %s", content)
+	}
+	s.codes[*problem.Code] = true
+	return *problem.Code
+}
+
+// Each error has the documented code, which implies its status, and the service uses all codes that the document lists.
+func TestErrors_haveTheDocumentedStatus(t *testing.T) {
+	inMemory(t, func(s *setup) {
+		_, avatar, _ := strings.Cut(s.operations()["GET /v1/avatars/avatar_details"].target, "=")
+		waiting := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil).AvatarID
+		const (
+			lipsync = "/v1/lipsync/create_lipsync"
+			update  = "/v1/projects/update"
+			noLogin = `{"email":"ada@example.com","password":"guess"}`
+			sample  = `{"webhook_url":"https://hooks.example.com/","event_type":"avatar_event"}`
+		)
+		header := func(name, value string) map[string]string { return map[string]string{name: value} }
+		webhook := func(url string) string {
+			return `{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"` + url + `"}}`
+		}
+		apiKey := func(key studio.APIKey) map[string]string {
+			key.UserID, key.Name = s.user.ID, "batch"
+			_, secret, err := s.studio.AddAPIKey(s.t.Context(), key)
+			s.check(err)
+			return header("Authorization", "Bearer "+secret)
+		}
+		elsewhere := apiKey(studio.APIKey{WorkspaceID: s.workspace.ID})
+		elsewhere["x-workspace-id"] = "elsewhere"
+		key := header("Idempotency-Key", "key")
+		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: `{}`}})
+		s.check(err)
+		others, err := s.studio.AddWorkspace(s.t.Context(), "", "Others")
+		s.check(err)
+		for _, c := range []struct {
+			code, method, target, body string // code "" is a success
+			header                     map[string]string
+			shows                      string
+		}{
+			{"bad_request", "POST", "/users/login", `{}`, nil, `"pointer":"/email"`},
+			{"bad_request", "POST", lipsync, `{}`, header("Idempotency-Key", ""), "header:Idempotency-Key"},
+			{"cursor_invalid", "GET", "/v1/lipsync/list?cursor=guess", "", nil, `"pointer":"query:cursor"`},
+			{"unauthorized", "GET", "/v1/lipsync/list", "", header("Authorization", absent), ""},
+			{"wrong_credentials", "POST", "/users/login", noLogin, nil, "The credentials are wrong."},
+			{"wrong_credentials", "POST", "/users/refresh", `{"refresh_token":"guess"}`, nil, "The credentials are wrong."},
+			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
+			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", others.ID), "You are not a member of this workspace."},
+			{"api_key_read_only", "POST", lipsync, `{}`, apiKey(studio.APIKey{ReadOnly: true}), ""},
+			{"api_key_workspace", "GET", "/projects/v2", "", elsewhere, ""},
+			{"not_a_member", "POST", lipsync, `{}`, header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
+			{"not_found", "POST", update, `{"project_id":"a"}`, nil, "There is no such record."},
+			{"project_imported", "POST", update, `{"project_id":"imported"}`, nil, "Imported projects"},
+			{"project_without_video", "POST", update, `{"project_id":"` + avatar + `","shared":true}`, nil, "no video to share"},
+			{"thumbnail_invalid", "POST", update, `{"project_id":"` + avatar + `","custom_thumbnail":"a"}`, nil, `"pointer":"/custom_thumbnail"`},
+			{"title_invalid", "POST", update, `{"project_id":"` + avatar + `","title":"a\u0000"}`, nil, `"pointer":"/title"`},
+			{"bad_request", "POST", update, `{"project_id":"a","tags":{"names":["` + strings.Repeat("x", 65) + `"]}}`, nil, `"pointer":"/tags/names/0"`},
+			{"not_found", "GET", "/nowhere", "", nil, ""},
+			{"not_found", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, "There is no such record."},
+			{"not_found", "GET", "/v1/avatars/inference_details?inference_id=" + avatar, "", nil, "There is no such record."},
+			{"not_found", "POST", "/v1/avatars/create_video", `{"avatar_id":"a"}`, nil, "There is no such record."},
+			{"method_not_allowed", "DELETE", "/users/login", "", nil, ""},
+			{"avatar_final", "POST", "/v1/avatars/submit_consent", `{"avatar_id":"` + avatar + `","granted":true}`, nil, "The avatar is in a final state."},
+			{"avatar_not_published", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + waiting + `"}`, nil, "The avatar is not published."},
+			{"request_entity_too_large", "POST", "/users/login", `"` + strings.Repeat("x", 1<<20) + `"`, nil, ""},
+			{"unsupported_media_type", "POST", "/users/login", `{}`, header("Content-Type", "text/plain"), ""},
+			{"position_unknown", "GET", "/v1/events/stream", "", header("Last-Event-ID", "guess"), `"pointer":"header:Last-Event-ID"`},
+			{"range_invalid", "GET", "/v1/events?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "", nil, `"pointer":"query:since"`},
+			{"range_invalid", "GET", "/v1/events?since=2026-01-02T00:00:00Z&until=0001-01-01T00:00:00Z", "", nil, `"pointer":"query:since"`},
+			{"replay_empty", "POST", "/v1/events/replay", `{}`, nil, `"pointer":"/event_ids"`},
+			{"title_invalid", "POST", lipsync, `{"title":"a\u0000"}`, nil, ""},
+			{"text_not_speakable", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + avatar + `","text":"… 🙂!"}`, nil, `"pointer":"/text"`},
+			{"unknown_voice", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + avatar + `","voice":"EN-GB+anny"}`, nil, `the nearest is en-gb+Annie"`},
+			{"unknown_language", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + avatar + `","language":"jo-JP"}`, nil, `the nearest is ja"`},
+			{"webhook_url_missing", "POST", lipsync, `{"webhook":{"enabled":true}}`, nil, `"pointer":"/webhook_data/webhook_url"`},
+			{"webhook_url_missing", "POST", lipsync, webhook(""), nil, ""},
+			{"webhook_url_invalid", "POST", lipsync, webhook("ftp://hooks.example.com/"), nil, ""},
+			{"webhook_url_not_public", "POST", "/v1/avatars/create_avatar", webhook("https://refused.example/?key=hunter2"), nil, "must not be refused"},
+			{"", "POST", "/v1/avatars/create_avatar", `{"title":null,"base_video_url":null,"webhook_data":null,"webhook":null}`, nil, "processing"},
+			{"", "POST", lipsync, `{"webhook_data":{"webhook_url":null},"webhook":{"enabled":null}}`, nil, "processing"},
+			{"", "POST", lipsync, `{"title":"one"}`, key, `"title":"one"`},
+			{"", "POST", lipsync, ` {"title":"one"}`, key, `"title":"one"`},
+			{"idempotency_key_reused", "POST", lipsync, `{"title":"two"}`, key, `"pointer":"header:Idempotency-Key"`},
+		} {
+			s.wantCode(c.code, c.shows, c.method, c.target, c.body, c.header)
+		}
+		for range 10 {
+			s.do("POST", "/users/login", noLogin, nil)
+			s.do("POST", "/v1/webhooks/rotate_secret", "", nil)
+			s.do("POST", "/v1/webhooks/test", sample, nil)
+		}
+		s.wantCode("too_many_login_tries", "", "POST", "/users/login", `{"email":"ada@example.com","password":"password"}`, nil)
+		s.wantCode("too_many_webhook_secrets", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
+		s.wantCode("too_many_webhook_tests", "", "POST", "/v1/webhooks/test", sample, nil)
+
+		s.serve(server.Unimplemented{}, server.Config{Admit: ratelimit.New(ratelimit.Config{Rate: 1}).Admit})
+		s.wantCode("not_implemented", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
+		s.wantCode("too_many_requests", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
+		for _, c := range []struct {
+			err   error
+			code  string
+			pause bool
+		}{
+			{errors.New("disk on fire"), "internal_server_error", false},
+			{studio.ErrBusy, "service_busy", true},
+			{studio.ErrUnavailable, "service_busy", true},
+			{studio.ErrKeyInUse, "idempotency_key_in_use", false},
+			{studio.ErrTooMuchMedia, "too_much_media", false},
+			{studio.ErrCreditsExhausted, "credits_exhausted", false},
+			{studio.ErrTooManyTries.After(time.Minute), "too_many_login_tries", true},
+			{studio.ErrTooManyReplays.After(time.Minute), "too_many_replays", true},
+			{studio.ErrTooManyCreations.After(time.Second), "too_many_creations", true},
+			{studio.ErrTooManyStreams.After(time.Second), "too_many_streams", true},
+		} {
+			s.serve(failing{err: c.err}, server.Config{})
+			request := httptest.NewRequest("POST", "/users/login", strings.NewReader(`{"email":"a","password":"b"}`))
+			request.Header.Set("Content-Type", "application/json")
+			response := httptest.NewRecorder()
+			s.handler.ServeHTTP(response, request)
+			if code := s.checkCode(response.Body.Bytes()); code != c.code || (response.Header().Get("Retry-After") != "") != c.pause {
+				s.t.Errorf("%v is answered with %s %v, want %s", c.err, code, response.Header(), c.code)
+			}
+		}
+
+		listed, err := codes()
+		s.check(err)
+		for code := range listed {
+			if !s.codes[code] {
+				s.t.Errorf("nothing answers the code %s", code)
+			}
+		}
+	})
+}
+
+// wantCode sends a request and checks its code, and that the response contains a text and nothing of a webhook query.
+func (s *setup) wantCode(code, shows, method, target, body string, header map[string]string) {
+	s.t.Helper()
+	status, answer := s.do(method, target, body, header)
+	wanted := `"code":"` + code + `"`
+	if code == "" {
+		wanted = ""
+	}
+	if (code == "") != (status == http.StatusOK) || !strings.Contains(answer, wanted) || !strings.Contains(answer, shows) || strings.Contains(answer, "hunter2") {
+		s.t.Errorf("%s %s %s: %d %s, want %s with %s", method, target, body, status, answer, code, shows)
+	}
+}
+
+// serve replaces the handler.
+func (s *setup) serve(api gen.StrictServerInterface, cfg server.Config) {
+	s.t.Helper()
+	cfg.MapError, cfg.Authenticator = rest.MapError, s.tokens
+	var err error
+	s.handler, err = server.New(api, cfg)
+	s.check(err)
+}
+
+// failing fails all logins with an error.
+type failing struct {
+	server.Unimplemented
+	err error
+}
+
+func (f failing) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+	return nil, f.err
+}
+
+// Each error of the rules has a status and a code of the document, except those of operators, who use the console.
+func TestErrors_areInTheDocument(t *testing.T) {
+	t.Parallel()
+	listed, err := codes()
+	harness.Check(t, err)
+	files, err := filepath.Glob("../../studio/*.go")
+	harness.Check(t, err)
+	made := 0
+	for _, file := range files {
+		if filepath.Base(file) == "operator.go" {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		harness.Check(t, err)
+		for _, one := range regexp.MustCompile(`(?:refuse\(http\.Status\w+, |webhookError\(|code :?= )"(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+			made++
+			if _, ok := listed[one[1]]; !ok {
+				t.Errorf("%s: the code %s is not in the document", file, one[1])
+			}
+		}
+	}
+	if made < 30 {
+		t.Errorf("%d codes are found", made)
+	}
+}
+
+// The document lists all keywords that are not of JSON Schema, and all locations of violations.
+func TestViolation_isDocumented(t *testing.T) {
+	t.Parallel()
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	harness.Check(t, err)
+	violation := document.Components.Schemas["Violation"].Value.Properties
+	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency media text voice") {
+		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
+			t.Errorf("the keyword %s is missing", keyword)
+		}
+	}
+	for _, place := range []string{"path:NAME", "query:NAME", "header:NAME", "cookie:NAME"} {
+		if !strings.Contains(violation["pointer"].Value.Description, place) {
+			t.Errorf("the place %s is missing", place)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+// streamWriter discards a response and records when it began and how much memory was in use.
+type streamWriter struct {
+	header http.Header
+	began  time.Time
+	first  time.Duration
+	bytes  int64
+	looked int64
+	most   uint64
+}
+
+func (w *streamWriter) Header() http.Header { return w.header }
+func (w *streamWriter) WriteHeader(int)     {}
+
+func (w *streamWriter) Write(data []byte) (int, error) {
+	if w.bytes == 0 {
+		w.first = time.Since(w.began)
+	}
+	w.bytes += int64(len(data))
+	if w.bytes > w.looked+1<<20 {
+		w.looked = w.bytes
+		w.most = max(w.most, heap())
+	}
+	return len(data), nil
+}
+
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// list requests the projects of the workspace and returns the response and the memory that was used.
+func (s *setup) list() (w *streamWriter, memory uint64) {
+	request := httptest.NewRequest(http.MethodGet, "/projects/v2", nil)
+	request.Header.Set("Authorization", "Bearer "+s.token)
+	request.Header.Set("X-Workspace-Id", s.workspace.ID)
+	runtime.GC()
+	idle := heap()
+	w = &streamWriter{header: make(http.Header), began: time.Now(), most: idle}
+	s.handler.ServeHTTP(w, request)
+	return w, w.most - idle
+}
+
+// Memory does not grow with the length of the list. The test is not parallel because it measures the whole
+// process. Responses are not checked, because that would buffer them.
+func TestListProjects_usesConstantMemory(t *testing.T) {
+	const projects, most = 10_000, 8 << 20
+	for name, create := range studiotest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t, studiotest.Open(t, create(t)), server.ResponsesUnchecked)
+			s.importMany(projects)
+			if w, memory := s.list(); w.bytes < projects*1000 || memory > most {
+				t.Errorf("%d bytes took %d bytes of memory, want less than %d", w.bytes, memory, most)
+			}
+		})
+	}
+}
+
+// BenchmarkListProjects lists 100,000 projects, 96 MiB.
+func BenchmarkListProjects(b *testing.B) {
+	for name, create := range studiotest.Databases() {
+		b.Run(name, func(b *testing.B) {
+			s := newSetup(b, studiotest.Open(b, create(b)), server.ResponsesUnchecked)
+			s.importMany(100_000)
+			b.ReportAllocs()
+			var first time.Duration
+			var most uint64
+			for b.Loop() {
+				w, memory := s.list()
+				first += w.first
+				most = max(most, memory)
+			}
+			b.ReportMetric(float64(first.Microseconds())/1000/float64(b.N), "first-byte-ms")
+			b.ReportMetric(float64(most)/(1<<20), "MiB-above-idle")
+		})
+	}
+}
+
+// importMany imports projects of 1 KB each.
+func (s *setup) importMany(n int) {
+	s.t.Helper()
+	document := fmt.Appendf(nil, `{"title":%q}`, fmt.Sprintf("%01000d", 1))
+	const batch = 10_000
+	for from := 0; from < n; from += batch {
+		projects := make([]studio.Project, min(batch, n-from))
+		for i := range projects {
+			projects[i] = studio.Project{
+				ID: fmt.Sprint(from + i), WorkspaceID: s.workspace.ID, UserID: s.user.ID,
+				CreatedAt: s.clock.Now().Add(time.Duration(from+i) * time.Second), Document: string(document),
+			}
+		}
+		_, err := s.studio.ImportProjects(s.t.Context(), projects)
+		s.check(err)
+	}
+}

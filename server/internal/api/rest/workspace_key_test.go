@@ -1,0 +1,243 @@
+package rest_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+// reach is what an operation does for the key for another workspace than that of the records.
+type reach string
+
+const (
+	public  reach = "needs no key"
+	service reach = "is the same for all keys"            // it concerns no record and not the account
+	creates reach = "creates a record in the workspace"   // of the key
+	lists   reach = "lists records of the workspace"      // of the key
+	follows reach = "streams events of the workspace"     // of the key
+	single  reach = "does not find other records"         // 404
+	account reach = "concerns the account: 403 for a key" // for one workspace
+)
+
+// reaches has a verdict for each operation of the document.
+var reaches = map[string]reach{
+	"POST /users/login":                 public,
+	"POST /users/refresh":               public,
+	"POST /users/logout":                public,
+	"GET /projects/v2":                  lists,
+	"POST /v1/projects/update":          single,
+	"POST /v1/avatars/create_avatar":    creates,
+	"POST /v1/avatars/create_video":     single,
+	"POST /v1/avatars/submit_consent":   single,
+	"POST /v1/avatars/delete_avatar":    single,
+	"POST /v1/avatars/delete_video":     single,
+	"GET /v1/avatars/avatar_details":    single,
+	"GET /v1/avatars/list":              lists,
+	"GET /v1/avatars/list_inferences":   lists,
+	"GET /v1/avatars/inference_details": single,
+	"GET /v1/voices":                    service,
+	"POST /v1/lipsync/create_lipsync":   creates,
+	"POST /v1/lipsync/delete_lipsync":   single,
+	"GET /v1/lipsync/inference_details": single,
+	"GET /v1/lipsync/list":              lists,
+	"POST /v1/media":                    service,
+	"GET /v1/events":                    lists,
+	"GET /v1/events/stream":             follows,
+	"POST /v1/events/replay":            lists,
+	"GET /v1/webhooks/secret":           account,
+	"POST /v1/webhooks/rotate_secret":   account,
+	"POST /v1/webhooks/test":            account,
+	"GET /v1/webhooks/endpoints":        account,
+	"POST /v1/webhooks/set_endpoint":    account,
+}
+
+// A key for a workspace knows the records and events of this workspace only, may not do what concerns the whole account, and
+// nothing while its user is not a member.
+func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
+	t.Parallel()
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		s := newSetup(t, db, server.ResponsesEnforced)
+		avatar, _ := s.addEvents()
+		s.endEvents(avatar)
+		cases := s.operations() // whose records are in the only workspace
+		replay := cases["POST /v1/events/replay"]
+		replay.shows = `"events":3}`
+		cases["POST /v1/events/replay"] = replay
+		key := func(workspaceID string) string {
+			_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: s.user.ID, Name: "batch", WorkspaceID: workspaceID})
+			s.check(err)
+			return secret
+		}
+		other, err := s.studio.AddWorkspace(t.Context(), "", "Ads")
+		s.check(err)
+		s.check(s.studio.AddMember(t.Context(), other.ID, s.user.Email))
+		_, err = s.studio.ImportProjects(t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: `{}`}})
+		s.check(err)
+		here, there := key(s.workspace.ID), key(other.ID)
+		each := func(token string, want func(reach reach, c operation) (status int, shows string)) {
+			s.token = token
+			for path, item := range document.Paths.Map() {
+				for method := range item.Operations() {
+					id := method + " " + path
+					reach, c := reaches[id], cases[id]
+					if reach == "" {
+						t.Errorf("%s has no verdict", id)
+					}
+					if reach == public || reach == follows {
+						continue
+					}
+					status, shows := want(reach, c)
+					header := c.header
+					if header["x-workspace-id"] != "" && token == there {
+						header = nil
+					}
+					got, answer := s.do(method, cmp.Or(c.target, path), c.body, header)
+					if got != status || !strings.Contains(answer, shows) {
+						t.Errorf("%s %s: %d %s, want %d with %s", id, reach, got, answer, status, shows)
+					}
+				}
+			}
+		}
+		each(there, func(reach reach, c operation) (status int, shows string) {
+			switch reach {
+			case single:
+				return http.StatusNotFound, `"code":"not_found"`
+			case account:
+				return http.StatusForbidden, `"code":"api_key_workspace"`
+			case lists:
+				return http.StatusOK, ""
+			default:
+				return cmp.Or(c.status, http.StatusOK), c.shows
+			}
+		})
+		// Nothing of the first workspace is in a list of the other one: the records that were created there are the only ones.
+		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list", "/v1/events", "/projects/v2"} {
+			_, answer := s.do("GET", list, "", nil)
+			for _, id := range s.idsIn(s.workspace.ID) {
+				if strings.Contains(answer, id) {
+					t.Errorf("%s has %s of another workspace: %s", list, id, answer)
+				}
+			}
+		}
+		s.wantCode("", `"events":0}`, "POST", "/v1/events/replay", replay.body, nil)
+		s.wantCode("not_found", "", "POST", "/v1/projects/update", `{"project_id":"imported"}`, nil)
+		for _, create := range []string{"/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync"} {
+			s.wantCode("api_key_workspace", "", "POST", create, `{}`, map[string]string{"X-Workspace-Id": s.workspace.ID})
+		}
+		each(here, func(reach reach, c operation) (status int, shows string) {
+			if reach == account {
+				return http.StatusForbidden, `"code":"api_key_workspace"`
+			}
+			return cmp.Or(c.status, http.StatusOK), c.shows
+		})
+
+		// What is deleted stays in its workspace.
+		deleted := cases["POST /v1/lipsync/delete_lipsync"].body
+		s.token = there
+		s.wantCode("not_found", "", "POST", "/v1/lipsync/delete_lipsync", deleted, nil)
+		s.token = here
+		if status, answer := s.do("POST", "/v1/lipsync/delete_lipsync", deleted, nil); status != http.StatusNoContent {
+			t.Errorf("the deletion again: %d %s", status, answer)
+		}
+
+		// A deletion of an avatar would delete the videos that others made of it.
+		s.token = key("")
+		ofAvatar := fmt.Sprintf(`{"avatar_id":%q}`, avatar)
+		s.record("POST", "/v1/avatars/create_video", ofAvatar, map[string]string{"X-Workspace-Id": other.ID})
+		s.token = here
+		s.wantCode("api_key_workspace", "", "POST", "/v1/avatars/delete_avatar", ofAvatar, nil)
+
+		s.check(s.studio.RemoveMember(t.Context(), s.workspace.ID, s.user.Email))
+		s.clock.Add(time.Second)
+		each(here, func(reach, operation) (status int, shows string) {
+			return http.StatusUnauthorized, `"code":"unauthorized"`
+		})
+	})
+}
+
+// A stream with a key for a workspace has the past and the new events of this workspace.
+func TestWorkspaceKey_streamsItsWorkspace(t *testing.T) {
+	t.Parallel()
+	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+		s := newSetup(t, db, server.ResponsesEnforced)
+		other, err := s.studio.AddWorkspace(t.Context(), "", "Ads")
+		s.check(err)
+		s.check(s.studio.AddMember(t.Context(), other.ID, s.user.Email))
+		_, key, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: s.user.ID, Name: "batch", WorkspaceID: other.ID})
+		s.check(err)
+		served := httptest.NewServer(s.handler)
+		t.Cleanup(served.Close)
+		c, err := client.New(client.Config{BaseURL: served.URL, Token: client.Credential(key)})
+		s.check(err)
+		begin := s.position()
+		avatar := func(workspaceID string) string {
+			made, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, WorkspaceID: workspaceID, Request: []byte(`{}`)})
+			s.check(err)
+			return made.ID
+		}
+		avatar(s.workspace.ID)
+		past := avatar(other.ID)
+		avatar(s.workspace.ID)
+		next := s.follow(c, client.After(begin))
+		want := func(id string) {
+			t.Helper()
+			event := next()
+			for event.Data.EventRecord == nil { // only a position
+				event = next()
+			}
+			if !strings.Contains(string(event.Data.EventRecord.Notification.Data), id) {
+				t.Errorf("the stream has %s, want %s", event.Data.EventRecord.Notification.Data, id)
+			}
+		}
+		want(past)
+		avatar(s.workspace.ID)
+		want(avatar(other.ID))
+	})
+}
+
+// endEvents ends the pending events of a subject.
+func (s *setup) endEvents(subjectID string) {
+	s.t.Helper()
+	switch db := s.store.(type) {
+	case *store.Store:
+		s.check(db.ExhaustEvents(s.t.Context(), subjectID, s.clock.Now(), studio.ReasonSchedule))
+	case *memstore.Store:
+		for _, e := range studiotest.Events(s.t, db, studio.EventFilter{SubjectID: subjectID}) {
+			db.SetDelivered(e.ID, s.clock.Now())
+		}
+	}
+}
+
+// idsIn returns the IDs of the subjects of the user in a workspace.
+func (s *setup) idsIn(workspaceID string) (ids []string) {
+	s.t.Helper()
+	for _, kind := range []studio.Kind{studio.Avatar, studio.Video, studio.Lipsync} {
+		page, err := s.studio.List(studio.OnlyWorkspace(s.t.Context(), workspaceID), studio.SubjectFilter{UserID: s.user.ID, Kind: kind}, "", 100)
+		s.check(err)
+		for _, subject := range page.Subjects {
+			ids = append(ids, subject.ID)
+		}
+	}
+	if len(ids) < 5 {
+		s.t.Errorf("the workspace has %d records", len(ids))
+	}
+	return ids
+}

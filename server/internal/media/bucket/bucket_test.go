@@ -1,0 +1,87 @@
+package bucket_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
+)
+
+// zeros is an endless content.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A file of any size is sent in parts, with memory for one of them, and with the credentials of the machine's role if the
+// environment has none.
+func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest // it measures the memory of the process and sets its environment
+	const size, limit = 200 << 20, 100 << 20
+	var received atomic.Int64
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/role" {
+			_, _ = io.WriteString(w, `{"AccessKeyId": "of-the-role", "SecretAccessKey": "secret", "Token": "token", "Expiration": "2999-01-01T00:00:00Z"}`)
+			return
+		}
+		if !strings.Contains(r.Header.Get("Authorization"), "Credential=of-the-role/") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		n, _ := io.Copy(io.Discard, r.Body)
+		switch {
+		case r.Method == http.MethodPut:
+			received.Add(n)
+			w.Header().Set("ETag", `"tag"`)
+		case r.URL.Query().Has("uploads"):
+			_, _ = io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
+		default:
+			_, _ = io.WriteString(w, `<CompleteMultipartUploadResult><Bucket>studio</Bucket><ETag>"tag"</ETag></CompleteMultipartUploadResult>`)
+		}
+	}))
+	defer store.Close()
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", store.URL+"/role")
+	b, err := bucket.Open("s3://studio/folder?endpoint=" + url.QueryEscape(store.URL))
+	harness.Check(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	harness.Check(t, b.Write(t.Context(), "large.mp4", "video/mp4", io.LimitReader(zeros{}, size)))
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; received.Load() != size || used > limit {
+		t.Errorf("%d of %d bytes are sent, with %d bytes of memory", received.Load(), size, used)
+	}
+	harness.Check(t, b.Close())
+}
+
+func TestOpen_refusesOtherLocations(t *testing.T) {
+	t.Parallel()
+	for _, location := range []string{
+		"", "files", "file:", "file://host/dir", "gs://studio", "s3://", "s3:///prefix?region=eu-central-1", "s3://user@studio?region=eu-central-1",
+		"s3://studio?region=eu-central-1&acl=public", "s3://studio?endpoint=localhost", "s3://studio?endpoint=https://host/path",
+	} {
+		if b, err := bucket.Open(location); !errors.Is(err, bucket.ErrLocation) {
+			t.Errorf("%q: %v, %v", location, b, err)
+		}
+	}
+	for i, location := range []string{"file:dir", "s3://studio?region=eu-central-1", "s3://studio/a/b/?endpoint=https://localhost:9000"} {
+		b, err := bucket.Open(location)
+		harness.Check(t, err)
+		if !strings.Contains(b.Location(), []string{"/dir/", "studio", "/b/"}[i]) {
+			t.Errorf("%q has the location %q", location, b.Location())
+		}
+	}
+}

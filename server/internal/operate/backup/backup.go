@@ -1,0 +1,314 @@
+// Package backup copies the database and the media of a daemon to another place, and restores them from there. A place
+// is a directory or a prefix of a bucket. Its layout is:
+//
+//	installation                      the id of the installation that the place belongs to, encrypted if files are; see [media.Mark]
+//	db/2026-11-22T10:00:00Z.db.gz     a snapshot of a SQLite database
+//	db/2026-11-22T10:00:00Z.media     a backup of the media of a PostgreSQL database
+//	media/KEY@MODIFIED-SIZE           a version of a file
+//	gone/KEY@MODIFIED-SIZE@TIME       marks a version that was no longer in the media at a time
+//
+// Names of encrypted files end with .age. Such a file is bound to its whole name and to the installation. Files in gone are
+// empty and not encrypted: whoever can write one can also delete the version. A backup is complete when its file in db is there, which is written last.
+package backup
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	// placeTimeout bounds the first requests to a place, so that one that hangs is reported.
+	placeTimeout = time.Minute
+	// sweepGrace exceeds the time that an upload may take.
+	sweepGrace = 2 * copyTimeout
+)
+
+// DefaultEvery is the default interval between backups.
+const DefaultEvery = time.Hour
+
+// Errors of backups.
+var (
+	// ErrPlace means that the place has neither the form file:DIRECTORY nor s3://BUCKET/PREFIX.
+	ErrPlace = errors.New("a place of backups must have the form file:DIRECTORY or s3://BUCKET/PREFIX?region=…")
+	// ErrOverlap means that the place contains the media, or the other way around.
+	ErrOverlap = errors.New("the place of backups and the media must not contain each other")
+	// ErrOther means that the place has the backups of another installation.
+	ErrOther = errors.New("the place has the backups of another installation")
+	// ErrPlain means that a backup is not encrypted although there are keys, so that anybody may have written it.
+	ErrPlain = errors.New("the backup is not encrypted, so somebody else may have written it: give an earlier TIME, or remove this file")
+	// ErrTime means that a text names no time.
+	ErrTime = errors.New("the time of a backup must be latest, or in UTC and have the form 2006-01-02T15:04")
+	// ErrNone means that the place has no complete backup of this time.
+	ErrNone = errors.New("there is no backup of this time or before it")
+)
+
+// Config configures a [Backup]. Place, Scratch, Store, Media and Logger are required. A PostgreSQL
+// database needs no Scratch.
+type Config struct {
+	// Place is file:DIRECTORY, which is created if needed, or s3://BUCKET/PREFIX with the options of a bucket in the query.
+	// Nothing else may be there.
+	Place string
+	// Every is the interval between backups. Default one hour.
+	Every time.Duration
+	// Scratch is the path of a directory for temporary files, which Run removes. It needs space for three databases.
+	Scratch string
+	Store   *store.Store
+	Media   *media.Store
+	// Keys encrypts the backups. If it is nil, they are not encrypted.
+	Keys   *keyring.Keyring
+	Logger *slog.Logger
+	// Now returns the current time. Default [time.Now].
+	Now func() time.Time
+}
+
+// Backup makes backups. It is safe for concurrent use.
+type Backup struct {
+	cfg    Config
+	sealer *sealer
+	place  *media.Store
+	status atomic.Pointer[Status]
+
+	skipped string // the backups that were logged by latest
+}
+
+// Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
+func Open(ctx context.Context, cfg Config) (*Backup, error) {
+	cfg.Every = cmp.Or(cfg.Every, DefaultEvery)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	place, err := openPlace(ctx, cfg.Place, cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	if place.Overlaps(cfg.Media) {
+		return nil, errors.Join(ErrOverlap, place.Close())
+	}
+	place.Guard()
+	b := &Backup{cfg: cfg, sealer: &sealer{keys: cfg.Keys}, place: place}
+	b.status.Store(&Status{Every: cfg.Every, Began: cfg.Now()})
+	return b, nil
+}
+
+func openPlace(ctx context.Context, place string, now func() time.Time) (*media.Store, error) {
+	address, err := url.Parse(place)
+	if isBucket := err == nil && address.Scheme == "s3" && strings.Trim(address.Path, "/") != ""; !isBucket && !strings.HasPrefix(place, "file:") {
+		return nil, ErrPlace
+	}
+	return media.Open(ctx, media.Config{Bucket: place, Key: []byte(rand.Text()), Now: now}) // signs no URLs
+}
+
+// Close closes the place.
+func (b *Backup) Close() error { return b.place.Close() }
+
+// backUp makes a backup if one is due, and returns when the next one is. Another daemon may have made the last one.
+func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
+	points, err := b.open(ctx)
+	if err != nil {
+		return next, step(StepPlace, err)
+	}
+	now := b.cfg.Now().UTC().Truncate(time.Second)
+	last, err := b.latest(ctx, points, now)
+	if err != nil {
+		return next, step(StepPlace, err)
+	}
+	b.succeeded(last)
+	if next = last.time.Add(b.cfg.Every); now.Before(next) {
+		return next, nil
+	}
+	if err := os.RemoveAll(b.cfg.Scratch); err != nil { // left by a process that was killed
+		return next, step(StepSnapshot, err)
+	}
+	defer func() { err = errors.Join(err, step(StepSnapshot, os.RemoveAll(b.cfg.Scratch))) }()
+	packed, key := "", pointKey(now, mediaExtension+b.sealer.extension())
+	if !b.cfg.Store.Shared() {
+		key = pointKey(now, databaseExtension+b.sealer.extension())
+		if packed, err = b.snapshot(ctx, key); err != nil {
+			return next, err
+		}
+	}
+	live, err := b.copyMedia(ctx)
+	if err != nil {
+		return next, step(StepMedia, err)
+	}
+	made, err := b.upload(ctx, packed, key)
+	if err != nil {
+		return next, step(StepUpload, err)
+	}
+	b.succeeded(made)
+	return now.Add(b.cfg.Every), step(StepSweep, b.sweep(ctx, append(points, made), live))
+}
+
+// latest returns the latest point that is not from the future and that this installation has encrypted. It logs the others.
+func (b *Backup) latest(ctx context.Context, points []point, now time.Time) (last point, err error) {
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
+	past, skipped := split(points, now)
+	for len(past) > 0 {
+		last = latest(past)
+		if err = b.sealer.check(ctx, b.place, last.key); err == nil {
+			break
+		}
+		if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, ErrPlain) && !errors.Is(err, keyring.ErrNoKey) {
+			return last, err
+		}
+		past, skipped = slices.DeleteFunc(past, func(p point) bool { return p.key == last.key }), append(skipped, last)
+		last = point{}
+	}
+	if text := names(skipped); text != b.skipped {
+		if b.skipped = text; text != "" {
+			b.cfg.Logger.WarnContext(ctx, "backups are skipped, which are from the future or not encrypted by this installation", "backups", text)
+		}
+	}
+	return last, nil
+}
+
+// succeeded records the latest complete backup.
+func (b *Backup) succeeded(p point) {
+	status := b.Status()
+	status.Last, status.Size = p.time, p.size
+	b.status.Store(&status)
+}
+
+// open checks that the place belongs to this installation, and returns its points.
+func (b *Backup) open(ctx context.Context) (points []point, err error) {
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
+	id, err := b.cfg.Store.InstallationID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mark, owner, err := readMark(ctx, b.place, b.cfg.Keys)
+	if errors.Is(err, studio.ErrNotFound) {
+		var known bool
+		if known, err = b.cfg.Store.KnowsPlace(ctx, b.place.Name()); known {
+			err = media.ErrGone
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case mark != "" && owner != id:
+		return nil, ErrOther
+	case mark == "" || keyring.Sealed(mark) != (b.cfg.Keys != nil):
+		if err := b.place.Write(ctx, media.Mark, strings.NewReader(b.cfg.Keys.Seal(id, sealedFor("", media.Mark)))); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.cfg.Store.AddPlace(ctx, b.place.Name()); err != nil {
+		return nil, err
+	}
+	b.sealer.installation = id
+	return list(ctx, b.place)
+}
+
+// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if the
+// file is empty, and the error is [studio.ErrNotFound] if there is none.
+func readMark(ctx context.Context, place *media.Store, keys *keyring.Keyring) (mark, installation string, err error) {
+	if mark, err = read(ctx, place, media.Mark); err != nil {
+		return "", "", err
+	}
+	if installation, err = keys.Open(mark, sealedFor("", media.Mark)); err != nil { // the key was lost and reset
+		err = fmt.Errorf("the place has backups with another key: %w", err)
+	}
+	return mark, installation, err
+}
+
+func read(ctx context.Context, bucket *media.Store, key string) (string, error) {
+	file, err := bucket.Open(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, 1<<10))
+	return string(content), errors.Join(err, file.Close())
+}
+
+// list returns the points of a place.
+func list(ctx context.Context, place *media.Store) (points []point, err error) {
+	err = place.ForEach(ctx, folder, func(object bucket.Object) error {
+		if p, ok := parsePoint(object.Key, object.Size); ok {
+			points = append(points, p)
+		}
+		return nil
+	})
+	return points, err
+}
+
+// snapshot writes a snapshot of the database, packed for a key, and checks that it can be restored. It returns its path.
+func (b *Backup) snapshot(ctx context.Context, key string) (packed string, err error) {
+	path := func(name string) string { return filepath.Join(b.cfg.Scratch, name) }
+	if err := os.MkdirAll(b.cfg.Scratch, 0o700); err != nil {
+		return "", step(StepSnapshot, err)
+	}
+	snapshot, packed := path("snapshot.db"), path("packed")
+	if err = b.cfg.Store.Backup(ctx, snapshot); err == nil {
+		err = b.sealer.pack(snapshot, packed, key)
+	}
+	if err := errors.Join(err, ignoreMissing(os.Remove(snapshot))); err != nil {
+		return "", step(StepSnapshot, err)
+	}
+	return packed, step(StepCheck, b.check(ctx, packed, key))
+}
+
+// check restores a packed snapshot.
+func (b *Backup) check(ctx context.Context, packed, key string) error {
+	file, err := os.Open(packed)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	return b.sealer.restore(ctx, key, file, "sqlite:"+filepath.Join(b.cfg.Scratch, "check.db"))
+}
+
+// upload uploads a point: a packed snapshot, or if packed is "", one without a database.
+func (b *Backup) upload(ctx context.Context, packed, key string) (made point, err error) {
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+	defer cancel()
+	if packed == "" {
+		content, err := b.sealer.seal(key, strings.NewReader(""))
+		if err != nil {
+			return made, err
+		}
+		made, _ = parsePoint(key, 0)
+		return made, b.place.Write(ctx, key, content)
+	}
+	file, err := os.Open(packed)
+	if err != nil {
+		return made, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err == nil {
+		err = b.place.Write(ctx, key, file)
+	}
+	if err != nil {
+		return made, err
+	}
+	made, _ = parsePoint(key, info.Size())
+	return made, nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,402 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
+)
+
+var check = harness.Check
+
+// machine is a database with its media, and backups of both.
+type machine struct {
+	*Backup
+	t     *testing.T
+	store *store.Store
+	media *media.Store
+	dir   string // of the media
+	clock *studiotest.Clock
+	log   *harness.Buffer
+}
+
+func newMachine(t *testing.T, place, dsn string, keys *keyring.Keyring) *machine {
+	t.Helper()
+	m := &machine{t: t, store: studiotest.Open(t, dsn), dir: t.TempDir(), clock: studiotest.NewClock(), log: &harness.Buffer{}}
+	m.media = openMedia(t, m.dir)
+	m.clock.Add(time.Since(m.clock.Now())) // files have times of the system clock
+	scratch := ""
+	if !m.store.Shared() {
+		scratch = filepath.Join(t.TempDir(), "scratch")
+	}
+	var err error
+	m.Backup, err = Open(t.Context(), Config{
+		Place: place, Scratch: scratch, Store: m.store, Media: m.media, Keys: keys,
+		Logger: slog.New(slog.NewTextHandler(m.log, nil)), Now: m.clock.Now,
+	})
+	check(t, err)
+	t.Cleanup(func() { check(t, m.Close()) })
+	return m
+}
+
+func openMedia(t *testing.T, dir string) *media.Store {
+	t.Helper()
+	m, err := media.Open(t.Context(), media.Config{Bucket: "file:" + dir, Key: []byte("key")})
+	check(t, err)
+	t.Cleanup(func() { check(t, m.Close()) })
+	return m
+}
+
+func (m *machine) write(key, content string) {
+	m.t.Helper()
+	check(m.t, m.media.Write(m.t.Context(), key, strings.NewReader(content)))
+	check(m.t, os.Chtimes(filepath.Join(m.dir, key), time.Time{}, m.clock.Now()))
+}
+
+func (m *machine) addUser(id string) error {
+	return m.store.CreateUser(m.t.Context(), studio.User{ID: id, Email: id + "@example.com", CreatedAt: m.clock.Now()})
+}
+
+// backUpAfter makes a backup after a time and returns its time.
+func (m *machine) backUpAfter(d time.Duration) time.Time {
+	m.t.Helper()
+	m.clock.Add(d)
+	_, err := m.backUp(m.t.Context())
+	check(m.t, err)
+	return m.Status().Last
+}
+
+// keys returns the keys of a place.
+func (m *machine) keys(prefix string) (keys []string) {
+	m.t.Helper()
+	check(m.t, m.place.ForEach(m.t.Context(), prefix, func(object bucket.Object) error {
+		keys = append(keys, object.Key)
+		return nil
+	}))
+	return keys
+}
+
+// eachPlace runs a test with a directory and with a bucket.
+func eachPlace(t *testing.T, test func(t *testing.T, place string)) {
+	t.Helper()
+	t.Run("directory", func(t *testing.T) { t.Parallel(); test(t, "file:"+t.TempDir()) })
+	t.Run("bucket", func(t *testing.T) { t.Parallel(); test(t, inFolder(s3test.New(t))) })
+}
+
+func inFolder(bucket *s3test.Bucket) string {
+	return strings.Replace(bucket.URL, "?", "/team/backups?", 1)
+}
+
+// Each record of a backup during writes has its file.
+func TestBackup_duringWritesIsComplete(t *testing.T) {
+	t.Parallel()
+	place := "file:" + t.TempDir()
+	m := newMachine(t, place, studiotest.NewSQLite(t), nil)
+	done, begun := make(chan struct{}), make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			id := fmt.Sprintf("u%d", i)
+			if err := errors.Join(m.media.Write(m.t.Context(), "results/"+id+"/out.mp4", strings.NewReader(id)), m.addUser(id)); err != nil {
+				t.Error(err)
+				return
+			}
+			if i == 20 {
+				close(begun)
+			}
+		}
+	})
+	<-begun
+	for range 3 {
+		m.backUpAfter(time.Hour)
+	}
+	close(done)
+	writing.Wait()
+	db, files := restoreAt(t, m, "latest", nil)
+	n := 0
+	for ; ; n++ {
+		id := fmt.Sprintf("u%d", n)
+		if _, err := db.UserByEmail(t.Context(), id+"@example.com"); err != nil {
+			break
+		}
+		if content, err := read(t.Context(), files, "results/"+id+"/out.mp4"); content != id {
+			t.Errorf("the file of %s: %q, %v", id, content, err)
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d users are restored", n)
+	}
+	violations, err := db.Check(t.Context())
+	if check(t, err); len(violations) > 0 {
+		t.Errorf("the restored database: %v", violations)
+	}
+}
+
+func TestOpen_keepsBackupsAndMediaApart(t *testing.T) {
+	t.Parallel()
+	dir, bucket := t.TempDir(), s3test.New(t).URL
+	link := filepath.Join(t.TempDir(), "link")
+	check(t, os.Symlink(dir, link))
+	for _, test := range []struct {
+		media, place string
+		want         error
+	}{
+		{"file:" + dir, "file:" + filepath.Join(dir, "backups"), ErrOverlap},
+		{"file:" + filepath.Join(dir, "media"), "file:" + link, ErrOverlap},
+		{"file:" + filepath.Join(dir, "media"), "file:" + filepath.Join(dir, "media-backups"), nil},
+		{bucket, strings.Replace(bucket, "?", "/backups?", 1), ErrOverlap},
+		{strings.Replace(bucket, "?", "/media?", 1), strings.Replace(bucket, "?", "/media/backups?", 1), ErrOverlap},
+		{strings.Replace(bucket, "?", "/media?", 1), strings.Replace(bucket, "?", "/backups?", 1), nil},
+		{bucket, "file:" + dir, nil},
+	} {
+		files, err := media.Open(t.Context(), media.Config{Bucket: test.media, Key: []byte("key")})
+		check(t, err)
+		b, err := Open(t.Context(), Config{Place: test.place, Media: files})
+		if !errors.Is(err, test.want) {
+			t.Errorf("media %s, backups %s: %v", test.media, test.place, err)
+		}
+		if err == nil {
+			check(t, b.Close())
+		}
+		check(t, files.Close())
+	}
+}
+
+// What was made while the clock was a year ahead delays no backup, takes no place of one, is named, and is not restored
+// unless its whole time is given. What it marked as deleted is deleted in time.
+func TestBackup_skipsWhatIsFromTheFuture(t *testing.T) {
+	t.Parallel()
+	place := "file:" + t.TempDir()
+	m := newMachine(t, place, studiotest.NewSQLite(t), nil)
+	const year = 365 * 24 * time.Hour
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	check(t, m.media.Erase(t.Context(), "results/1/"))
+	check(t, m.addUser("ada"))
+	m.clock.Add(year)
+	var future []time.Time
+	for range 30 {
+		future = append(future, m.backUpAfter(time.Hour))
+	}
+	check(t, m.addUser("bob"))
+	made := m.backUpAfter(-year - 29*time.Hour)
+	if made != m.clock.Now().UTC().Truncate(time.Second) || m.log.String() == "" {
+		t.Errorf("the latest backup is of %v", made)
+	}
+	last := future[len(future)-1]
+	if log := m.log.String(); strings.Count(log, "backups are skipped") != 1 || !strings.Contains(log, last.Format(timeFormat)) {
+		t.Errorf("the log has not one line about %v: %s", last, log)
+	}
+	for at, want := range map[string]struct {
+		time    time.Time
+		skipped bool
+	}{
+		"latest":                            {made, true},
+		last.Format(time.DateOnly):          {made, true},
+		last.Add(year).Format("2006-01-02"): {made, true},
+		last.Format(timeFormat):             {last, false},
+		made.Format(timeFormat):             {made, false},
+	} {
+		restored, err := Restore(t.Context(), Restoration{
+			Place: place, At: at, Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Media: openMedia(t, t.TempDir()), Now: m.clock.Now,
+		})
+		if err != nil || restored.Time != want.time || strings.Contains(restored.Skipped, last.Format(timeFormat)) != want.skipped {
+			t.Errorf("%s: %+v, %v", at, restored, err)
+		}
+	}
+	_, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Now: func() time.Time { return made.Add(-time.Hour * 24 * 365) }})
+	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), made.Format(timeFormat)) {
+		t.Errorf("with a clock that is behind all backups: %v", err)
+	}
+	for range 5 * 7 {
+		m.backUpAfter(24 * time.Hour)
+	}
+	points, err := list(t.Context(), m.place)
+	check(t, err)
+	past, left := split(points, m.clock.Now())
+	if len(past) < 10 || len(left) == 0 || strings.Count(m.log.String(), "backups are skipped") != 1 {
+		t.Errorf("kept are %d backups, and %d from the future", len(past), len(left))
+	}
+	if files := m.keys(mediaFolder); len(files) != 0 {
+		t.Errorf("what was deleted five weeks ago is kept: %v", files)
+	}
+}
+
+// An upload that breaks is no backup, leaves nothing, and is repeated.
+func TestBackup_brokenUploadDoesNotCount(t *testing.T) {
+	t.Parallel()
+	bucket := s3test.New(t)
+	m := newMachine(t, inFolder(bucket), studiotest.NewSQLite(t), keyring.New())
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	for want, fault := range map[Step]interface{ Store(bool) }{StepUpload: &bucket.Cut, StepPlace: &bucket.Down} {
+		before := m.Status()
+		fault.Store(true)
+		m.clock.Add(time.Hour)
+		_, err := m.backUp(t.Context())
+		fault.Store(false)
+		if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != want {
+			t.Errorf("error %v, want a failure of %s", err, want)
+		}
+		if n := len(m.keys(folder)); n != 1 || m.Status().Last != before.Last {
+			t.Errorf("there are %d backups", n)
+		}
+		if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("temporary files are left: %v", err)
+		}
+	}
+	if m.backUpAfter(time.Hour); len(m.keys(folder)) != 2 {
+		t.Error("the backup is not repeated")
+	}
+}
+
+// A snapshot that cannot be restored, here because of its version, is no backup.
+func TestBackup_snapshotThatCannotBeRestoredDoesNotCount(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewSQLite(t)
+	m := newMachine(t, "file:"+t.TempDir(), dsn, keyring.New())
+	_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999999, 1)")
+	check(t, err)
+	_, err = m.backUp(t.Context())
+	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != StepCheck || !errors.Is(err, store.ErrNewer) {
+		t.Errorf("error %v, want a failure of %s", err, StepCheck)
+	}
+	if n := len(m.keys(folder)); n != 0 || !m.Status().Last.IsZero() {
+		t.Errorf("there are %d backups", n)
+	}
+	if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("temporary files are left: %v", err)
+	}
+}
+
+func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := newMachine(t, "file:"+dir, studiotest.NewSQLite(t), nil)
+	m.write("results/1/out.mp4", "deleted")
+	m.write("results/2/out.mp4", "kept")
+	foreign := filepath.Join(dir, "holiday.jpg")
+	half := filepath.Join(dir, "db", "2026-11-22T10:00:00Z.db.gz.18a.tmp")
+	m.backUpAfter(0)
+	for _, path := range []string{foreign, half} {
+		check(t, os.WriteFile(path, []byte("x"), 0o600))
+	}
+	m.backUpAfter(3 * time.Hour)
+	check(t, m.media.Erase(t.Context(), "results/1/"))
+	versions := func() int { return len(m.keys(mediaFolder)) }
+	m.backUpAfter(time.Hour)
+	if len(m.keys(goneFolder)) != 1 || versions() != 2 {
+		t.Errorf("after it was deleted: %v", m.keys(""))
+	}
+	// Until no kept backup needs the file.
+	for range 5 * 7 * 24 {
+		deleted := versions() < 2
+		points, err := list(t.Context(), m.place)
+		check(t, err)
+		if oldest := points[0].time; deleted && time.Since(oldest) > 0 && oldest.Before(m.Status().Began.Add(3*time.Hour)) {
+			t.Fatalf("the file is gone, but the backup of %v needs it", oldest)
+		}
+		m.backUpAfter(12 * time.Hour)
+		if deleted {
+			break
+		}
+	}
+	if left := m.keys(mediaFolder); len(left) != 1 || !strings.Contains(left[0], "results/2/") {
+		t.Errorf("the files are %v", left)
+	}
+	m.backUpAfter(12 * time.Hour)
+	if gone := m.keys(goneFolder); len(gone) != 0 {
+		t.Errorf("%v are left", gone)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(half); err == nil {
+		t.Error("half an upload is left")
+	}
+	other := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
+	if _, err := other.backUp(t.Context()); !errors.Is(err, ErrOther) {
+		t.Errorf("another installation: %v", err)
+	}
+}
+
+// Backups of PostgreSQL contain the media, and daemons share them.
+func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
+	t.Parallel()
+	place := "file:" + t.TempDir()
+	m := newMachine(t, place, studiotest.NewPostgres(t), nil)
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	files := openMedia(t, t.TempDir())
+	restored, err := Restore(t.Context(), Restoration{Place: place, At: "latest", Media: files, Now: m.clock.Now})
+	check(t, err)
+	if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "content" || restored.Database || restored.Files != 1 {
+		t.Errorf("restored are %q, %v, %v", content, err, restored)
+	}
+}
+
+// The mount point of a disk that was unmounted is an empty directory, or is gone. Neither backups nor, if it is the disk of the
+// media, the marks of deleted files are written then, also after a restart.
+func TestBackup_isNotWrittenWhileADiskIsNotMounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := newMachine(t, "file:"+dir, studiotest.NewEmptySQLite(t), nil)
+	guarded, err := media.Open(t.Context(), media.Config{Bucket: "file:" + m.dir, Key: []byte("key"), Places: m.store})
+	check(t, err)
+	defer func() { check(t, guarded.Close()) }()
+	m.cfg.Media = guarded
+	m.write("results/1/out.mp4", "content")
+	m.backUpAfter(0)
+	before := m.keys("")
+	for _, unmounted := range []string{dir, m.dir} {
+		for _, empty := range []bool{false, true} {
+			check(t, os.Rename(unmounted, unmounted+".elsewhere"))
+			if empty {
+				check(t, os.Mkdir(unmounted, 0o700))
+			}
+			again, err := Open(t.Context(), m.cfg)
+			check(t, err)
+			for _, b := range []*Backup{m.Backup, again} {
+				m.clock.Add(2 * time.Hour)
+				if _, err := b.backUp(t.Context()); !errors.Is(err, media.ErrGone) {
+					t.Errorf("without %s: %v", unmounted, err)
+				}
+			}
+			check(t, again.Close())
+			if left, _ := os.ReadDir(unmounted); len(left) > 0 {
+				t.Errorf("%v are written", left)
+			}
+			check(t, os.RemoveAll(unmounted))
+			check(t, os.Rename(unmounted+".elsewhere", unmounted))
+			if after := m.keys(""); !slices.Equal(after, before) {
+				t.Errorf("there are %v, want %v", after, before)
+			}
+		}
+	}
+	m.backUpAfter(0)
+	check(t, os.RemoveAll(dir))
+	check(t, os.Mkdir(dir, 0o700))
+	check(t, os.WriteFile(filepath.Join(dir, media.Mark), nil, 0o600)) // begins there again
+	m.backUpAfter(2 * time.Hour)
+}

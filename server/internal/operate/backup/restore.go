@@ -1,0 +1,184 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// Restoration configures [Restore]. All fields but Keys and Now are required.
+type Restoration struct {
+	// Place is the place of the backups. See [Config].
+	Place string
+	// At is "latest", or a second, minute, hour or day in UTC, such as 2026-11-22T10:00. The latest backup whose time begins
+	// with it is restored, or otherwise the latest one before it. A backup from the future is skipped, unless At is its whole
+	// time.
+	At string
+	// Database is the DSN of the database to create, which is not used if the backup has none.
+	Database string
+	// Media is where the files are restored.
+	Media *media.Store
+	// Keys decrypts the backup.
+	Keys *keyring.Keyring
+	// Now returns the current time. Default [time.Now].
+	Now func() time.Time
+}
+
+// Restored is the result of [Restore].
+type Restored struct {
+	Time  time.Time
+	Files int
+	// Damaged has the keys of files that were not restored, because their copies are damaged.
+	Damaged []string
+	// Database reports whether the backup has a database. Backups of PostgreSQL have none.
+	Database bool
+	// Skipped has the times of later backups that are from the future, because they were made while a clock was ahead.
+	Skipped string
+}
+
+// Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated. Errors
+// are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
+func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
+	if dir, isFile := strings.CutPrefix(r.Place, "file:"); isFile {
+		if _, err := os.Stat(dir); err != nil { // opening creates it
+			return result, err
+		}
+	}
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	place, err := openPlace(ctx, r.Place, r.Now)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	points, err := list(ctx, place)
+	if err != nil {
+		return result, err
+	}
+	p, skipped, err := find(points, r.At, r.Now())
+	if err != nil {
+		return result, err
+	}
+	result.Time, result.Database, result.Skipped = p.time, p.hasDatabase(), names(skipped)
+	// The checks come first, because copying the files may take hours.
+	if result.Database {
+		if err := store.Vacant(r.Database); err != nil {
+			return result, err
+		}
+	}
+	sealer := &sealer{keys: r.Keys}
+	if r.Keys != nil {
+		mark, installation, err := readMark(ctx, place, r.Keys)
+		if err != nil && !errors.Is(err, studio.ErrNotFound) {
+			return result, err
+		}
+		if keyring.Sealed(mark) {
+			sealer.installation = installation
+		}
+	}
+	if err := sealer.check(ctx, place, p.key); err != nil {
+		before := slices.DeleteFunc(until(points, p.time), func(p point) bool { return !sealer.accepts(p.key) })
+		if errors.Is(err, ErrPlain) && len(before) > 0 {
+			err = fmt.Errorf("%w; the last encrypted one before it is %s", err, latest(before).time.Format(timeFormat))
+		}
+		return result, fmt.Errorf("%s: %w", p.key, err)
+	}
+	result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media)
+	if err == nil {
+		err = r.Media.WriteMark(ctx)
+	}
+	if err != nil || !result.Database {
+		return result, err
+	}
+	content, err := place.Open(ctx, p.key)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return result, sealer.restore(ctx, p.key, content, r.Database)
+}
+
+// check checks that a file is encrypted, if there are keys, and that it is the one that the installation wrote under its key.
+func (s *sealer) check(ctx context.Context, place *media.Store, key string) error {
+	if !s.accepts(key) {
+		return ErrPlain
+	}
+	content, err := place.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	_, err = s.open(key, content)
+	return errors.Join(err, content.Close())
+}
+
+// restore restores a packed snapshot to a database. A directory next to the database has temporary files.
+func (s *sealer) restore(ctx context.Context, key string, content io.Reader, dsn string) (err error) {
+	scratch := strings.TrimPrefix(dsn, "sqlite:") + ".restore"
+	if err := os.RemoveAll(scratch); err != nil { // left by a process that was killed
+		return err
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	snapshot := filepath.Join(scratch, "snapshot.db")
+	if err := s.unpack(key, content, snapshot); err != nil {
+		return err
+	}
+	return store.Restore(ctx, snapshot, dsn)
+}
+
+// restoreMedia restores each file as it was at a time, but damaged ones. A file that has no copy that is old enough was
+// copied during the backup or later; its first copy is restored.
+func (s *sealer) restoreMedia(ctx context.Context, place *media.Store, at time.Time, target *media.Store) (files int, damaged []string, err error) {
+	chosen := make(map[string]version)
+	if err := place.ForEach(ctx, mediaFolder, func(object bucket.Object) error {
+		v, ok := parseVersion(object.Key)
+		if !ok || !s.accepts(v.key) {
+			return nil
+		}
+		// The keys of the versions of a file are listed by time.
+		if _, known := chosen[v.file]; !known || v.modified <= at.UnixNano() {
+			chosen[v.file] = v
+		}
+		return nil
+	}); err != nil {
+		return 0, nil, err
+	}
+	copying, ctx := errgroup.WithContext(ctx)
+	copying.SetLimit(copies)
+	var mu sync.Mutex
+	for _, v := range chosen {
+		copying.Go(func() error {
+			err := transfer(ctx, place, v.key, target, v.file, func(r io.Reader) (io.Reader, error) { return s.open(v.key, r) })
+			if errors.Is(err, store.ErrDamaged) {
+				mu.Lock()
+				defer mu.Unlock()
+				damaged, err = append(damaged, v.file), nil
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", v.key, err)
+			}
+			return err
+		})
+	}
+	err = copying.Wait()
+	slices.Sort(damaged)
+	return len(chosen) - len(damaged), damaged, err
+}

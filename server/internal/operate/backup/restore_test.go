@@ -1,0 +1,198 @@
+package backup
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+// restoreAt restores a backup on a new machine and returns its database and media.
+func restoreAt(t *testing.T, m *machine, at string, keys *keyring.Keyring) (*store.Store, *media.Store) {
+	t.Helper()
+	dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "new", "studio.db"), openMedia(t, t.TempDir())
+	_, err := Restore(t.Context(), Restoration{Place: m.cfg.Place, At: at, Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
+	check(t, err)
+	left, err := filepath.Glob(strings.TrimPrefix(dsn, "sqlite:") + ".*")
+	check(t, err)
+	if len(left) > 1 { // the lock
+		t.Errorf("%v are left", left)
+	}
+	return studiotest.Open(t, dsn), files
+}
+
+func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, place string) {
+		const result, deleted = "results/1/out.mp4", "uploads/2/in.jpg"
+		keys := keyring.New()
+		m := newMachine(t, place, studiotest.NewSQLite(t), keys)
+		check(t, m.addUser("ada"))
+		m.write(result, "first")
+		m.write(deleted, "picture")
+		first := m.backUpAfter(time.Minute)
+		check(t, m.addUser("bob"))
+		m.clock.Add(time.Minute)
+		m.write(result, "second!")
+		check(t, m.media.Erase(t.Context(), deleted))
+		second := m.backUpAfter(time.Hour)
+		if m.backUpAfter(0) != second {
+			t.Error("a backup was made before it was due")
+		}
+		for at, want := range map[string]map[string]string{
+			first.Format(timeFormat):         {"users": "ada", result: "first", deleted: "picture"},
+			first.Format("2006-01-02T15:04"): {"users": "ada", result: "first", deleted: "picture"},
+			"latest":                         {"users": "ada bob", result: "second!"},
+		} {
+			db, files := restoreAt(t, m, at, keys)
+			for _, id := range []string{"ada", "bob"} {
+				if _, err := db.UserByEmail(t.Context(), id+"@example.com"); (err == nil) != strings.Contains(want["users"], id) {
+					t.Errorf("%s: user %s: %v", at, id, err)
+				}
+			}
+			for _, key := range []string{result, deleted} {
+				if content, err := read(t.Context(), files, key); want[key] != "" && (content != want[key] || err != nil) {
+					t.Errorf("%s: %s is %q, %v", at, key, content, err)
+				}
+			}
+		}
+		for _, key := range m.keys("") { // neither the database nor a file is readable
+			content, err := read(t.Context(), m.place, key)
+			if check(t, err); strings.Contains(content, "picture") || strings.HasPrefix(content, "SQLite") {
+				t.Errorf("%s is not encrypted", key)
+			}
+		}
+		check(t, m.place.Write(t.Context(), pointKey(time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), databaseExtension), strings.NewReader("")))
+		check(t, m.place.Write(t.Context(), mediaFolder+result+"@9-0", strings.NewReader("forged")))
+		_, files := restoreAt(t, m, "latest", keys)
+		if content, err := read(t.Context(), files, result); content != "second!" {
+			t.Errorf("with a forged file: %q, %v", content, err)
+		}
+		for name, r := range map[string]struct {
+			Restoration
+			want error
+		}{
+			"another key":       {Restoration{Place: place, At: "latest", Keys: keyring.New()}, keyring.ErrNoKey},
+			"no key":            {Restoration{Place: place, At: "latest"}, keyring.ErrNoKey},
+			"an earlier time":   {Restoration{Place: place, At: "2020-01-01", Keys: keys}, ErrNone},
+			"no time":           {Restoration{Place: place, At: "noon", Keys: keys}, ErrTime},
+			"no place":          {Restoration{Place: "s3://bucket", At: "latest", Keys: keys}, ErrPlace},
+			"a plain backup":    {Restoration{Place: place, At: "2021-01-01", Keys: keys}, ErrPlain},
+			"a missing place":   {Restoration{Place: "file:" + filepath.Join(t.TempDir(), "typo"), At: "latest"}, fs.ErrNotExist},
+			"a database before": {Restoration{Place: place, At: "latest", Keys: keys, Database: "sqlite:" + m.cfg.Scratch}, fs.ErrExist},
+		} {
+			if r.Database == "" {
+				r.Database = "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+			} else {
+				check(t, os.WriteFile(m.cfg.Scratch, nil, 0o600))
+			}
+			r.Media, r.Now = openMedia(t, t.TempDir()), m.clock.Now
+			if _, err := Restore(t.Context(), r.Restoration); !errors.Is(err, r.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A backup that is not encrypted is not restored with keys. The error never advises to restore it without them, and names the
+// last backup that is encrypted.
+func TestRestore_namesTheEncryptedBackupBeforeAPlainOne(t *testing.T) {
+	t.Parallel()
+	keys := keyring.New()
+	m := newMachine(t, "file:"+t.TempDir(), studiotest.NewSQLite(t), keys)
+	first := m.backUpAfter(0)
+	second := m.backUpAfter(time.Hour)
+	for _, at := range []time.Time{first.Add(-time.Minute), first.Add(time.Minute), second.Add(time.Minute)} {
+		check(t, m.place.Write(t.Context(), pointKey(at, databaseExtension), strings.NewReader("forged")))
+	}
+	m.clock.Add(time.Hour)
+	for at, want := range map[string]string{
+		"latest": second.Format(timeFormat),
+		first.Add(time.Minute).Format(timeFormat):  first.Format(timeFormat),
+		first.Add(-time.Minute).Format(timeFormat): "",
+	} {
+		_, err := Restore(t.Context(), Restoration{
+			Place: m.cfg.Place, At: at, Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Media: openMedia(t, t.TempDir()), Keys: keys, Now: m.clock.Now,
+		})
+		if !errors.Is(err, ErrPlain) || !strings.Contains(err.Error(), "an earlier TIME, or remove") || strings.Contains(err.Error(), "key file") ||
+			!strings.HasSuffix(err.Error(), want) || want == "" && strings.Contains(err.Error(), "before it is") {
+			t.Errorf("%s: %v, want %s", at, err, want)
+		}
+	}
+}
+
+// forger is a recipient that writes the key of a file as plain text.
+type forger struct{}
+
+func (forger) Wrap(fileKey []byte) ([]*age.Stanza, error) {
+	return []*age.Stanza{{Type: stanzaType, Body: fileKey}}, nil
+}
+
+// A damaged file costs this file, and a damaged database only this backup.
+func TestRestore_findsDamage(t *testing.T) {
+	t.Parallel()
+	for _, keys := range []*keyring.Keyring{nil, keyring.New()} {
+		dir := t.TempDir()
+		m := newMachine(t, "file:"+dir, studiotest.NewSQLite(t), keys)
+		check(t, m.addUser("ada"))
+		m.write("results/1/out.mp4", "whole")
+		m.write("results/2/out.mp4", "content")
+		m.write("results/3/out.mp4", "content")
+		first := m.backUpAfter(0)
+		second := m.backUpAfter(time.Hour)
+		point := filepath.Join(dir, pointKey(second, databaseExtension+m.sealer.extension()))
+		content, err := os.ReadFile(point)
+		check(t, err)
+		content[len(content)/2] ^= 1
+		check(t, os.WriteFile(point, content, 0o600))
+		var damaged []string
+		if keys != nil {
+			damaged = []string{"results/2/out.mp4", "results/3/out.mp4"}
+			copies := m.keys(mediaFolder)
+			check(t, os.Truncate(filepath.Join(dir, copies[1]), 250))
+			var forged bytes.Buffer
+			w, err := age.Encrypt(&forged, forger{})
+			check(t, err)
+			_, err = io.WriteString(w, "forged")
+			check(t, errors.Join(err, w.Close()))
+			check(t, os.WriteFile(filepath.Join(dir, copies[2]), forged.Bytes(), 0o600))
+		}
+		for at, want := range map[time.Time]error{first: nil, second: store.ErrDamaged} {
+			dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "studio.db"), openMedia(t, t.TempDir())
+			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir, At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
+			if !errors.Is(err, want) || !slices.Equal(restored.Damaged, damaged) || restored.Files != 3-len(damaged) {
+				t.Errorf("%v: %v, %+v", at, err, restored)
+			}
+			if content, err := read(t.Context(), files, "results/1/out.mp4"); content != "whole" {
+				t.Errorf("the file is %q, %v", content, err)
+			}
+		}
+	}
+}
+
+// After a lost key is reset, the copies in a place are lost, too.
+func TestBackup_refusesAPlaceOfALostKey(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "file:"+t.TempDir(), studiotest.NewSQLite(t), keyring.New())
+	m.backUpAfter(0)
+	m.sealer.keys = keyring.New()
+	m.cfg.Keys = m.sealer.keys
+	m.clock.Add(time.Hour)
+	_, err := m.backUp(t.Context())
+	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != StepPlace || !errors.Is(err, keyring.ErrNoKey) {
+		t.Errorf("with another key: %v", err)
+	}
+}

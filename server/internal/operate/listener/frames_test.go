@@ -1,0 +1,252 @@
+package listener_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+)
+
+// peer is a client that sends the frames of HTTP/2 itself. It receives those of the server, and reports each to received.
+type peer struct {
+	*http2.Framer
+
+	closed chan struct{}
+	block  []byte // the header block of a GET request
+	stream uint32 // of the latest request
+}
+
+func newPeer(t *testing.T, p *pipes, received func(*http2.Framer, http2.Frame)) *peer {
+	t.Helper()
+	c := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	harness.Check(t, c.HandshakeContext(t.Context()))
+	_, err := io.WriteString(c, http2.ClientPreface)
+	harness.Check(t, err)
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, field := range []string{":method GET", ":scheme https", ":authority studio", ":path /"} {
+		name, value, _ := strings.Cut(field, " ")
+		_ = encoder.WriteField(hpack.HeaderField{Name: name, Value: value})
+	}
+	client := &peer{Framer: http2.NewFramer(c, c), closed: make(chan struct{}), block: block.Bytes(), stream: math.MaxUint32}
+	harness.Check(t, client.WriteSettings())
+	go func() {
+		defer close(client.closed)
+		defer func() { _ = c.Close() }()
+		answers := http2.NewFramer(c, nil) // a Framer is for one goroutine
+		for {
+			frame, err := client.ReadFrame()
+			if err != nil {
+				return
+			}
+			received(answers, frame)
+		}
+	}()
+	return client
+}
+
+// request begins a request, and ends it if it has no body.
+func (c *peer) request(end bool) error {
+	c.stream += 2
+	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.block, EndHeaders: true, EndStream: end})
+}
+
+func ignore(*http2.Framer, http2.Frame) {}
+
+// A flood of any frame of which no handler reads much closes the connection soon, and no other one.
+func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
+	t.Parallel()
+	const within = 6000 // frames
+	opened := func(c *peer) error { return c.request(false) }
+	ended := func(c *peer) error {
+		err := c.request(true)
+		time.Sleep(time.Second) // until the response
+		return err
+	}
+	for name, flood := range map[string]struct {
+		before, each func(c *peer) error
+	}{
+		"PING":            {nil, func(c *peer) error { return c.WritePing(false, [8]byte{}) }},
+		"PING with ACK":   {nil, func(c *peer) error { return c.WritePing(true, [8]byte{}) }},
+		"SETTINGS":        {nil, func(c *peer) error { return c.WriteSettings() }},
+		"long SETTINGS":   {nil, func(c *peer) error { return c.WriteSettings(make([]http2.Setting, 100)...) }},
+		"PRIORITY":        {nil, func(c *peer) error { return c.WritePriority(1, http2.PriorityParam{StreamDep: 3}) }},
+		"WINDOW_UPDATE":   {nil, func(c *peer) error { return c.WriteWindowUpdate(0, 1) }},
+		"RST_STREAM":      {opened, func(c *peer) error { return c.WriteRSTStream(1, http2.ErrCodeCancel) }},
+		"unknown frames":  {nil, func(c *peer) error { return c.WriteRawFrame(0x10, 0, 0, []byte("frame")) }},
+		"empty DATA":      {opened, func(c *peer) error { return c.WriteData(1, false, nil) }},
+		"DATA of padding": {opened, func(c *peer) error { return c.WriteDataPadded(1, false, nil, make([]byte, 50)) }},
+		"last DATA":       {ended, func(c *peer) error { return c.WriteData(1, true, nil) }},
+		"short DATA":      {ended, func(c *peer) error { return c.WriteData(1, false, make([]byte, 100)) }},
+		"HEADERS":         {nil, func(c *peer) error { c.block = nil; return c.request(true) }},
+		"canceled streams": {nil, func(c *peer) error {
+			if err := c.request(true); err != nil {
+				return err
+			}
+			return c.WriteRSTStream(c.stream, http2.ErrCodeCancel)
+		}},
+		"CONTINUATION": {
+			func(c *peer) error {
+				return c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.block})
+			},
+			func(c *peer) error { return c.WriteContinuation(1, false, nil) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			serveHandler(t, secureConfig(t, listener.Config{}), func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+			}, func(t *testing.T, p *pipes) {
+				other := p.http2("192.0.2.2")
+				defer other.CloseIdleConnections()
+				ask(t, other)
+				c := newPeer(t, p, ignore)
+				if flood.before != nil {
+					harness.Check(t, flood.before(c))
+				}
+				sent := 0
+				for sent < within && flood.each(c) == nil {
+					sent++
+				}
+				if sent == within {
+					t.Errorf("the connection is open after %d frames", sent)
+				}
+				<-c.closed
+				ask(t, other)
+			})
+		})
+	}
+}
+
+// ask sends a request that must succeed.
+func ask(t *testing.T, client http.RoundTripper) {
+	t.Helper()
+	answer, err := client.RoundTrip(post(t, nil))
+	harness.Check(t, err)
+	_, err = io.Copy(io.Discard, answer.Body)
+	harness.Check(t, err)
+	harness.Check(t, answer.Body.Close())
+}
+
+// Clients that ask, cancel, ping, upload, and acknowledge each frame of long or many responses keep their connection.
+func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
+	t.Parallel()
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for i := range 5000 {
+			if r.Header.Get("Events") != "" {
+				_, _ = fmt.Fprintf(w, "data: {\"event\":%d,\"text\":\"%s\"}\n\n", i, strings.Repeat("a", 50))
+				_ = http.NewResponseController(w).Flush()
+			}
+		}
+		_, _ = w.Write(make([]byte, 2<<20))
+	}
+	// acknowledge adds to both windows after each frame with data, as a simple client does.
+	acknowledge := func(f *http2.Framer, frame http2.Frame) {
+		if data, ok := frame.(*http2.DataFrame); ok && len(data.Data()) > 0 {
+			_ = f.WriteWindowUpdate(0, uint32(len(data.Data())))
+			if !data.StreamEnded() {
+				_ = f.WriteWindowUpdate(data.StreamID, uint32(len(data.Data())))
+			}
+		}
+	}
+	t.Run("requests", func(t *testing.T) {
+		t.Parallel()
+		serveHandler(t, secureConfig(t, listener.Config{}), func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, p *pipes) {
+			client := p.http2("192.0.2.1")
+			defer client.CloseIdleConnections()
+			dial, dials := client.DialTLSContext, 0
+			client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				dials++
+				return dial(ctx, network, address)
+			}
+			for range 3000 {
+				ask(t, client)
+			}
+			if dials != 1 {
+				t.Errorf("%d connections", dials)
+			}
+		})
+	})
+	t.Run("uploads", func(t *testing.T) {
+		t.Parallel()
+		read := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
+		serveHandler(t, secureConfig(t, listener.Config{}), read, func(t *testing.T, p *pipes) {
+			c := newPeer(t, p, ignore)
+			for range 3000 { // each in short frames, of which the last one is empty
+				harness.Check(t, c.request(false))
+				for range 3 {
+					harness.Check(t, c.WriteData(c.stream, false, make([]byte, 100)))
+				}
+				harness.Check(t, c.WriteData(c.stream, true, nil))
+				time.Sleep(time.Millisecond)
+			}
+		})
+	})
+	for name, use := range map[string]func(c *peer) error{
+		"pings": func(c *peer) error {
+			for range 10_000 {
+				time.Sleep(10 * time.Millisecond)
+				if err := c.WritePing(false, [8]byte{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"cancellations": func(c *peer) error {
+			for range 1000 {
+				time.Sleep(20 * time.Millisecond)
+				if err := c.request(true); err != nil {
+					return err
+				}
+				if err := c.WriteRSTStream(c.stream, http2.ErrCodeCancel); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"downloads": func(c *peer) error {
+			for range 10 {
+				if err := c.request(true); err != nil {
+					return err
+				}
+				time.Sleep(time.Second)
+			}
+			return nil
+		},
+		"events": func(c *peer) error {
+			var fields bytes.Buffer
+			_ = hpack.NewEncoder(&fields).WriteField(hpack.HeaderField{Name: "events", Value: "yes"})
+			c.block = append(c.block, fields.Bytes()...)
+			err := c.request(true)
+			time.Sleep(time.Second)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			serveHandler(t, secureConfig(t, listener.Config{}), handler, func(t *testing.T, p *pipes) {
+				c := newPeer(t, p, acknowledge)
+				err := use(c)
+				select {
+				case <-c.closed:
+					t.Errorf("the connection is closed: %v", err)
+				default:
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,384 @@
+package listener_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+)
+
+// pipes is an in-memory listener for bubbles of testing/synctest.
+type pipes struct {
+	incoming chan net.Conn
+	closed   chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.incoming:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+type remote struct {
+	net.Conn
+	address net.Addr
+}
+
+func (r remote) RemoteAddr() net.Addr { return r.address }
+
+// dial opens a connection from an address.
+func (p *pipes) dial(address string) *caller {
+	ours, theirs := net.Pipe()
+	p.incoming <- remote{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1))}
+	synctest.Wait()
+	return &caller{Conn: ours, answers: bufio.NewReader(ours)}
+}
+
+type caller struct {
+	net.Conn
+	answers *bufio.Reader
+}
+
+const get = "GET / HTTP/1.1\r\nHost: studio\r\n\r\n"
+
+// ask sends a request and returns the response with its body, or nil if there is none.
+func (c *caller) ask(request string) (*http.Response, string) {
+	go func() { _, _ = io.WriteString(c, request) }()
+	answer, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		return &http.Response{}, err.Error()
+	}
+	body, _ := io.ReadAll(answer.Body)
+	return answer, string(body)
+}
+
+// gone reports whether the connection is closed.
+func (c *caller) gone() bool {
+	synctest.Wait()
+	_ = c.SetReadDeadline(time.Now().Add(time.Nanosecond))
+	_, err := c.answers.ReadByte()
+	_ = c.SetReadDeadline(time.Time{})
+	return err == io.EOF || strings.Contains(fmt.Sprint(err), "closed")
+}
+
+// serve runs a test in a bubble with a server that responds with the length of the body.
+func serve(t *testing.T, cfg listener.Config, test func(t *testing.T, p *pipes)) {
+	t.Helper()
+	serveHandler(t, cfg, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if known, ok := err.(*server.Error); ok {
+			server.WriteProblem(w, r, known)
+			return
+		}
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		_, _ = fmt.Fprint(w, len(body))
+	}, test)
+}
+
+func serveHandler(t *testing.T, cfg listener.Config, handler http.HandlerFunc, test func(t *testing.T, p *pipes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
+		l := listener.New(p, cfg)
+		s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Hour}
+		l.Install(s)
+		served := make(chan error)
+		go func() { served <- s.Serve(l) }()
+		test(t, p)
+		_ = s.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // net/http lingers on connections that it closes
+	})
+}
+
+func TestListener_evictsTheLeastRecentlyActiveConnection(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) {
+		first, second, third := p.dial("192.0.2.1"), p.dial("192.0.2.2"), p.dial("192.0.2.3")
+		for _, c := range []*caller{second, third, first} { // first is the most recently active one
+			time.Sleep(time.Second)
+			if answer, _ := c.ask(get); answer.StatusCode != http.StatusOK {
+				t.Fatal("no answer")
+			}
+		}
+		newcomer := p.dial("192.0.2.4")
+		if answer, _ := newcomer.ask(get); answer.StatusCode != http.StatusOK {
+			t.Error("the new connection is not served")
+		}
+		if !second.gone() || first.gone() || third.gone() {
+			t.Errorf("gone are %v %v %v, want the second alone", first.gone(), second.gone(), third.gone())
+		}
+	})
+}
+
+func TestListener_aSlowBodyIsNoActivity(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{MaxConnections: 2}, func(t *testing.T, p *pipes) {
+		dripping, asking := p.dial("192.0.2.1"), p.dial("192.0.2.2")
+		for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-", "Length: 9\r\n\r\n", "a", "b"} {
+			time.Sleep(time.Second)
+			if part == "a" { // later than the last activity of the slow connection
+				if answer, _ := asking.ask(get); answer.StatusCode != http.StatusOK {
+					t.Fatal("no answer")
+				}
+			}
+			_, _ = io.WriteString(dripping, part)
+		}
+		if _ = p.dial("192.0.2.3"); !dripping.gone() || asking.gone() {
+			t.Error("want the dripping one to go")
+		}
+	})
+}
+
+func TestListener_evictsAddressesOverTheirShareFirst(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{MaxConnections: 4}, func(t *testing.T, p *pipes) {
+		alone := p.dial("192.0.2.1")
+		time.Sleep(time.Second)
+		crowd := []*caller{p.dial("192.0.2.2"), p.dial("192.0.2.2"), p.dial("192.0.2.2")}
+		_ = p.dial("192.0.2.3")
+		left := 0
+		for _, c := range crowd {
+			if !c.gone() {
+				left++
+			}
+		}
+		if alone.gone() || left != 2 {
+			t.Errorf("%d of the three of an address are left, want two and the older one of another", left)
+		}
+	})
+}
+
+func TestListener_limitsIPv4AddressesAndIPv6Networks(t *testing.T) {
+	t.Parallel()
+	for _, addresses := range [][3]string{
+		{"192.0.2.1", "192.0.2.1", "192.0.2.2"},
+		{"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"},
+		{"2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"},
+	} {
+		serve(t, listener.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) { // half of them for each address
+			first := p.dial(addresses[0])
+			other := p.dial(addresses[2])
+			second := p.dial(addresses[1])
+			if !first.gone() || other.gone() || second.gone() {
+				t.Errorf("%v: want the second connection to take the place of the first", addresses)
+			}
+		})
+	}
+}
+
+func TestListener_doesNotLimitATrustedProxy(t *testing.T) {
+	t.Parallel()
+	proxy := netip.MustParseAddr("2001:db8::1")
+	cfg := listener.Config{MaxConnections: 8, MaxConnectionsPerAddress: 2, Trusted: func(ip netip.Addr) bool { return ip == proxy }}
+	serve(t, cfg, func(t *testing.T, p *pipes) {
+		var proxied []*caller
+		for range 6 {
+			proxied = append(proxied, p.dial("2001:db8::1"))
+		}
+		time.Sleep(time.Second)
+		neighbours := []*caller{p.dial("2001:db8::2"), p.dial("2001:db8::2")}
+		_ = p.dial("2001:db8::3") // in the same network, so a connection of that network is closed
+		for _, c := range proxied {
+			if c.gone() {
+				t.Fatal("a connection of the proxy is closed")
+			}
+		}
+		if neighbours[0].gone() == neighbours[1].gone() {
+			t.Error("want one connection of the neighbours to go")
+		}
+		_ = p.dial("192.0.2.1") // the least recently active connection is one of the proxy
+		left := 0
+		for _, c := range proxied {
+			if !c.gone() {
+				left++
+			}
+		}
+		if left != 5 {
+			t.Errorf("%d connections of the proxy are left, want 5", left)
+		}
+	})
+}
+
+func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
+	t.Parallel()
+	serveHandler(t, listener.Config{MaxConnections: 1}, func(http.ResponseWriter, *http.Request) { time.Sleep(30 * time.Second) },
+		func(t *testing.T, p *pipes) {
+			busy := p.dial("192.0.2.1")
+			answered := make(chan int)
+			go func() {
+				answer, _ := busy.ask(get)
+				answered <- answer.StatusCode
+			}()
+			synctest.Wait()
+			if answer, _ := p.dial("192.0.2.2").ask(""); answer.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("the new one is answered %d", answer.StatusCode)
+			}
+			if status := <-answered; status != http.StatusOK {
+				t.Errorf("answered %d", status)
+			}
+		})
+}
+
+func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
+	t.Parallel()
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
+	for _, slow := range []bool{true, false} {
+		serve(t, listener.Config{MinBodyRate: 1000}, func(t *testing.T, p *pipes) {
+			c := p.dial("192.0.2.1")
+			began := time.Now()
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				_, _ = io.WriteString(c, head)
+				for range 100 { // 1,100 or 500 bytes per second
+					if _, err := io.WriteString(c, strings.Repeat("a", 1000)); err != nil {
+						return
+					}
+					time.Sleep(900 * time.Millisecond)
+					if slow {
+						time.Sleep(1100 * time.Millisecond)
+					}
+				}
+			}()
+			answer, err := http.ReadResponse(c.answers, nil)
+			defer func() { _ = c.Close(); <-sent }()
+			if slow {
+				// At 20 s, 10 KB have arrived. The deadline is 10 s plus one second for each kilobyte.
+				if took := time.Since(began); err == nil && answer.StatusCode != http.StatusBadRequest || took != 21*time.Second && took != 20*time.Second {
+					t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
+				}
+				return
+			}
+			if err != nil || answer.StatusCode != http.StatusOK {
+				t.Errorf("the body at the least rate: %v, %v", answer, err)
+			}
+		})
+	}
+}
+
+func TestListener_limitsTheBytesOfBodiesInMemory(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{MaxBodyBytes: 100_000}, func(t *testing.T, p *pipes) {
+		var held []*caller
+		for _, address := range []string{"192.0.2.1", "192.0.2.2"} {
+			c := p.dial(address)
+			held = append(held, c)
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"+strings.Repeat("a", 45_000))
+			synctest.Wait()
+		}
+		answer, body := p.dial("192.0.2.3").ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n" + strings.Repeat("a", 30_000))
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "1" {
+			t.Errorf("a large body is answered %d %s", answer.StatusCode, body)
+		}
+		if _, body := p.dial("192.0.2.4").ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4000\r\n\r\n" + strings.Repeat("a", 4000)); body != "4000" {
+			t.Errorf("a small body is answered %s", body)
+		}
+		for _, c := range held {
+			if _, body := c.ask(strings.Repeat("a", 5000)); body != "50000" {
+				t.Errorf("a body that came before is answered %s", body)
+			}
+		}
+		if _, body := p.dial("192.0.2.3").ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("a", 50_000)); body != "50000" {
+			t.Errorf("with room again it is answered %s", body)
+		}
+	})
+}
+
+func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]int{
+		"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n":                           417,
+		"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n":                                             400,
+		"GET / HTTP/1.1\r\n\r\n":                                                           400,
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n":                    501,
+		"GET / HTTP/3.1\r\nHost: a\r\n\r\n":                                                505,
+		"nonsense\r\n\r\n":                                                                 400,
+		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n":       431,
+		get + "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nX-Second: of two\r\n\r\n": 200,
+	} {
+		serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+			c := p.dial("192.0.2.1")
+			answer, body := c.ask(request)
+			if want == http.StatusOK { // the second response
+				if answer, body = c.ask(""); answer.StatusCode != 417 {
+					t.Errorf("the second request is answered %d %s", answer.StatusCode, body)
+				}
+			} else if answer.StatusCode != want {
+				t.Errorf("%.40q is answered %d %s, want %d", request, answer.StatusCode, body, want)
+			}
+			problem := make(map[string]any)
+			if err := json.Unmarshal([]byte(body), &problem); err != nil || problem["status"] != float64(answer.StatusCode) ||
+				problem["request_id"] != answer.Header.Get("X-Request-Id") || answer.Header.Get("Content-Type") != "application/problem+json" {
+				t.Errorf("%.40q is answered %v %s", request, answer.Header, body)
+			}
+		})
+	}
+}
+
+func TestListener_logsTheAddressOfARefusedRequest(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"192.0.2.1", "2001:db8::1"} {
+		var log bytes.Buffer
+		serve(t, listener.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, func(_ *testing.T, p *pipes) {
+			p.dial(address).ask("nonsense\r\n\r\n")
+		})
+		if want := fmt.Sprintf(`"client":%q`, address); !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %s: %s", want, &log)
+		}
+	}
+}
+
+func TestListener_rejectsABodyBeforeTheClientSendsIt(t *testing.T) {
+	t.Parallel()
+	reject := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }
+	serveHandler(t, listener.Config{}, reject, func(t *testing.T, p *pipes) {
+		c, began := p.dial("192.0.2.1"), time.Now()
+		answer, _ := c.ask("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n")
+		if answer.StatusCode != http.StatusRequestEntityTooLarge || time.Since(began) > 0 {
+			t.Errorf("it responds %d after %v, want 413 at once", answer.StatusCode, time.Since(began))
+		}
+		if !answer.Close {
+			t.Error("the response does not announce that the connection ends")
+		}
+	})
+}
+
+func TestListener_closesConnectionsThatMustEnd(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+		hello := p.dial("192.0.2.1")
+		_, _ = hello.Write([]byte{0x16, 3, 1, 2, 0})
+		if !hello.gone() {
+			t.Error("a TLS hello does not end a plain connection")
+		}
+		both := p.dial("192.0.2.1")
+		answer, _ := both.ask("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")
+		if answer.StatusCode != http.StatusOK || !answer.Close || !both.gone() {
+			t.Errorf("after Content-Length and Transfer-Encoding the connection goes on: %+v", answer)
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package listener_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+)
+
+// fetch requests the given number of bytes and returns the response, whose body has not been read.
+type fetch func(bytes int) *http.Response
+
+// eachProtocol runs a test with HTTP/1.1 and HTTP/2. The handler writes as many bytes as a request asks for, and then
+// adds 1 to ended. dial opens a connection from an address. The client of HTTP/2 buffers 64 KiB of each response.
+func eachProtocol(t *testing.T, cfg listener.Config, test func(t *testing.T, ended *atomic.Int32, dial func(address string) fetch)) {
+	t.Helper()
+	handler := func(ended *atomic.Int32) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			n, _ := strconv.Atoi(r.URL.Query().Get("bytes"))
+			_, _ = w.Write(bytes.Repeat([]byte("a"), n))
+			ended.Add(1)
+		}
+	}
+	t.Run("HTTP/1.1", func(t *testing.T) {
+		t.Parallel()
+		ended := new(atomic.Int32)
+		serveHandler(t, cfg, handler(ended), func(t *testing.T, p *pipes) {
+			test(t, ended, func(address string) fetch {
+				c := p.dial(address)
+				return func(bytes int) *http.Response {
+					_, _ = fmt.Fprintf(c, "GET /?bytes=%d HTTP/1.1\r\nHost: studio\r\n\r\n", bytes)
+					answer, err := http.ReadResponse(c.answers, nil)
+					harness.Check(t, err)
+					time.Sleep(time.Millisecond) // responses begin at different times
+					return answer
+				}
+			})
+		})
+	})
+	t.Run("HTTP/2", func(t *testing.T) {
+		t.Parallel()
+		ended := new(atomic.Int32)
+		serveHandler(t, secureConfig(t, cfg), handler(ended), func(t *testing.T, p *pipes) {
+			test(t, ended, func(address string) fetch {
+				client := p.http2(address)
+				client.HTTP2.MaxReceiveBufferPerStream = 64 << 10
+				t.Cleanup(client.CloseIdleConnections)
+				return func(bytes int) *http.Response {
+					request := post(t, nil)
+					request.Method, request.URL.RawQuery = http.MethodGet, fmt.Sprintf("bytes=%d", bytes)
+					answer, err := client.RoundTrip(request)
+					harness.Check(t, err)
+					time.Sleep(time.Millisecond) // responses begin at different times
+					return answer
+				}
+			})
+		})
+	})
+}
+
+// complete reads a response and reports whether it is complete.
+func complete(answer *http.Response, bytes int) bool {
+	defer func() { _ = answer.Body.Close() }()
+	n, err := io.Copy(io.Discard, answer.Body)
+	return err == nil && n == int64(bytes)
+}
+
+func TestListener_aHandlerDoesNotWaitForASlowReader(t *testing.T) {
+	t.Parallel()
+	eachProtocol(t, listener.Config{}, func(t *testing.T, ended *atomic.Int32, dial func(string) fetch) {
+		const size = 1 << 20
+		answer := dial("192.0.2.1")(size)
+		time.Sleep(time.Minute)
+		if ended.Load() != 1 {
+			t.Error("the handler waits")
+		}
+		if !complete(answer, size) {
+			t.Error("the response is incomplete")
+		}
+	})
+}
+
+func TestListener_abortsUnreadResponsesToSaveMemory(t *testing.T) {
+	t.Parallel()
+	const size = 200 << 10
+	// Two responses need less than half of the limit, and four less than the limit.
+	cfg := listener.Config{MaxResponseBytes: 900 << 10}
+	eachProtocol(t, cfg, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+		first, second := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
+		time.Sleep(time.Minute)
+		third := dial("192.0.2.3")(size)
+		time.Sleep(time.Second)
+		if complete(first, size) || !complete(second, size) || !complete(third, size) {
+			t.Error("not the oldest response alone is aborted")
+		}
+	})
+	eachProtocol(t, cfg, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+		modest := dial("192.0.2.1")(size)
+		time.Sleep(time.Second)
+		greedy := []*http.Response{dial("192.0.2.2")(size), dial("192.0.2.2")(size)}
+		time.Sleep(time.Second)
+		if !complete(modest, size) || complete(greedy[0], size) || !complete(greedy[1], size) {
+			t.Error("not the oldest response of the address with most of the memory is aborted")
+		}
+	})
+	eachProtocol(t, cfg, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+		var all []*http.Response
+		for i := range 6 {
+			all = append(all, dial(fmt.Sprint("192.0.2.", i))(size))
+		}
+		left := 0
+		for _, answer := range all {
+			if complete(answer, size) {
+				left++
+			}
+		}
+		if left < 2 || left > 5 {
+			t.Errorf("above the limit, %d responses of 6 are left", left)
+		}
+	})
+}
+
+func TestListener_sparesResponsesThatMakeProgress(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	eachProtocol(t, listener.Config{MaxResponseBytes: 3 << 20}, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+		reading, stalled := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
+		for range 12 {
+			time.Sleep(100 * time.Millisecond)
+			if _, err := io.CopyN(io.Discard, reading.Body, 64<<10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if complete(stalled, size) {
+			t.Error("the other response is not aborted")
+		}
+	})
+}
+
+// Connections with unread responses do not prevent new ones, although their handlers may not have ended.
+func TestListener_evictsConnectionsThatDoNotRead(t *testing.T) {
+	t.Parallel()
+	const size = 3 << 20 // more than is buffered
+	eachProtocol(t, listener.Config{MaxConnections: 2}, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+		older, newer := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
+		newcomer := dial("192.0.2.3")(1)
+		if !complete(newcomer, 1) || complete(older, size) || !complete(newer, size) {
+			t.Error("not the oldest connection alone is closed")
+		}
+	})
+}
+
+// A handler that works protects its connection, unless other requests of the connection wait for the client. One
+// connection with many requests is closed, and no others.
+func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
+	t.Parallel()
+	for _, unread := range []int{0, 99} {
+		const others = 28
+		var release chan struct{}
+		serveHandler(t, secureConfig(t, listener.Config{MaxConnections: unread + 1 + others, MaxConnectionsPerAddress: unread + 1}), func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Wait") != "" {
+				<-release
+				return
+			}
+			_, _ = w.Write(make([]byte, 100<<10))
+		}, func(t *testing.T, p *pipes) {
+			release = make(chan struct{}) // created inside the bubble
+			busy, dials := p.http2("192.0.2.1"), 0
+			busy.HTTP2.MaxReceiveBufferPerStream = 64 << 10
+			defer busy.CloseIdleConnections()
+			ask := func(client *http.Transport, wait string) error {
+				request := post(t, nil)
+				request.Header.Set("Wait", wait)
+				answer, err := client.RoundTrip(request)
+				if err == nil && client != busy && !complete(answer, 100<<10) {
+					err = io.ErrUnexpectedEOF
+				}
+				return err
+			}
+			for range unread {
+				harness.Check(t, ask(busy, ""))
+			}
+			worked := make(chan error, 1)
+			go func() { worked <- ask(busy, "yes") }()
+			var all []*http.Transport
+			for i := range others + 1 { // one more than fits
+				time.Sleep(time.Millisecond)
+				other := p.http2(fmt.Sprint("192.0.2.", 2+i))
+				all = append(all, other)
+				defer other.CloseIdleConnections()
+				dial := other.DialTLSContext
+				other.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+					dials++
+					return dial(ctx, network, address)
+				}
+				if err := ask(other, ""); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, other := range all[:min(unread, len(all))] {
+				if err := ask(other, ""); err != nil || dials != others+1 {
+					t.Fatalf("another connection is closed, too: %v, %d connections", err, dials)
+				}
+			}
+			close(release)
+			if err := <-worked; (err == nil) != (unread == 0) {
+				t.Errorf("beside %d unread responses, the handler's ends with %v", unread, err)
+			}
+		})
+	}
+}
+
+// A stream cannot be reset on a connection that accepts no data.
+func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
+	t.Parallel()
+	var closed atomic.Bool
+	serveHandler(t, secureConfig(t, listener.Config{MaxResponseBytes: 1}), func(w http.ResponseWriter, r *http.Request) {
+		context.AfterFunc(r.Context(), func() { closed.Store(true) })
+		_, _ = w.Write(make([]byte, 100<<10))
+	}, func(t *testing.T, p *pipes) {
+		deaf := tls.Client(p.raw("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MaxVersion: tls.VersionTLS12})
+		harness.Check(t, deaf.HandshakeContext(t.Context()))
+		if _, err := io.WriteString(deaf, http2.ClientPreface); err != nil {
+			t.Fatal(err)
+		}
+		var fields bytes.Buffer
+		encoder := hpack.NewEncoder(&fields)
+		for name, value := range map[string]string{":method": "GET", ":scheme": "https", ":authority": "studio", ":path": "/"} {
+			_ = encoder.WriteField(hpack.HeaderField{Name: name, Value: value})
+		}
+		framer := http2.NewFramer(deaf, nil)
+		_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: fields.Bytes(), EndHeaders: true, EndStream: true})
+		time.Sleep(time.Second)
+		if !closed.Load() {
+			t.Error("the connection stays open")
+		}
+	})
+}
+
+// serveTCP serves a handler on a port of this machine.
+func serveTCP(t *testing.T, cfg listener.Config, handler http.HandlerFunc) (address string) {
+	t.Helper()
+	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	harness.Check(t, err)
+	l, s := listener.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	l.Install(s)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-served
+	})
+	return inner.Addr().String()
+}
+
+func TestListener_sendsLargeFiles(t *testing.T) {
+	t.Parallel()
+	name, content := filepath.Join(t.TempDir(), "file"), make([]byte, 1<<20+1)
+	for i := range content {
+		content[i] = byte(i >> 8)
+	}
+	harness.Check(t, os.WriteFile(name, content, 0o600))
+	for scheme, cfg := range map[string]listener.Config{"http": {}, "https": secureConfig(t, listener.Config{})} {
+		address := serveTCP(t, cfg, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) })
+		for _, http2 := range []bool{false, true} {
+			transport := &http.Transport{ForceAttemptHTTP2: http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			for part, want := range map[string][]byte{"": content, "bytes=1-": content[1:], "bytes=7-400000": content[7:400_001], "bytes=5-5": content[5:6], "bytes=1-2,5-5": content} {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+address, nil)
+				harness.Check(t, err)
+				request.Header.Set("Range", part)
+				answer, err := transport.RoundTrip(request)
+				harness.Check(t, err)
+				if got, err := io.ReadAll(answer.Body); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s, %s: %d bytes and %v, want %d", answer.Proto, part, len(got), err, len(want))
+				}
+				_ = answer.Body.Close()
+			}
+			transport.CloseIdleConnections()
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package listener_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+)
+
+// secureConfig returns cfg with the TLS certificate of net/http/httptest.
+func secureConfig(t *testing.T, cfg listener.Config) listener.Config {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: s.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}
+	return cfg
+}
+
+// raw opens a connection from an address without a TLS handshake.
+func (p *pipes) raw(address string) net.Conn {
+	ours, theirs := net.Pipe()
+	p.incoming <- remote{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1))}
+	return ours
+}
+
+// http2 returns an HTTP/2 client at an address that uses a single connection.
+func (p *pipes) http2(address string) *http.Transport {
+	return &http.Transport{
+		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c := tls.Client(p.raw(address), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			return c, c.HandshakeContext(ctx)
+		},
+	}
+}
+
+func post(t *testing.T, body io.Reader) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://studio/", body)
+	harness.Check(t, err)
+	return request
+}
+
+func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {
+	t.Parallel()
+	cfg := secureConfig(t, listener.Config{MaxConnections: 6, MaxConnectionsPerAddress: 4})
+	var release chan struct{}
+	serveHandler(t, cfg, func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil || r.ProtoMajor != 2 {
+			t.Errorf("a request comes by %s", r.Proto)
+		}
+		if r.Header.Get("Wait") != "" {
+			<-release
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}, func(t *testing.T, p *pipes) {
+		release = make(chan struct{}) // created inside the bubble
+		greedy, other := p.http2("192.0.2.1"), p.http2("192.0.2.2")
+		defer greedy.CloseIdleConnections()
+		defer other.CloseIdleConnections()
+		ask := func(client *http.Transport, wait string) int {
+			request := post(t, nil)
+			request.Header.Set("Wait", wait)
+			answer, err := client.RoundTrip(request)
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			defer func() { _ = answer.Body.Close() }()
+			if answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != "1" {
+				t.Errorf("no room is answered with %v", answer.Header)
+			}
+			return answer.StatusCode
+		}
+		for range 100 { // sequential requests count once
+			if status := ask(greedy, ""); status != http.StatusNoContent {
+				t.Fatalf("answered %d", status)
+			}
+		}
+		synctest.Wait() // until the last one has ended
+		var waiting sync.WaitGroup
+		for range 4 {
+			waiting.Go(func() {
+				if status := ask(greedy, "yes"); status != http.StatusNoContent {
+					t.Errorf("one of four at once is answered %d", status)
+				}
+			})
+		}
+		synctest.Wait()
+		if status := ask(greedy, ""); status != http.StatusServiceUnavailable {
+			t.Errorf("the fifth of an address at once is answered %d", status)
+		}
+		if status := ask(other, ""); status != http.StatusNoContent {
+			t.Errorf("another address is answered %d", status)
+		}
+		close(release)
+		waiting.Wait()
+		synctest.Wait()
+		if status := ask(greedy, ""); status != http.StatusNoContent {
+			t.Errorf("with room again it is answered %d", status)
+		}
+	})
+}
+
+func TestListener_evictsAnHTTP2ConnectionWithoutProgress(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, listener.Config{MaxConnections: 4, MaxConnectionsPerAddress: 4}), func(t *testing.T, p *pipes) {
+		silent := p.http2("192.0.2.1")
+		var ended sync.WaitGroup
+		for range 4 { // on one connection
+			ended.Go(func() {
+				body, writer := io.Pipe()
+				defer func() { _ = writer.Close() }()
+				answer, err := silent.RoundTrip(post(t, body))
+				if err == nil {
+					_ = answer.Body.Close()
+					t.Errorf("a body that does not come is answered %d", answer.StatusCode)
+				}
+			})
+		}
+		synctest.Wait()
+		newcomer := p.http2("192.0.2.2")
+		defer newcomer.CloseIdleConnections()
+		answer, err := newcomer.RoundTrip(post(t, strings.NewReader("hello")))
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("the new connection is answered %v, %v", answer, err)
+		}
+		_ = answer.Body.Close()
+		ended.Wait()
+	})
+}
+
+func TestListener_freesHTTP2ConnectionsThatEndDuringARequest(t *testing.T) {
+	t.Parallel()
+	const connections = 10
+	p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
+	l := listener.New(p, secureConfig(t, listener.Config{}))
+	s := &http.Server{ReadHeaderTimeout: time.Minute, IdleTimeout: time.Hour, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	})}
+	l.Install(s)
+	served := make(chan error)
+	go func() { served <- s.Serve(l) }()
+	var freed atomic.Int32
+	for range connections {
+		ours, theirs := net.Pipe()
+		connection := &remote{theirs, &net.TCPAddr{}}
+		runtime.AddCleanup(connection, func(freed *atomic.Int32) { freed.Add(1) }, &freed)
+		p.incoming <- connection
+		client := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c := tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			return c, c.HandshakeContext(ctx)
+		}}
+		body, writer := io.Pipe()
+		go func() {
+			_, _ = writer.Write([]byte("h")) // the request has begun
+			_ = ours.Close()
+		}()
+		if answer, err := client.RoundTrip(post(t, body)); err == nil {
+			_ = answer.Body.Close()
+			t.Errorf("a closed connection is answered %d", answer.StatusCode)
+		}
+	}
+	// The last use of a few may remain on a stack or in a pool.
+	harness.Eventually(t, "that the memory of most connections is freed", func() bool {
+		runtime.GC()
+		return freed.Load() >= connections/2
+	})
+	_ = s.Close()
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+}
+
+func TestListener_closesIdleConnections(t *testing.T) {
+	t.Parallel()
+	serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+		c := p.dial("192.0.2.1")
+		for range 3 {
+			if answer, _ := c.ask(get); answer.StatusCode != http.StatusOK {
+				t.Fatal("a connection is closed before the idle timeout")
+			}
+			time.Sleep(time.Hour - time.Second)
+		}
+		time.Sleep(2 * time.Second)
+		if !c.gone() {
+			t.Error("an idle connection stays open")
+		}
+	})
+	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+		client, dials := p.http2("192.0.2.1"), 0
+		dial := client.DialTLSContext
+		client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, address)
+		}
+		defer client.CloseIdleConnections()
+		for _, test := range []struct {
+			wait  time.Duration
+			dials int
+		}{{0, 1}, {time.Hour - time.Second, 1}, {time.Hour - time.Second, 1}, {time.Hour + time.Second, 2}} {
+			time.Sleep(test.wait)
+			answer, err := client.RoundTrip(post(t, nil))
+			if err != nil || dials != test.dials {
+				t.Fatalf("%v after the last request: error %v, %d connections, want %d", test.wait, err, dials, test.dials)
+			}
+			_ = answer.Body.Close()
+		}
+	})
+}
+
+func TestListener_enforcesTheMinimumBodyRateOfHTTP2(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, listener.Config{MinBodyRate: 1000}), func(t *testing.T, p *pipes) {
+		client := p.http2("192.0.2.1")
+		defer client.CloseIdleConnections()
+		body, writer := io.Pipe()
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		sending.Go(func() {
+			for range 100 {
+				if _, err := io.WriteString(writer, strings.Repeat("a", 1000)); err != nil {
+					return
+				}
+				time.Sleep(2 * time.Second)
+			}
+		})
+		began := time.Now()
+		answer, err := client.RoundTrip(post(t, body))
+		if took := time.Since(began); err != nil || answer.StatusCode != http.StatusBadRequest || took > 22*time.Second {
+			t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
+		}
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		_ = writer.Close()
+	})
+}
+
+func TestListener_limitsTheTLSHandshake(t *testing.T) {
+	t.Parallel()
+	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+		began := time.Now()
+		silent := p.raw("192.0.2.1")
+		if _, err := silent.Read(make([]byte, 1)); err == nil || time.Since(began) != 10*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestListener_respondsWithProblemsOverTLS(t *testing.T) {
+	t.Parallel()
+	for name, plain := range map[string]bool{"a request without TLS": true, "a request that is none, over TLS": false} {
+		serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+			c, request := p.raw("192.0.2.1"), get
+			defer func() { _ = c.Close() }()
+			if !plain {
+				c, request = tls.Client(c, &tls.Config{InsecureSkipVerify: true}), "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"
+			}
+			answer, body := (&caller{Conn: c, answers: bufio.NewReader(c)}).ask(request)
+			problem := make(map[string]any)
+			if err := json.Unmarshal([]byte(body), &problem); err != nil || answer.StatusCode != http.StatusBadRequest || problem["status"] != 400.0 ||
+				strings.Contains(fmt.Sprint(problem["detail"]), "https") != plain {
+				t.Errorf("%s is answered %d %s", name, answer.StatusCode, body)
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/metrics"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+var check = harness.Check
+
+func scrape(m *metrics.Metrics) string {
+	response := httptest.NewRecorder()
+	m.Handler().ServeHTTP(response, httptest.NewRequest("GET", "/metrics", nil))
+	return response.Body.String()
+}
+
+func want(t *testing.T, m *metrics.Metrics, lines ...string) {
+	t.Helper()
+	shown := scrape(m)
+	for _, line := range lines {
+		if !strings.Contains(shown, "\n"+line+"\n") {
+			name, _, _ := strings.Cut(line, "{")
+			t.Errorf("%s is not shown, but", line)
+			for other := range strings.Lines(shown) {
+				if strings.HasPrefix(other, name) {
+					t.Log(other)
+				}
+			}
+		}
+	}
+}
+
+func TestMetrics_RecordResponse_countsEachKeywordOnce(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	violations := []gen.Violation{{Keyword: "type", Pointer: "/a"}, {Keyword: "required"}, {Keyword: "type", Pointer: "/b"}}
+	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
+	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
+	m.RecordResponse(server.Response{Status: 404})
+	want(
+		t, m,
+		`studiod_http_requests_total{operation="createAvatar",status="400"} 1`,
+		`studiod_http_requests_total{operation="none",status="404"} 1`,
+		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.001"} 1`,
+		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.0025"} 2`,
+		`studiod_http_requests_refused_total{keyword="type"} 1`,
+		`studiod_http_requests_refused_total{keyword="required"} 1`,
+	)
+}
+
+func TestMetrics_RecordResponse_countsLoginsByOutcome(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
+		m.RecordResponse(server.Response{OperationID: "login", Status: status})
+		m.RecordResponse(server.Response{OperationID: "refreshTokens", Status: status})
+	}
+	want(
+		t, m,
+		`studiod_logins_total{outcome="succeeded"} 2`, `studiod_logins_total{outcome="refused"} 1`, `studiod_logins_total{outcome="delayed"} 1`,
+		`studiod_logins_total{outcome="busy"} 1`, `studiod_logins_total{outcome="invalid"} 2`, `studiod_logins_total{outcome="failed"} 2`,
+	)
+}
+
+func TestMetrics_StreamEnded_countsReasons(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	for _, err := range []error{stream.ErrStalled, fmt.Errorf("%w", studio.ErrUnauthorized), stream.ErrShutdown, context.Canceled, errors.New("other")} {
+		m.StreamEnded(err)
+	}
+	m.WatchStreams(func() (int, uint64) { return 3, 4 })
+	ended := `studiod_event_streams_ended_total{reason="`
+	want(
+		t, m, ended+`stalled"} 1`, ended+`unauthorized"} 1`, ended+`shutdown"} 1`, ended+`client"} 1`, ended+`failed"} 1`,
+		`studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
+	)
+}
+
+func TestMetrics_Mailed_countsOutcomes(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	m.Mailed(mail.Failed)
+	want(t, m, `studiod_mails_total{outcome="failed"} 1`, `studiod_mails_total{outcome="dropped"} 0`)
+}
+
+func TestMetrics_reportTheQueue(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		m := metrics.New("v1")
+		want(t, m, `studiod_database_up 0`)
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		// Two subjects have been due for more than an hour, one of them is being rendered, and one is
+		// retried later.
+		service := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(-time.Hour) }))
+		user := studiotest.AddUser(t, service, "ada@example.com")
+		for range 2 {
+			_, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+			check(t, err)
+		}
+		later := studio.New(studiotest.Config(db, func() time.Time { return time.Now().Add(time.Hour) }))
+		retried, err := later.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+		check(t, err)
+		_, err = later.Rendered(t.Context(), retried.ID, studio.Rendering{}, &studio.RenderError{Retry: true})
+		check(t, err)
+		claimed, _, err := db.ClaimRenderings(t.Context(), "process", time.Now(), 1)
+		check(t, err)
+		if len(claimed) != 1 {
+			t.Errorf("%v are rendered", claimed)
+		}
+		backlog(t, dsn, user.ID, 30)
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://a.example.com", Until: time.Now().Add(time.Hour)}))
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://b.example.com", Until: time.Now().Add(-time.Hour)}))
+
+		m.Watch(db)
+		want(t, m, `studiod_database_up 1`, `studiod_queue_due{work="rendering"} 1`, `studiod_queue_due{work="delivery"} 30`, `studiod_breakers_open 1`)
+		status, err := m.Status(t.Context())
+		check(t, err)
+		if oldest := status.Rendering.Oldest; oldest < time.Hour || oldest > time.Hour+10*time.Minute {
+			t.Errorf("the oldest rendering is due for %v", oldest)
+		}
+		if oldest := status.Delivery.Oldest; oldest < 0 || oldest > 10*time.Minute {
+			t.Errorf("the oldest delivery is due for %v", oldest)
+		}
+		check(t, db.Close())
+		m.Watch(db)
+		want(t, m, `studiod_database_up 0`)
+	})
+}
+
+// backlog adds due events.
+func backlog(t testing.TB, dsn, userID string, subjects int) {
+	t.Helper()
+	sql := studiotest.OpenSQL(t, dsn)
+	tx, err := sql.BeginTx(t.Context(), nil)
+	check(t, err)
+	check(t, studiotest.Backlog{
+		UserID: userID, Prefix: "00000000-0000-7000-8000-", URL: "https://hooks.example.com/", Subjects: subjects, Events: 1,
+	}.Insert(t.Context(), tx, dsn))
+	check(t, tx.Commit())
+	check(t, sql.Close())
+}
+
+func TestMetrics_RecordResponse_allocatesNothing(t *testing.T) {
+	m := metrics.New("v1")
+	response := server.Response{OperationID: "createLipsync", Status: 200, Duration: time.Millisecond}
+	if n := testing.AllocsPerRun(100, func() { m.RecordResponse(response) }); n > 0 {
+		t.Errorf("counting a request takes %v allocations", n)
+	}
+}

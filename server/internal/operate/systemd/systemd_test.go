@@ -1,0 +1,35 @@
+package systemd
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+// Listen returns the socket of an address. One that has the port and another address is an error, because the port is in use.
+func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ given, wanted, err string }{
+		{"127.0.0.1", "127.0.0.1", ""},
+		{"0.0.0.0", "", ""},
+		{"0.0.0.0", "0.0.0.0", ""},
+		{"0.0.0.0", "127.0.0.1", "set ListenStream"},
+		{"127.0.0.1", "0.0.0.0", "set ListenStream"},
+	} {
+		given, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(test.given, "0"))
+		harness.Check(t, err)
+		defer func() { _ = given.Close() }()
+		s := &Sockets{unused: []net.Listener{given}}
+		_, port, err := net.SplitHostPort(s.Addr())
+		harness.Check(t, err)
+		got, err := s.Listen(t.Context(), net.JoinHostPort(test.wanted, port))
+		if test.err == "" && (err != nil || got != given) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%+v: %v, %v", test, got, err)
+		}
+	}
+	other, err := (&Sockets{}).Listen(t.Context(), "127.0.0.1:0")
+	harness.Check(t, err)
+	harness.Check(t, other.Close())
+}

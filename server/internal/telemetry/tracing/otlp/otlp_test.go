@@ -1,0 +1,141 @@
+package otlp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/tracing/otlp"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/otlptest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, cfg otlp.Config) *otlp.Exporter {
+	t.Helper()
+	exporter, err := otlp.New(t.Context(), cfg)
+	harness.Check(t, err)
+	return exporter
+}
+
+// Spans are exported with allowed attributes only, and without the texts of errors.
+func TestExporter_removesPersonalDataAndSecrets(t *testing.T) {
+	t.Parallel()
+	collector := otlptest.New(t, nil)
+	exporter := open(t, otlp.Config{URL: collector.URL, Version: "v1"})
+	_, span := exporter.Tracer().Start(t.Context(), "deliver", trace.WithAttributes(
+		attribute.String("studio.event", "e-1"), attribute.String("url.full", "https://a/?canary"), attribute.String("user.email", "canary"),
+	))
+	span.RecordError(errors.New("canary"))
+	span.AddEvent("canary")
+	span.SetStatus(codes.Error, "canary")
+	span.End()
+	exporter.Flush(t.Context())
+	exporter.Close()
+	spans := collector.Spans()
+	if len(spans) != 1 || spans[0].Attributes["studio.event"] != "e-1" || !spans[0].Error || strings.Contains(spans[0].Text, "canary") {
+		t.Errorf("the exported spans are %+v", spans)
+	}
+}
+
+// If the collector hangs, spans are dropped, and neither Start nor Close blocks.
+func TestExporter_dropsSpansWhenCollectorHangs(t *testing.T) {
+	t.Parallel()
+	hanging := make(chan struct{})
+	collector := otlptest.New(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-hanging:
+		case <-r.Context().Done():
+		}
+		return false
+	})
+	var log bytes.Buffer
+	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	const spans = 50_000
+	for range spans {
+		_, span := exporter.Tracer().Start(t.Context(), "deliver")
+		span.End()
+	}
+	exporter.Close() // must not wait for the collector
+	close(hanging)
+	if n := len(collector.Spans()); n > 6000 {
+		t.Errorf("%d spans were exported, want at most a full queue", n)
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 1 {
+		t.Errorf("the log is %s", &log)
+	}
+}
+
+// The first failed export is logged, and the first success after it.
+func TestExporter_logsFailuresOnce(t *testing.T) {
+	t.Parallel()
+	var unavailable atomic.Bool
+	collector := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) bool {
+		if unavailable.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			return true
+		}
+		return false
+	})
+	var log bytes.Buffer
+	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	export := func() {
+		_, span := exporter.Tracer().Start(t.Context(), "deliver")
+		span.End()
+		exporter.Flush(context.Background())
+	}
+	for _, failing := range []bool{false, true, true, true, false, false} {
+		unavailable.Store(failing)
+		export()
+	}
+	exporter.Close()
+	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "trace collector fails") || !strings.Contains(text, "trace collector succeeds again") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// Sampling selects whole traces: all spans of a trace are exported, or none.
+func TestExporter_samplesWholeTraces(t *testing.T) {
+	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.1")
+	collector := otlptest.New(t, nil)
+	exporter := open(t, otlp.Config{URL: collector.URL})
+	var working sync.WaitGroup
+	for range 10 {
+		working.Go(func() {
+			for range 200 {
+				ctx, outer := exporter.Tracer().Start(context.Background(), "render")
+				_, inner := exporter.Tracer().Start(ctx, "deliver")
+				inner.End()
+				outer.End()
+			}
+		})
+	}
+	working.Wait()
+	exporter.Flush(t.Context())
+	exporter.Close()
+	kept := make(map[string]int)
+	for _, span := range collector.Spans() {
+		kept[span.Trace]++
+	}
+	if len(kept) < 100 || len(kept) > 320 { // expected 200, ± nine standard deviations
+		t.Errorf("%d of 2000 traces are exported", len(kept))
+	}
+	for trace, spans := range kept {
+		if spans != 2 {
+			t.Errorf("trace %s has %d spans", trace, spans)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+const (
+	email    = "ada@example.com"
+	password = "correct horse battery staple"
+)
+
+// deployment is a database with one user, and a client that connects to the daemon that was started last.
+type deployment struct {
+	t      *testing.T
+	dsn    string
+	userID string
+	secret webhook.Secret
+	client *client.Client
+
+	seeded  int // URLs so far
+	address atomic.Pointer[string]
+	written chan struct{} // gets a value after each request is written, if its buffer is empty
+}
+
+func deploy(t *testing.T, dsn string) *deployment {
+	t.Helper()
+	db, err := store.Open(t.Context(), dsn, store.Config{})
+	check(t, err)
+	cfg := studiotest.Config(db, time.Now)
+	cfg.Passwords = studiotest.WeakPasswords{}
+	service := studio.New(cfg)
+	user, err := service.AddUser(t.Context(), "", email, password)
+	check(t, err)
+	secrets, err := service.WebhookSecrets(t.Context(), user.ID)
+	check(t, err)
+	check(t, db.Close())
+	d := &deployment{t: t, dsn: dsn, userID: user.ID, written: make(chan struct{}, 1)}
+	d.secret, err = webhook.ParseSecret(secrets[0])
+	check(t, err)
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, *d.address.Load())
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	d.client, err = client.New(client.Config{
+		BaseURL: "http://studio.example.com", AllowHTTP: true, Email: email, Password: password,
+		HTTPClient: &http.Client{Transport: signallingTransport{transport, d.written}}, Retry: client.Retry{Attempts: 1},
+	})
+	check(t, err)
+	return d
+}
+
+// eachDatabase runs a test on SQLite and on PostgreSQL.
+func eachDatabase(t *testing.T, test func(t *testing.T, d *deployment)) {
+	t.Helper()
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) { test(t, deploy(t, dsn)) })
+}
+
+// skipShortOnPostgres skips a test on PostgreSQL in short mode.
+func (d *deployment) skipShortOnPostgres(t *testing.T, reason string) {
+	t.Helper()
+	if testing.Short() && !strings.HasPrefix(d.dsn, "sqlite:") {
+		t.Skip("not in short mode on PostgreSQL: " + reason)
+	}
+}
+
+// signallingTransport sends a value to written after each request is written, without blocking.
+type signallingTransport struct {
+	http.RoundTripper
+	written chan struct{}
+}
+
+func (r signallingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+		select {
+		case r.written <- struct{}{}:
+		default:
+		}
+	}})
+	return r.RoundTripper.RoundTrip(request.WithContext(ctx))
+}
+
+// createAvatar creates an avatar with an idempotency key, whose events are sent to url.
+func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Avatar, error) {
+	return d.client.CreateAvatar(ctx, gen.CreateAvatarRequest{
+		Title: gen.Value(key), BaseVideoURL: gen.Value("https://media.example.com/ada.mp4"),
+		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value(url)}), Webhook: gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
+	}, client.WithIdempotencyKey(key))
+}
+
+// isUnavailable reports whether a request was answered 503 with Retry-After.
+func isUnavailable(err error) bool {
+	apiErr, ok := errors.AsType[*client.Error](err)
+	return ok && apiErr.StatusCode == http.StatusServiceUnavailable && apiErr.RetryAfter > 0
+}
+
+// waitRecovered waits until a creation succeeds and the events of all avatars are delivered. It returns their number.
+func (d *deployment) waitRecovered(r *receivers) (events int) {
+	d.t.Helper()
+	harness.Eventually(d.t, "the creation of an avatar", func() bool {
+		_, err := d.createAvatar(d.t.Context(), "after", r.urls[0])
+		return err == nil
+	})
+	// Creations that failed may have been committed.
+	check(d.t, studiotest.OpenSQL(d.t, d.dsn).QueryRowContext(d.t.Context(), "SELECT 3 * COUNT(*) FROM subjects").Scan(&events))
+	r.waitAccepted(events)
+	return events
+}
+
+// login makes the client get a token. The token stays valid when the daemon restarts.
+func (d *deployment) login() {
+	d.t.Helper()
+	_, err := d.client.GetAvatar(d.t.Context(), uuid.NewString())
+	if err == nil || !strings.Contains(err.Error(), "404") {
+		d.t.Fatalf("reading an unknown avatar returns %v, want 404", err)
+	}
+}
+
+const (
+	// inFlight bounds the concurrent attempts of a daemon to one origin.
+	inFlight = 4
+	// maxUnrecorded bounds the attempts whose outcome a daemon has not recorded. It is the number of workers,
+	// because an attempt that is being recorded no longer counts towards inFlight.
+	maxUnrecorded = 256
+)
+
+// start starts a daemon that simulates renderings in no time, and waits until it serves.
+func (d *deployment) start(args ...string) *harness.Daemon {
+	d.t.Helper()
+	path, err := daemonProgram()
+	check(d.t, err)
+	return d.startAs([]string{path}, d.dsn, args...)
+}
+
+func (d *deployment) startAs(command []string, dsn string, args ...string) *harness.Daemon {
+	d.t.Helper()
+	args = append([]string{"--docs=false", "--renderer=simulate:0s"}, args...)
+	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), command, dsn, args...))
+	address := strings.TrimPrefix(p.URL, "http://")
+	d.address.Store(&address)
+	return p
+}
+
+// startWorker starts "studiod work", and waits until it is ready.
+func (d *deployment) startWorker(args ...string) *harness.Process {
+	d.t.Helper()
+	path, err := daemonProgram()
+	check(d.t, err)
+	args = append([]string{"work", "--log-format", "text", "--db", d.dsn, "--media", "file:" + d.t.TempDir(), "--renderer", "simulate"}, args...)
+	p := harness.Run(d.t, exec.Command(path, args...))
+	check(d.t, p.AwaitLog("msg=working"))
+	return p
+}

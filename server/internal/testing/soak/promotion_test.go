@@ -1,0 +1,141 @@
+package soak_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+// startPair starts a primary and a synchronous standby.
+func startPair(t *testing.T) (primary, standby *studiotest.Cluster) {
+	t.Helper()
+	primary = studiotest.NewCluster(t, "fsync=off")
+	standby, err := primary.StartStandby("fsync=off")
+	check(t, err)
+	t.Cleanup(func() { check(t, standby.Close()) })
+	db := studiotest.OpenSQL(t, primary.DSN)
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		_, err = db.ExecContext(t.Context(), statement)
+		check(t, err)
+	}
+	return primary, standby
+}
+
+// acknowledged contains creations that succeeded. Their callers repeat them with the same key until they do.
+type acknowledged struct {
+	ids               sync.Map
+	succeeded, failed atomic.Int64
+}
+
+// createUntilAcknowledged creates avatars until stop is called.
+func (d *deployment) createUntilAcknowledged(callers int, urls []string) (a *acknowledged, stop func()) {
+	a = new(acknowledged)
+	ctx, cancel := context.WithCancel(d.t.Context())
+	var creating sync.WaitGroup
+	for i := range callers {
+		creating.Go(func() {
+			for n := 0; ctx.Err() == nil; {
+				avatar, err := d.createAvatar(ctx, fmt.Sprintf("%d-%d", i, n), urls[i%len(urls)])
+				if err != nil {
+					a.failed.Add(1)
+					time.Sleep(10 * time.Millisecond)
+					continue
+				}
+				a.ids.Store(avatar.AvatarID, nil)
+				a.succeeded.Add(1)
+				n++
+			}
+		})
+	}
+	return a, func() {
+		cancel()
+		creating.Wait()
+	}
+}
+
+// The standby of a synchronous pair is promoted. Creations that succeeded are not lost, also those whose first answer
+// was an error because their commit was not replicated. No event was sent that the promotion has lost.
+func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
+	t.Parallel()
+	const callers = 12
+	type pair struct {
+		primary, standby *studiotest.Cluster
+		proxy            *studiotest.Proxy // of the primary
+		db               *sql.DB           // of the primary
+	}
+	for name, fail := range map[string]func(t *testing.T, p pair, a *acknowledged){
+		"PrimaryHangs": func(_ *testing.T, p pair, _ *acknowledged) { p.proxy.Freeze() },
+		"PrimaryDiesAfterItsStandby": func(t *testing.T, p pair, a *acknowledged) {
+			t.Helper()
+			check(t, p.standby.Control("-m immediate stop"))
+			if !testing.Short() {
+				time.Sleep(20 * time.Second) // timeouts end the waits for the standby
+			}
+			harness.Eventually(t, "creations and their retries fail", func() bool {
+				// An operator ends the waits.
+				_, err := p.db.ExecContext(t.Context(), "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+				check(t, err)
+				return a.failed.Load() >= 3*callers
+			})
+			check(t, p.primary.Control("-m immediate stop"))
+			check(t, p.standby.Control("start"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			primary, standby := startPair(t)
+			proxy := studiotest.NewProxy(t, primary.DSN)
+			d := deploy(t, withHost(t, proxy.DSN, studiotest.NewProxy(t, standby.DSN).DSN))
+			r := receive(d, 10, nil)
+			p := d.start()
+			d.login()
+			a, stop := d.createUntilAcknowledged(callers, r.urls)
+			defer stop()
+			waitForMore := func(what string) {
+				t.Helper()
+				n := a.succeeded.Load() + 3*callers
+				harness.Eventually(t, what, func() bool { return a.succeeded.Load() >= n })
+			}
+			waitForMore("creations with a standby")
+			fail(t, pair{primary, standby, proxy, studiotest.OpenSQL(t, primary.DSN)}, a)
+			check(t, standby.Control("promote"))
+			promoted := time.Now()
+			waitForMore("creations after the promotion")
+			t.Logf("creations succeed %v after the promotion", time.Since(promoted))
+			stop()
+
+			db := studiotest.OpenSQL(t, standby.DSN)
+			var found, all int
+			a.ids.Range(func(id, _ any) bool {
+				var one int
+				check(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM subjects WHERE id = $1", id).Scan(&one))
+				found += one
+				return true
+			})
+			if n := int(a.succeeded.Load()); found != n {
+				t.Errorf("%d of %d acknowledged creations are lost", n-found, n)
+			}
+			harness.Eventually(t, "every event is delivered", func() bool {
+				var waiting int
+				check(t, db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM renderings) + (SELECT count(*) FROM deliveries)").Scan(&waiting))
+				return waiting == 0
+			})
+			took := time.Since(promoted)
+			t.Logf("all events are delivered %v after the promotion; %d creations failed before", took, a.failed.Load())
+			if took > maxRecovery {
+				t.Errorf("the events are delivered %v after the promotion", took)
+			}
+			check(t, p.Stop())
+			check(t, db.QueryRowContext(t.Context(), "SELECT 3 * count(*) FROM subjects").Scan(&all))
+			d.dsn = standby.DSN
+			r.wantAllDelivered(d, all, all)
+		})
+	}
+}

@@ -1,0 +1,262 @@
+package studiotest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+// Proxy is a TCP proxy for a PostgreSQL server. It can hang as a stopped server does: it accepts connections, and
+// neither responds nor closes them. It can also lose answers. It is safe for concurrent use.
+type Proxy struct {
+	DSN string // of the server through the proxy
+
+	network, address string
+	listener         net.Listener
+	running          sync.WaitGroup
+	closed           chan struct{}
+
+	mu      sync.Mutex
+	thawed  chan struct{} // closed by Thaw; nil unless the proxy hangs
+	freeze  int           // requests until the proxy hangs; 0 for never
+	dead    chan struct{} // closed for the open connections by Drop
+	clients map[net.Conn]struct{}
+	lose    func(queries []string) bool // see LoseAnswers; nil for none
+}
+
+// NewProxy starts a proxy that ends with the test.
+func NewProxy(t testing.TB, dsn string) *Proxy {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	harness.Check(t, err)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	harness.Check(t, err)
+	p := &Proxy{listener: listener, closed: make(chan struct{}), dead: make(chan struct{}), clients: make(map[net.Conn]struct{})}
+	p.network, p.address = pgconn.NetworkAddress(config.Host, config.Port)
+	through, err := url.Parse(dsn)
+	harness.Check(t, err)
+	query := through.Query()
+	query.Del("host")
+	through.Host, through.RawQuery = listener.Addr().String(), query.Encode()
+	p.DSN = through.String()
+	p.running.Go(p.serve)
+	t.Cleanup(p.close)
+	return p
+}
+
+// Freeze makes the proxy hang until Thaw is called. What it has received it forwards then.
+func (p *Proxy) Freeze() { p.FreezeAfter(0) }
+
+// FreezeAfter is Freeze after n more requests, which may be parts of a larger one.
+func (p *Proxy) FreezeAfter(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.freeze = n; n == 0 && p.thawed == nil {
+		p.thawed = make(chan struct{})
+	}
+}
+
+// Frozen reports whether the proxy hangs.
+func (p *Proxy) Frozen() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.thawed != nil
+}
+
+// Thaw ends Freeze and FreezeAfter.
+func (p *Proxy) Thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.freeze = 0
+	if p.thawed != nil {
+		close(p.thawed)
+		p.thawed = nil
+	}
+}
+
+// Drop makes the open connections hang for good, as if the network had lost them. New connections work.
+func (p *Proxy) Drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.dead)
+	p.dead = make(chan struct{})
+}
+
+// LoseAnswers makes the proxy call lose with the statements of each request. If it returns true, the server executes the
+// request, and the proxy closes the connection instead of passing the answer on. The calls are not concurrent.
+func (p *Proxy) LoseAnswers(lose func(queries []string) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose = lose
+}
+
+// loses reports whether the answer to a request is lost.
+func (p *Proxy) loses(queries []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lose != nil && p.lose(queries)
+}
+
+func (p *Proxy) close() {
+	_ = p.listener.Close()
+	close(p.closed)
+	p.mu.Lock()
+	for client := range p.clients {
+		_ = client.Close()
+	}
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+func (p *Proxy) serve() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		dead := p.dead
+		p.clients[client] = struct{}{}
+		p.mu.Unlock()
+		p.running.Go(func() { p.forward(client, dead) })
+	}
+}
+
+// forward forwards a connection until one side closes it.
+func (p *Proxy) forward(client net.Conn, dead chan struct{}) {
+	defer func() {
+		_ = client.Close()
+		p.mu.Lock()
+		delete(p.clients, client)
+		p.mu.Unlock()
+	}()
+	if !p.pass(dead, false) {
+		return
+	}
+	server, err := new(net.Dialer).DialContext(context.Background(), p.network, p.address)
+	if err != nil {
+		return
+	}
+	var responses sync.WaitGroup
+	requests := &requestReader{loses: p.loses}
+	responses.Go(func() { p.copy(client, server, dead, requests, false) })
+	p.copy(server, client, dead, requests, true)
+	_ = server.Close()
+	responses.Wait()
+}
+
+// copy forwards one direction. The end of the input is forwarded, too, so it waits like data while the proxy hangs.
+func (p *Proxy) copy(to, from net.Conn, dead chan struct{}, stream *requestReader, requests bool) {
+	defer func() { _ = to.Close() }()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if !p.pass(dead, requests && n > 0) {
+			return
+		}
+		switch {
+		case requests:
+			stream.read(buffer[:n])
+		case stream.lost.Load():
+			if err != nil || bytes.HasPrefix(buffer[max(0, n-6):n], []byte("Z\x00\x00\x00\x05")) { // ReadyForQuery: it has executed all
+				return
+			}
+			continue
+		}
+		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
+			return
+		}
+	}
+}
+
+// pass waits while the proxy hangs. It returns false when the proxy ends.
+func (p *Proxy) pass(dead chan struct{}, request bool) bool {
+	p.mu.Lock()
+	if request && p.freeze > 0 {
+		if p.freeze--; p.freeze == 0 && p.thawed == nil {
+			p.thawed = make(chan struct{})
+		}
+	}
+	thawed := p.thawed
+	p.mu.Unlock()
+	if thawed != nil {
+		select {
+		case <-thawed:
+		case <-p.closed:
+			return false
+		}
+	}
+	select {
+	case <-dead:
+		<-p.closed
+		return false
+	default:
+		return true
+	}
+}
+
+// sslRequestSize is the size of a message that may precede the first one.
+const sslRequestSize = 8
+
+// requestReader reads the messages of a client, in the protocol of PostgreSQL.
+type requestReader struct {
+	loses func(queries []string) bool
+	lost  atomic.Bool // the answer to the last request is lost
+
+	rest     []byte // the start of a message
+	begun    bool   // the first message, which has no type, was read
+	prepared map[string]string
+	queries  []string // of the request so far
+}
+
+// read reads what the client has sent. The answer to a request that it completes may be lost.
+func (r *requestReader) read(data []byte) {
+	r.rest = append(r.rest, data...)
+	for {
+		head := 1 // the type of the message
+		if !r.begun {
+			head = 0
+		}
+		if len(r.rest) < head+4 {
+			return
+		}
+		end := head + int(binary.BigEndian.Uint32(r.rest[head:]))
+		if len(r.rest) < end {
+			return
+		}
+		if r.begun {
+			r.message(r.rest[0], r.rest[head+4:end])
+		}
+		r.begun, r.rest = r.begun || end != sslRequestSize, r.rest[end:]
+	}
+}
+
+func (r *requestReader) message(kind byte, content []byte) {
+	first, rest, _ := bytes.Cut(content, []byte{0})
+	second, _, _ := bytes.Cut(rest, []byte{0})
+	switch kind {
+	case 'P': // Parse: the name of the statement, and its text
+		if r.prepared == nil {
+			r.prepared = make(map[string]string)
+		}
+		r.prepared[string(first)] = string(second)
+	case 'B': // Bind: a portal, and the name of the statement
+		r.queries = append(r.queries, r.prepared[string(second)])
+	case 'Q': // Query: its text
+		r.queries = append(r.queries, string(first))
+	}
+	if (kind == 'S' || kind == 'Q') && len(r.queries) > 0 { // Sync ends a request
+		r.lost.Store(r.loses(r.queries))
+		r.queries = nil
+	}
+}

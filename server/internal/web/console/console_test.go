@@ -1,0 +1,345 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
+	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
+	"github.com/avatarstudio/avatarstudio/server/internal/media"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
+)
+
+const (
+	email    = "ada@example.com"
+	password = "password"
+)
+
+var check = harness.Check
+
+// site is a service with a console and one user, who is a member of a workspace.
+type site struct {
+	*httptest.Server
+
+	studio    *studio.Service
+	store     *store.Store
+	media     *media.Store
+	serve     func(address string)
+	user      studio.User
+	workspace string
+}
+
+// newSite starts a service in this process.
+func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *site {
+	t.Helper()
+	s := &site{store: db}
+	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
+	check(t, err)
+	s.media, err = media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), PublicURL: "http://files.example", Key: []byte("key")})
+	check(t, err)
+	t.Cleanup(func() { _ = s.media.Close() })
+	cfg := studiotest.Config(db, func() time.Time { return time.Now().UTC() })
+	cfg.IssueAccessToken, cfg.Media = tokens.Issue, s.media
+	cfg.PublicURL = "https://studio.example"
+	s.studio = studio.New(cfg)
+	revocations := auth.Revocations{Read: db.Revocations}
+	settings := console.Config{
+		Studio: s.studio, Store: db, ServeFile: s.media.ServeFile, MapError: rest.MapError, PollInterval: 20 * time.Millisecond,
+		Revoked: func(userID, sessionID string, since time.Time) bool {
+			_ = revocations.Load(t.Context(), since)
+			return revocations.Revokes(userID, sessionID, since)
+		},
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	for _, f := range change {
+		f(&settings)
+	}
+	s.serve = func(address string) {
+		handler, err := server.New(rest.New(s.studio), server.Config{
+			Authenticator: tokens, MapError: rest.MapError, Wrap: console.New(settings).Wrap, Logger: settings.Logger,
+		})
+		check(t, err)
+		s.Server = httptest.NewUnstartedServer(handler)
+		if address != "" {
+			check(t, s.Listener.Close())
+			s.Listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+			check(t, err)
+		}
+		s.Start()
+	}
+	s.serve("")
+	t.Cleanup(s.stop)
+	s.user = studiotest.AddUser(t, s.studio, email)
+	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")
+	check(t, err)
+	s.workspace = workspace.ID
+	check(t, s.studio.AddMember(t.Context(), s.workspace, email))
+	return s
+}
+
+func (s *site) stop() {
+	_ = s.Config.Shutdown(context.Background()) // Close waits for open streams
+	s.Close()
+}
+
+// restart stops the service, calls between, and starts a service at the same address.
+func (s *site) restart(between func()) {
+	address := s.Listener.Addr().String()
+	s.stop()
+	between()
+	s.serve(address)
+}
+
+// create creates an avatar or a lip-sync of the user.
+func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subject {
+	t.Helper()
+	c := studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)}
+	var subject studio.Subject
+	var err error
+	switch kind {
+	case studio.Avatar:
+		subject, err = s.studio.CreateAvatar(t.Context(), c)
+	case studio.Lipsync:
+		subject, err = s.studio.CreateLipsync(t.Context(), c)
+	default:
+		t.Fatalf("create does not support the kind %s", kind)
+	}
+	check(t, err)
+	return subject
+}
+
+// createPublished creates a published avatar.
+func (s *site) createPublished(t testing.TB, title string) studio.Subject {
+	t.Helper()
+	avatar := s.create(t, studio.Avatar, title)
+	_, err := s.studio.SubmitConsent(t.Context(), s.user.ID, avatar.ID, true)
+	if err == nil {
+		avatar, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+	}
+	if err != nil || avatar.Status != studio.Published {
+		t.Fatal(avatar.Status, err)
+	}
+	return avatar
+}
+
+func newSQLite(t testing.TB) *store.Store {
+	t.Helper()
+	return studiotest.Open(t, studiotest.NewSQLite(t))
+}
+
+// visitor is an HTTP client that keeps cookies, like a browser without JavaScript.
+type visitor struct {
+	t    testing.TB
+	site *site
+	http *http.Client
+}
+
+func (s *site) newVisitor(t testing.TB) *visitor {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	check(t, err)
+	return &visitor{t, s, &http.Client{Jar: jar, Timeout: harness.Timeout}}
+}
+
+// signIn returns a visitor with a session.
+func (s *site) signIn(t testing.TB, email string) *visitor {
+	t.Helper()
+	v := s.newVisitor(t)
+	if page := v.post("/console/login", url.Values{"email": {email}, "password": {password}}); page.path != "/console/avatars" {
+		t.Fatalf("the login redirects to %s: %s", page.path, page.text)
+	}
+	return v
+}
+
+// page is a response after redirects.
+type page struct {
+	status int
+	path   string
+	header http.Header
+	text   string
+}
+
+func (v *visitor) get(path string) page { return v.send(http.MethodGet, path, "", "") }
+
+func (v *visitor) post(path string, form url.Values) page {
+	return v.send(http.MethodPost, path, "application/x-www-form-urlencoded", form.Encode())
+}
+
+func (v *visitor) send(method, path, contentType, body string, header ...string) page {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.site.URL+path, strings.NewReader(body))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := v.http.Do(request)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	text, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		v.t.Fatal(err)
+	}
+	return page{response.StatusCode, response.Request.URL.Path, response.Header, string(text)}
+}
+
+// want fails the test unless the page has the status and contains all parts.
+func (p page) want(t testing.TB, status int, parts ...string) {
+	t.Helper()
+	if p.status != status {
+		t.Errorf("%s: status %d, want %d", p.path, p.status, status)
+	}
+	for _, part := range parts {
+		if !strings.Contains(p.text, part) {
+			t.Errorf("%s does not contain %q:\n%s", p.path, part, p.text)
+		}
+	}
+}
+
+// wantNone fails the test if the page contains one of the parts.
+func (p page) wantNone(t testing.TB, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(p.text, part) {
+			t.Errorf("%s contains %q:\n%s", p.path, part, p.text)
+		}
+	}
+}
+
+// The Content-Security-Policy allows neither other origins nor inline scripts and styles, and pages have none.
+func TestConsole_allowsThisOriginOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for _, path := range []string{"/console/projects", "/console/avatars", "/console/none", "/console/assets/console.js", "/console/assets/htmx.min.js", "/console/assets/LICENSE-htmx.txt"} {
+		p := v.get(path)
+		policy := p.header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+			t.Errorf("%s: Content-Security-Policy is %q", path, policy)
+		}
+		if p.header.Get("X-Content-Type-Options") != "nosniff" || strings.Contains(p.text, " style=") && strings.Contains(p.header.Get("Content-Type"), "html") {
+			t.Errorf("%s: %v", path, p.header)
+		}
+	}
+	v.get("/console/none").want(t, http.StatusNotFound, "There is no such record.")
+	v.get("/console/assets/htmx.min.js.gz").want(t, http.StatusNotFound)
+}
+
+// The access log has the routes of pages, and nothing that a user sent.
+func TestConsole_logsRoutes(t *testing.T) {
+	t.Parallel()
+	var log harness.Buffer
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	v := s.signIn(t, email)
+	v.get("/console/avatars/unknown-id?status=unknown").want(t, http.StatusNotFound)
+	v.get("/console/unknown-page").want(t, http.StatusNotFound)
+	for _, want := range []string{"method=POST route=/console/login status=303", "route=/console/avatars/{id} status=404", "route=/console/ status=404"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not contain %q:\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "unknown") {
+		t.Errorf("the log contains what was sent:\n%s", log.String())
+	}
+}
+
+// POST requests over the rate limit get 429 with Retry-After. GET requests, and requests that are forwarded to
+// the API, are not affected.
+func TestConsole_limitsRateOfChanges(t *testing.T) {
+	t.Parallel()
+	limiter := ratelimit.New(ratelimit.Config{Rate: 1})
+	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+		cfg.Admit = func(userID string, change bool) error {
+			if !change {
+				return nil
+			}
+			return limiter.AdmitPage(userID, change)
+		}
+	})
+	v := s.signIn(t, email)
+	rejected := page{}
+	for range 1000 { // the bucket holds one token, and refills in a second
+		if rejected = v.post("/console/webhooks/rotate", nil); rejected.status == http.StatusTooManyRequests {
+			break
+		}
+	}
+	rejected.want(t, http.StatusTooManyRequests, "<h1>Too Many Requests</h1>", "Too many requests. Try again later.")
+	for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"changes";r=0;t=1`} {
+		if got := rejected.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for range 3 {
+		v.get("/console/webhooks").want(t, http.StatusOK)
+		v.post("/console/avatars/new", url.Values{"title": {"Ada"}}).want(t, http.StatusOK, "It has been created")
+		v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video").want(t, http.StatusCreated)
+	}
+}
+
+// No value of a parameter, a path or a form field causes a status of 500 or above, or injects a script or a header.
+func TestConsole_handlesHostileValues(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+		v := s.signIn(t, email)
+		values := []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", hostile}
+		if !testing.Short() {
+			values = append(values, "a\x00b", "%", "..", "💥\u202e", "-1", "{}", "null")
+		}
+		for _, value := range values {
+			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "endpoints", "service", "login"} {
+				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "kind", "subject", "from", "to", "email", "done", "next"} {
+					p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
+					if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
+						t.Errorf("%s with %s %q: %d\n%s", path, name, value, p.status, p.text)
+					}
+				}
+			}
+			for _, path := range []string{"avatars/", "videos/", "lipsyncs/", "events/", "assets/", ""} {
+				for _, below := range []string{"", "/live", "/delete", "/consent", "/video", "/thumbnail"} {
+					for _, method := range []string{http.MethodGet, http.MethodPost} {
+						p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
+						if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/avatars" && p.path != "/console/"+path {
+							t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
+						}
+					}
+				}
+			}
+			for path, form := range map[string]url.Values{
+				"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
+				"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
+				"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/set": {"endpoint": {value}, "state": {"paused"}}, "endpoints/change": {"endpoint": {value}, "email": {email}, "state": {"enabled"}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
+				"login": {"email": {value}, "password": {value}, "next": {value}},
+			} {
+				if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {
+					t.Errorf("%s with %q: %d\n%s", path, value, p.status, p.text)
+				}
+			}
+			if p := v.post("/console/events/replay", url.Values{"select": {"filter"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
+				t.Errorf("a replay with %q: %d", value, p.status)
+			}
+		}
+	})
+}

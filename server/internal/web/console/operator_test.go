@@ -1,0 +1,154 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
+)
+
+// operatorPaths returns the paths that only operators can read.
+func operatorPaths() []string {
+	return []string{"/console/users", "/console/users/log", "/console/workspaces", "/console/endpoints", "/console/service"}
+}
+
+// An operator sees all users and the waiting work, but no data that belongs to a user.
+func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db, func(cfg *console.Config) {
+			cfg.Daemon = console.Daemon{Version: "v1.2.3", Started: time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC), Workers: 256, RenderWorkers: 3}
+			cfg.Backup = func() *console.Backup {
+				return &console.Backup{Every: time.Hour, Last: time.Date(2026, 1, 12, 8, 0, 0, 0, time.UTC), Size: 2_500_000, Failed: "upload"}
+			}
+		})
+		s.create(t, studio.Lipsync, "Nobody else's")
+		s.addEvent(t, "https://paused.example/path?key=secret", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour)}))
+		studiotest.AddUser(t, s.studio, "olga@example.com")
+		check(t, s.studio.SetRole(t.Context(), "Olga@example.com", studio.Operator))
+		v := s.signIn(t, "olga@example.com")
+		users := v.get("/console/users")
+		users.want(t, http.StatusOK, email, s.user.ID, "olga@example.com", `<span class="badge">operator</span>`, ">1 in progress<")
+		v.get("/console/users?email=ADA@example.com").want(t, http.StatusOK, s.user.ID)
+		v.get("/console/users?email=nobody@example.com").want(t, http.StatusOK, "No user found.")
+		service := v.get("/console/service")
+		service.want(t, http.StatusOK, "<td>1</td><td>", "https://paused.example<", "(1 in total)", "v1.2.3", "12 Jan 2026, 09:30:00 UTC", "up to 256 notifications", "up to 3 at once",
+			"12 Jan 2026, 08:00:00 UTC", "2.5 MB, compressed", "<dd>1h</dd>", "fail at this step: upload")
+		if warned := strings.Contains(service.text, "No daemon delivers"); warned != db.Shared() {
+			t.Errorf("the page warns about missing daemons: %v", warned)
+		}
+		if said := strings.Contains(service.text, "files only"); said != db.Shared() {
+			t.Errorf("the page says that the backup lacks the database: %v", said)
+		}
+		secrets, err := s.studio.WebhookSecrets(t.Context(), s.user.ID)
+		check(t, err)
+		never := append(secrets, "Nobody else", "key=", "/path", "hash of")
+		users.wantNone(t, never...)
+		service.wantNone(t, never...)
+		// The role gives no access to the subjects of others.
+		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
+		check(t, err)
+		v.get("/console/lipsyncs/"+page.Subjects[0].ID).want(t, http.StatusNotFound)
+	})
+}
+
+// An operator finds the endpoints that have trouble and those of a user, without the queries of their URLs, and pauses them.
+func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		studiotest.AddUser(t, s.studio, "olga@example.com")
+		check(t, s.studio.SetRole(t.Context(), "olga@example.com", studio.Operator))
+		v := s.signIn(t, "olga@example.com")
+		v.get("/console/endpoints").want(t, http.StatusOK, "No webhook URL fails")
+		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
+		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
+		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+		troubled := v.get("/console/endpoints")
+		troubled.want(t, http.StatusOK, email, ">failing<", "No connection could be opened.", "because it responded with 410", "1 exhausted")
+		troubled.wantNone(t, "good.example")
+		if strings.Index(troubled.text, "https://dead.example/") > strings.Index(troubled.text, "https://off.example/") {
+			t.Error("what fails is not first")
+		}
+		v.get("/console/endpoints?email=olga@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+		v.get("/console/endpoints?email=nobody@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+		for _, query := range []string{"?all=true", "?email=ADA@example.com"} {
+			p := v.get("/console/endpoints" + query)
+			p.want(t, http.StatusOK, "https://good.example/?…", "https://dead.example/", ">in use<")
+			p.wantNone(t, "key=")
+		}
+		urls, err := s.studio.Endpoints(t.Context(), s.user.ID, "", 3)
+		check(t, err)
+		set := func(email, state string) page {
+			return v.post("/console/endpoints/change", url.Values{"email": {email}, "endpoint": {urls.Endpoints[1].ID}, "state": {state}})
+		}
+		set(email, "paused").want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
+		v.get("/console/endpoints").want(t, http.StatusOK, "https://good.example/?…")
+		set(email, "enabled").want(t, http.StatusOK, "The endpoint is enabled.")
+		set(email, "gone").want(t, http.StatusNotFound)
+		set("olga@example.com", "paused").want(t, http.StatusNotFound)
+		log := v.get("/console/users/log")
+		log.want(t, http.StatusOK, "paused the endpoint "+urls.Endpoints[1].ID, "enabled the endpoint "+urls.Endpoints[1].ID)
+		log.wantNone(t, "good.example", ">olga@example.com</td></tr>")
+	})
+}
+
+// An operator stops the sharing of a video of another user by its link.
+func TestOperator_stopsTheSharingOfVideos(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	studiotest.AddUser(t, s.studio, "olga@example.com")
+	check(t, s.studio.SetRole(t.Context(), "olga@example.com", studio.Operator))
+	v := s.signIn(t, "olga@example.com")
+	made := s.create(t, studio.Lipsync, "Greeting")
+	project, err := s.studio.UpdateProject(t.Context(), s.user.ID, made.ID, studio.ProjectChange{Shared: new(true)})
+	check(t, err)
+	link := url.Values{"link": {s.studio.ShareURL(project.Subject)}}
+	s.signIn(t, email).post("/console/users/unshare", link).want(t, http.StatusNotFound)
+	v.post("/console/users/unshare", link).want(t, http.StatusOK, "It is no longer shared.")
+	v.post("/console/users/unshare", link).want(t, http.StatusUnprocessableEntity, "No such video is shared.", made.ID)
+	v.get("/console/users/log").want(t, http.StatusOK, "stopped the sharing of a video", made.ID)
+}
+
+// For other users, the pages for operators do not exist, with any method, and nothing links to them. Removing the
+// role takes effect at once.
+func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	wantHidden := func() {
+		t.Helper()
+		notFound := v.get("/console/none")
+		for _, path := range operatorPaths() {
+			for _, path := range []string{path, path + "?cursor=a&email=a", path + "/", path + "/live", path + "/" + s.user.ID, "/console//" + path[9:], "/console/./" + path[9:], strings.ToUpper(path[:10]) + path[10:]} {
+				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"} {
+					p := v.send(method, path, "", "")
+					if p.status != http.StatusNotFound && p.status != http.StatusMethodNotAllowed || strings.Contains(p.text, s.user.ID) || strings.Contains(p.text, "circuit breaker") {
+						t.Errorf("%s %s: %d: %s", method, path, p.status, p.text)
+					}
+				}
+			}
+			p := v.get(path)
+			if p.status != notFound.status || strings.Contains(v.get("/console/projects").text, path) || v.send("POST", path, "", "").status != v.send("POST", "/console/none", "", "").status {
+				t.Errorf("%s differs from a page that does not exist", path)
+			}
+			if p := s.newVisitor(t).get(path); p.path != "/console/login" {
+				t.Errorf("a visitor without a session gets %s", p.path)
+			}
+		}
+	}
+	wantHidden()
+	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+	for _, path := range operatorPaths() {
+		v.get(path).want(t, http.StatusOK, `<a href="/console/users"`, `<a href="/console/service"`)
+	}
+	check(t, s.studio.SetRole(t.Context(), email, studio.NoRole))
+	wantHidden()
+}

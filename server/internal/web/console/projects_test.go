@@ -1,0 +1,210 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+// hostile must be shown as text, not as HTML.
+const hostile = `<script>document.title = "taken"</script>"'>`
+
+// addProjects adds projects to the workspace. The first one is the newest.
+func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
+	t.Helper()
+	var projects []studio.Project
+	for i, document := range documents {
+		text, err := json.Marshal(document)
+		check(t, err)
+		projects = append(projects, studio.Project{
+			ID: fmt.Sprintf("project-%05d", i), WorkspaceID: s.workspace, UserID: s.user.ID,
+			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: string(text), Published: document["status"] == "PUBLISHED",
+		})
+	}
+	if _, err := s.studio.ImportProjects(t.Context(), projects); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProjects_showMembersSafely(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	s.addProjects(t, map[string]any{
+		"title": "Welcome", "status": "PUBLISHED", "language": "english", "available_credits": 120, "utilised_credits": 7, "thumbnail": "/media/own.png", "recording_script": "Hello & welcome.", "video": "https://videos.example/a.mp4",
+		"tags": map[string]any{"names": []string{"onboarding", "plain"}, "colors": []string{"#2D7FF9", "javascript:red"}},
+	}, map[string]any{"title": hostile, "status": hostile, "language": hostile, "thumbnail": "javascript:alert(1)", "tags": map[string]any{"names": []string{hostile}, "colors": []string{hostile}}},
+		map[string]any{"title": "\u200b\u3164\ufe0f"}, map[string]any{"title": nil, "thumbnail": "https://elsewhere.example/a.png"}, map[string]any{"thumbnail": "https://ada:hunter2@elsewhere.example/"},
+		map[string]any{"thumbnail": "//hidden.example/a.png"}, map[string]any{"thumbnail": "///hidden.example/a.png"}, map[string]any{"thumbnail": `/\hidden.example/a.png`}, map[string]any{"thumbnail": "data:text/html,<script>"})
+	p := s.signIn(t, email).get("/console/projects")
+	p.want(t, http.StatusOK, "<h2>Welcome</h2>", `class="badge published">PUBLISHED`, "english", "onboarding", `fill="#2D7FF9"`, "<dd>120</dd>", "<dd>7</dd>",
+		`src="/media/own.png"`, `href="/console/videos/new?text=Hello&#43;%26&#43;welcome.&amp;title=Welcome"`, ">Watch on videos.example<", `href="/console/avatars/new"`, "Untitled project", "&lt;script&gt;",
+		`<a href="https://elsewhere.example/a.png" target="_blank" rel="noopener noreferrer">Thumbnail on elsewhere.example</a>`)
+	p.wantNone(t, "<h2></h2>", "<script>document", "javascript:", `src="http`, "hunter2", "hidden.example", "data:text")
+}
+
+// made is a rendering with small pictures.
+var made = studio.Rendering{
+	Video: "video.mp4", Thumbnail: "thumbnail.jpg", Captions: "speech.vtt", Language: "en-GB",
+	Previews: studio.Previews{Still: "still.png", StillPlay: "play.png", Animation: "moving.gif", AnimationPlay: "play.gif"},
+}
+
+// render completes the rendering of a subject. Each of its files contains its own name.
+func (s *site) render(t testing.TB, subject studio.Subject) {
+	t.Helper()
+	for _, name := range made.FileNames() {
+		check(t, s.media.Write(t.Context(), studio.ResultKey(subject.ID, name), strings.NewReader(name)))
+	}
+	_, err := s.studio.Rendered(t.Context(), subject.ID, made, nil)
+	check(t, err)
+}
+
+// A record is a card that leads its owner to its page, and the other members of the workspace to the video.
+func TestProjects_showRecordsToMembers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	lipsync := s.create(t, studio.Lipsync, hostile)
+	s.render(t, lipsync)
+	studiotest.AddUser(t, s.studio, "bob@example.com")
+	studiotest.AddUser(t, s.studio, "eve@example.com")
+	check(t, s.studio.AddMember(t.Context(), s.workspace, "bob@example.com"))
+	ada, bob, eve := s.signIn(t, email), s.signIn(t, "bob@example.com"), s.signIn(t, "eve@example.com")
+	files := "/console/projects/" + lipsync.ID
+	p := ada.get("/console/projects")
+	p.want(t, http.StatusOK, `<a class="cover" href="/console/lipsyncs/`+lipsync.ID+`"`, `src="`+files+`/picture?play.png"`, `<img class="moving" src="`+files+`/moving"`,
+		`<span class="badge published">published</span>`, "lip-sync", "en-GB", "&lt;script&gt;")
+	p.wantNone(t, "<script>document")
+	bob.get("/console/projects").want(t, http.StatusOK, `<a class="cover" href="`+files+`/video"`)
+	for file, want := range map[string]string{"picture": "play.png", "moving": "moving.gif", "video": "video.mp4", "captions": "speech.vtt"} {
+		bob.get(files+"/"+file).want(t, http.StatusOK, want)
+		eve.get(files+"/"+file).want(t, http.StatusNotFound)
+	}
+	bob.get(files+"/files").want(t, http.StatusNotFound)
+	bob.get("/console/lipsyncs/"+lipsync.ID).want(t, http.StatusNotFound)
+	for _, v := range []*visitor{bob, eve} {
+		v.post(files, url.Values{"title": {"Taken"}, "shared": {"true"}}).want(t, http.StatusNotFound)
+	}
+	ada.get("/console/lipsyncs/"+lipsync.ID).wantNone(t, "Taken", "studio.example")
+}
+
+func TestProjects_areFiltered(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	tagged := func(status, title string) map[string]any {
+		return map[string]any{"title": title, "status": status, "tags": map[string]any{"names": []string{hostile}}}
+	}
+	s.addProjects(t, tagged("DRAFT", "One"), tagged("published", "Two"), map[string]any{"title": "Three", "status": "draft"})
+	s.create(t, studio.Avatar, "Four")
+	v := s.signIn(t, email)
+	for _, test := range []struct {
+		status, tag string
+		want, none  []string
+	}{
+		{"", "", []string{"One", "Two", "Three", "Four"}, nil},
+		{"draft", "", []string{"One", "Three"}, []string{"Two", "Four"}},
+		{"", hostile, []string{"One", "Two"}, []string{"Three", "Four"}},
+		{"processing", "", []string{"Four"}, []string{"One", "Two", "Three"}},
+		{"draft", hostile, []string{"One"}, []string{"Two", "Three", "Four"}},
+		{hostile, "none", []string{"Nothing found."}, []string{"One", "Two", "Three", "Four"}},
+	} {
+		p := v.get("/console/projects?" + url.Values{"workspace": {s.workspace}, "status": {test.status}, "tag": {test.tag}}.Encode())
+		p.want(t, http.StatusOK, test.want...)
+		p.wantNone(t, append(test.none, "<script>document")...)
+	}
+}
+
+// The owner changes the title, the tags and the thumbnail, and shares the video.
+func TestProjects_areChangedByTheOwner(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	lipsync := s.create(t, studio.Lipsync, "Greeting")
+	v, path, form := s.signIn(t, email), "/console/lipsyncs/"+lipsync.ID, "/console/projects/"+lipsync.ID
+	v.get(path).want(t, http.StatusOK, "Share by link", `value="Greeting"`)
+	v.post(form, url.Values{"shared": {"true"}}).want(t, http.StatusOK, "It is shared.", "as soon as it is ready")
+	s.render(t, lipsync)
+	shared := func() string {
+		project, err := s.studio.FindProject(t.Context(), s.user.ID, lipsync.ID)
+		check(t, err)
+		return s.studio.ShareURL(&project)
+	}
+	link := shared()
+	v.get(path).want(t, http.StatusOK, `value="`+link+`"`, "Stop sharing", `<track kind="captions" label="Captions" src="`+path+`/captions" srclang="en-GB" default>`)
+	v.get("/console/projects").want(t, http.StatusOK, `<span class="badge">shared</span>`)
+
+	red := &studio.Tags{Names: []string{"people"}, Colors: []string{"#FF0000"}}
+	_, err := s.studio.UpdateProject(t.Context(), s.user.ID, lipsync.ID, studio.ProjectChange{Tags: red})
+	check(t, err)
+	upload, address, err := s.studio.Upload(t.Context(), s.user.ID, "image/png", strings.NewReader("custom"))
+	check(t, err)
+	v.post(form, url.Values{"title": {"Hello " + hostile}, "tags": {" new, people,,new , "}, "thumbnail": {address}}).want(t, http.StatusOK, "The changes are saved.", "<h1>Hello &lt;script&gt;")
+	v.get("/console/projects").want(t, http.StatusOK, `fill="#2D7FF9"/></svg><a href="/console/projects?tag=new&amp;`, `fill="#FF0000"/></svg><a href="/console/projects?tag=people&amp;`,
+		"picture?custom_thumbnail-"+upload.ID)
+	v.get(form+"/picture").want(t, http.StatusOK, "custom")
+	v.post(form, url.Values{"title": {"Hello"}, "tags": {"new, people"}, "remove_thumbnail": {"true"}}).want(t, http.StatusOK)
+	v.get(form+"/picture").want(t, http.StatusOK, "play.png")
+	if got := shared(); got != link {
+		t.Errorf("another change changes the link %s to %s", link, got)
+	}
+	v.post(form, url.Values{"shared": {"false"}}).want(t, http.StatusOK, "It is no longer shared.", "Share by link")
+	if got := shared(); got != "" {
+		t.Errorf("the link is still %s", got)
+	}
+	v.post(form, url.Values{"title": {"\x00"}}).want(t, http.StatusBadRequest)
+	v.post(form, url.Values{"tags": {strings.Repeat("a", 65)}}).want(t, http.StatusBadRequest, "/tags/names/0") // as the API
+}
+
+// A member of several workspaces chooses that of a project.
+func TestProjects_areCreatedInTheChosenWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	v.get("/console/avatars/new").wantNone(t, "workspace_id")
+	other, err := s.studio.AddWorkspace(t.Context(), "", "Others")
+	check(t, err)
+	check(t, s.studio.AddMember(t.Context(), other.ID, email))
+	v.get("/console/avatars/new").want(t, http.StatusOK, `<option value="`+other.ID+`">Others</option>`)
+	v.post("/console/avatars/new", url.Values{"title": {"Ada"}, "workspace_id": {other.ID}}).want(t, http.StatusOK, "It has been created.")
+	v.get("/console/projects?workspace="+other.ID).want(t, http.StatusOK, "Ada")
+	v.get("/console/projects?workspace="+s.workspace).wantNone(t, "Ada")
+}
+
+// Each project is on exactly one page, and only members of the workspace see it.
+func TestProjects_arePaginated(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	var documents []map[string]any
+	for i := range 60 {
+		documents = append(documents, map[string]any{"title": fmt.Sprintf("Project %d.", i)})
+	}
+	s.addProjects(t, documents...)
+	v := s.signIn(t, email)
+	older := regexp.MustCompile(`href="([^"]+)" rel="next"`)
+	seen, path := 0, "/console/projects"
+	for pages := 1; path != ""; pages++ {
+		p := v.get(path)
+		p.want(t, http.StatusOK)
+		for strings.Contains(p.text, fmt.Sprintf("<h2>Project %d.</h2>", seen)) {
+			seen++
+		}
+		path = ""
+		if found := older.FindStringSubmatch(p.text); found != nil {
+			path = strings.ReplaceAll(found[1], "&amp;", "&")
+		}
+	}
+	if seen != 60 {
+		t.Errorf("the pages show %d projects, want 60", seen)
+	}
+	v.get("/console/projects?cursor=made-up").want(t, http.StatusBadRequest, "does not match")
+
+	studiotest.AddUser(t, s.studio, "bob@example.com")
+	bob := s.signIn(t, "bob@example.com")
+	bob.get("/console/projects").want(t, http.StatusOK, "You are not a member of any workspace.")
+	bob.get("/console/projects?"+url.Values{"workspace": {s.workspace}}.Encode()).want(t, http.StatusForbidden, "not a member")
+}

@@ -1,0 +1,305 @@
+package console_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
+)
+
+func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.newVisitor(t)
+	first := v.get("/console/avatars?status=failed")
+	first.want(t, http.StatusOK, "<h1>Sign in</h1>", `value="/console/avatars?status=failed"`)
+
+	wrong := v.post("/console/login", url.Values{"email": {email}, "password": {"guess"}, "next": {"/console/avatars"}})
+	wrong.want(t, http.StatusUnauthorized, "The email or the password is wrong.", `value="ada@example.com"`, `value="/console/avatars"`)
+	wrong.wantNone(t, "guess")
+	in := v.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {"/console/avatars?status=failed"}})
+	in.want(t, http.StatusOK, "<h1>Avatars</h1>", email)
+	if again := v.get("/console/login"); again.path != "/console/avatars" {
+		t.Errorf("the login page of a logged-in user is at %s", again.path)
+	}
+	old := v.http.Jar.Cookies(mustParse(t, s.URL+"/console"))
+	v.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
+	out := v.get("/console/avatars")
+	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
+	out.wantNone(t, "Your session has ended.")
+	v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), old) // an attacker has a copy
+	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>")
+}
+
+func mustParse(t testing.TB, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	check(t, err)
+	return u
+}
+
+// A new password or a revocation ends sessions at once.
+func TestSession_endsWhenTokensAreRevoked(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	for name, end := range map[string]func() error{
+		"revocation": func() error { return s.studio.RevokeTokens(t.Context(), email) },
+		"password":   func() error { return s.studio.SetPassword(t.Context(), email, password) },
+	} {
+		v := s.signIn(t, email)
+		check(t, end())
+		p := v.get("/console/projects")
+		if p.path != "/console/login" {
+			t.Errorf("%s: the session continues at %s", name, p.path)
+		}
+		p.want(t, http.StatusOK, "Your session has ended.", `value="/console/projects"`)
+		live := v.get("/console/avatars/live")
+		live.want(t, http.StatusOK, "event: done")
+		live.wantNone(t, "event: state")
+	}
+}
+
+// If a session has ended, a form leads to the login, and the login back to the page of the form. The values of a
+// creation are kept, but it is not sent before the user has seen it again.
+func TestSession_keepsFormsThatEndedSessionsSent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.newVisitor(t)
+	draft := url.Values{"title": {"Ada " + hostile}, "webhook_url": {"https://hooks.example.com/?key=secret"}, "key": {"one"}, "email": {"eve@example.com"}, "next": {"https://evil.example/"}}
+	asked := v.post("/console/avatars/new", draft)
+	asked.want(t, http.StatusUnauthorized, "Your session has ended.", `name="next" value="/console/avatars/new"`, `name="title" value="Ada &lt;script`, "key=secret")
+	asked.wantNone(t, "evil", "eve@", "<script>document")
+	login := url.Values{"title": draft["title"], "webhook_url": draft["webhook_url"], "key": draft["key"], "next": {"/console/avatars/new"}, "email": {email}, "password": {"guess"}}
+	v.post("/console/login", login).want(t, http.StatusUnauthorized, "The email or the password is wrong.", `name="title" value="Ada &lt;script`)
+	login.Set("password", password)
+	again := v.post("/console/login", login)
+	again.want(t, http.StatusOK, "<h1>New avatar</h1>", `value="Ada &lt;script`, `value="https://hooks.example.com/?key=secret"`, `name="key" value="one"`, email)
+	again.wantNone(t, password)
+	v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
+
+	for referer, want := range map[string]string{
+		s.URL + "/console/events?state=exhausted": "/console/events?state=exhausted", "https://evil.example/console/events": "/console/events", "https://evil.example/": "/console/avatars", "": "/console/avatars",
+	} {
+		s.newVisitor(t).send(http.MethodPost, "/console/events/replay", "application/x-www-form-urlencoded", "select=filter", "Referer", referer).
+			want(t, http.StatusUnauthorized, `name="next" value="`+want+`"`)
+	}
+	if p := s.signIn(t, email).get("/console/account/keys"); p.path != "/console/account" {
+		t.Errorf("the login after a form on the response to another leads to %s", p.path)
+	}
+	long := url.Values{"title": {strings.Repeat("a", 100_000)}, "key": {"one"}}
+	if p := s.newVisitor(t).post("/console/avatars/new", long); p.status != http.StatusUnauthorized || len(p.text) > 10_000 {
+		t.Errorf("status %d with %d bytes for a form that is too long to keep", p.status, len(p.text))
+	}
+}
+
+// The login form has the same limits as the login operation of the API.
+func TestSession_delaysLoginsAfterFailures(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.newVisitor(t)
+	for range 10 {
+		v.post("/console/login", url.Values{"email": {email}, "password": {"guess"}}).want(t, http.StatusUnauthorized)
+	}
+	late := v.post("/console/login", url.Values{"email": {email}, "password": {password}})
+	late.want(t, http.StatusTooManyRequests, "Too many failed logins.")
+}
+
+func TestSession_cookieIsRestrictedToOrigin(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		secure bool
+		want   []string
+	}{
+		"http":  {false, []string{"studio-", "Path=/console", "HttpOnly", "SameSite=Strict"}},
+		"https": {true, []string{"__Host-studio-", "Path=/;", "HttpOnly", "SameSite=Strict", "Secure"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Secure = c.secure })
+			form := url.Values{"email": {email}, "password": {password}}.Encode()
+			r := httptest.NewRequest(http.MethodPost, "/console/login", strings.NewReader(form))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			w := httptest.NewRecorder()
+			s.Config.Handler.ServeHTTP(w, r)
+			cookie := w.Header().Get("Set-Cookie")
+			for _, part := range c.want {
+				if !strings.Contains(cookie, part) {
+					t.Errorf("the cookie %q does not contain %s", cookie, part)
+				}
+			}
+			if strings.Contains(cookie, "Domain") || !c.secure && strings.Contains(cookie, "Secure") {
+				t.Errorf("the cookie is %q", cookie)
+			}
+		})
+	}
+}
+
+// A form from another origin is rejected, even with a valid session cookie.
+func TestSession_rejectsCrossOriginForms(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
+		for _, path := range []string{"/console/login", "/console/logout", "/console/avatars/new", "/console/uploads"} {
+			v.send(http.MethodPost, path, "application/x-www-form-urlencoded", "title=Eve", header...).want(t, http.StatusForbidden, "another origin")
+		}
+	}
+	v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
+}
+
+// Behind a proxy that changes the Host, forms come from the origin of the public URL, and from no other.
+func TestSession_acceptsFormsFromThePublicURL(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for _, path := range []string{"/console/login", "/console/avatars/new", "/console/logout"} {
+		for origin, want := range map[string]bool{s.studio.PublicURL: true, s.URL: true, "http" + strings.TrimPrefix(s.studio.PublicURL, "https"): false, s.studio.PublicURL + ":8443": false, "null": false} {
+			p := v.send(http.MethodPost, path, "application/x-www-form-urlencoded", "title=Ada", "Origin", origin)
+			if accepted := p.status != http.StatusForbidden; accepted != want {
+				t.Errorf("%s from %s: status %d, want accepted %t", path, origin, p.status, want)
+			}
+		}
+	}
+}
+
+// A browser that is signed in to two services on one host, which share its cookies, stays signed in to both.
+func TestSession_ofAnotherPortIsKept(t *testing.T) {
+	t.Parallel()
+	one, two := newSite(t, newSQLite(t)), newSite(t, newSQLite(t), func(cfg *console.Config) { cfg.Studio.PublicURL += ":8443" })
+	v, w := one.newVisitor(t), two.newVisitor(t)
+	w.http.Jar = v.http.Jar
+	for _, visitor := range []*visitor{v, w} {
+		visitor.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
+	}
+	v.get("/console/projects").want(t, http.StatusOK, email)
+	w.post("/console/logout", nil).want(t, http.StatusOK, "<h1>Sign in</h1>")
+	v.get("/console/projects").want(t, http.StatusOK, email)
+}
+
+// A login replaces a session cookie that an attacker has set (session fixation).
+func TestSession_replacesPlantedCookie(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	studiotest.AddUser(t, s.studio, "eve@example.com")
+	eve := s.signIn(t, "eve@example.com").http.Jar.Cookies(mustParse(t, s.URL+"/console"))
+	for _, planted := range []string{"planted", eve[0].Value} {
+		v := s.newVisitor(t)
+		v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: eve[0].Name, Value: planted, Path: "/console"}})
+		v.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
+		if now := v.http.Jar.Cookies(mustParse(t, s.URL+"/console")); len(now) != 1 || now[0].Value == planted {
+			t.Errorf("the cookies are %v", now)
+		}
+		other := s.newVisitor(t)
+		other.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: eve[0].Name, Value: planted, Path: "/console"}})
+		other.get("/console/projects").wantNone(t, email)
+	}
+}
+
+// The login redirects to pages of the console only.
+func TestSession_redirectsWithinConsoleOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	for _, next := range []string{"https://evil.example/console/", "//evil.example/console/", `/\evil.example`, "///evil.example/../console/", "/.//evil.example/../console/..", "/console/..//evil.example", "/console/%2e%2e//evil.example", "javascript:alert(1)", "/users/login", "/console/../users", ""} {
+		v := s.newVisitor(t)
+		v.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		p := v.post("/console/login", url.Values{"email": {email}, "password": {password}, "next": {next}})
+		if got := p.header.Get("Location"); p.status != http.StatusSeeOther || !strings.HasPrefix(got, "/console/") || strings.Contains(got, "evil") {
+			t.Errorf("%q redirects to %q", next, got)
+		}
+	}
+}
+
+// Request bodies are read up to a limit, which is lower without a session and zero for other methods than POST.
+func TestSession_limitsBodySize(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	parts := "--b\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\nada@example.com\r\n--b\r\nContent-Disposition: form-data; name=\"next\"; filename=\"a\"\r\n\r\n"
+	for _, signedIn := range []bool{false, true} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE"} {
+			for path, limit := range map[string]int{
+				"/console/login": 64 << 10, "/console/logout": 256 << 10, "/console/projects": 256 << 10, "/console/avatars/new": 256 << 10, "/console/events/replay": 256 << 10, "/console/none": 256 << 10,
+			} {
+				body := &endless{start: parts}
+				r := httptest.NewRequestWithContext(t.Context(), method, path, body)
+				r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+				if signedIn {
+					for _, cookie := range s.signIn(t, email).http.Jar.Cookies(mustParse(t, s.URL+"/console")) {
+						r.AddCookie(cookie)
+					}
+				}
+				s.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
+				if method != "POST" {
+					limit = 0
+				}
+				if body.read > limit+64<<10 { // 64 KiB for buffers
+					t.Errorf("%s %s: %d bytes are read", method, path, body.read)
+				}
+			}
+		}
+	}
+}
+
+// endless is a body that starts with a text and never ends.
+type endless struct {
+	start string
+	read  int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.start)
+	if e.start = e.start[n:]; n == 0 {
+		n = len(p)
+	}
+	e.read += n
+	return n, nil
+}
+
+// The number of concurrent forms of a user is limited.
+func TestSession_limitsConcurrentForms(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	client := *v.http
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer transport.CloseIdleConnections()
+	client.Transport = transport
+	var sending []*io.PipeWriter
+	var admitted, responses sync.WaitGroup
+	defer responses.Wait()
+	for range 16 {
+		in, out := io.Pipe()
+		admitted.Add(1)
+		done := sync.OnceFunc(admitted.Done)
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: done})
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/console/events/replay", in)
+		check(t, err)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Expect", "100-continue") // so that the server says when it reads the form
+		responses.Go(func() {
+			answer, err := client.Do(request)
+			done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
+				t.Errorf("the status is %s", answer.Status)
+			}
+		})
+		sending = append(sending, out)
+	}
+	admitted.Wait()
+	v.post("/console/events/replay", nil).want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
+	v.get("/console/events").want(t, http.StatusOK)
+	for _, out := range sending {
+		check(t, out.Close())
+	}
+}

@@ -1,0 +1,343 @@
+package console_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
+)
+
+// A title is shown as one line, and changes the direction of no text around it.
+func TestConsole_showsTitlesAsOneLine(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	made := s.create(t, studio.Lipsync, "Take\n\u202e one\x1b")
+	s.create(t, studio.Lipsync, "\u202e\n")
+	_, err := s.studio.ImportProjects(t.Context(), []studio.Project{
+		{ID: "imported", WorkspaceID: s.workspace, UserID: s.user.ID, Document: `{"title":"Take\n two\u202e","tags":{"names":["first\u2028cut"]}}`},
+	})
+	check(t, err)
+	v := s.signIn(t, email)
+	for path, want := range map[string][]string{
+		"/console/lipsyncs":            {">Take one<", ">Untitled lip-sync<"},
+		"/console/lipsyncs/" + made.ID: {">Take one<"},
+		"/console/projects":            {"Take one", "Take two", "first cut"},
+	} {
+		p := v.get(path)
+		p.want(t, http.StatusOK, want...)
+		if path != "/console/lipsyncs/"+made.ID { // which has a form with the title as it is
+			p.wantNone(t, "\u202e", "\u2028", "\x1b")
+		}
+	}
+}
+
+func TestSubjects_showStateProgressAndReason(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signIn(t, email)
+		v.get("/console/avatars").want(t, http.StatusOK, "Create your first avatar")
+		made := s.create(t, studio.Avatar, "Ada "+hostile)
+		failed := s.create(t, studio.Avatar, "Bob")
+		check(t, s.studio.Progressed(t.Context(), made.ID, studio.Progress{Done: 0.42}))
+		_, err := s.studio.Rendered(t.Context(), failed.ID, studio.Rendering{}, &studio.RenderError{Reason: "There is no face." + hostile})
+		check(t, err)
+		all := v.get("/console/avatars")
+		all.want(t, http.StatusOK, "Ada &lt;script", `value="42"`, "There is no face.&lt;script", `class="badge failed">failed`)
+		only := v.get("/console/avatars?status=failed")
+		only.want(t, http.StatusOK, "Bob")
+		only.wantNone(t, "Ada")
+		all.wantNone(t, "<script>document")
+		v.get("/console/avatars/"+made.ID).want(t, http.StatusOK, "Ada &lt;script", `value="42"`, "Give consent", "cannot be undone")
+		v.get("/console/lipsyncs").want(t, http.StatusOK, "Create your first lip-sync")
+	})
+}
+
+// The page of an avatar says what the service decides about consent. Failures and checks name fields as the form does.
+func TestSubjects_sayWhoDecidesAboutConsent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	avatar := s.create(t, studio.Avatar, "Ada")
+	path := "/console/avatars/" + avatar.ID
+	v.get(path).want(t, http.StatusOK, "It is published only if that person consents.")
+	for granted, want := range map[bool]string{true: "This service gives consent for you", false: "This service refuses consent for you"} {
+		s.studio.AutoConsent = func(studio.Subject) bool { return granted }
+		p := v.get(path)
+		p.want(t, http.StatusOK, want)
+		p.wantNone(t, "only if that person consents")
+	}
+	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, &studio.RenderError{
+		Reason: "The base_video_url could not be fetched.", Checks: []studio.Check{{Name: "one_face", Message: "The file of base_video_url has no face. Send audio_url instead."}},
+	})
+	check(t, err)
+	v.get(path).want(t, http.StatusOK, "The video or photo could not be fetched.", "<strong>one face</strong>", "The file of the video or photo has no face. Send the recording instead.")
+	v.get("/console/avatars/new").want(t, http.StatusOK, "A video or a photo of one person")
+}
+
+// Without JavaScript, pages are loaded again as long as they can change.
+func TestSubjects_areLoadedAgainWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	lipsync := s.create(t, studio.Lipsync, "Hello")
+	paths := []string{"/console/lipsyncs", "/console/lipsyncs/" + lipsync.ID}
+	for _, path := range paths {
+		v.get(path).want(t, http.StatusOK, `<noscript><meta http-equiv="refresh" content="5"></noscript>`)
+	}
+	_, err := s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, nil)
+	check(t, err)
+	for _, path := range append(paths, "/console/avatars", "/console/lipsyncs/"+lipsync.ID+"/delete") {
+		v.get(path).wantNone(t, "http-equiv")
+	}
+}
+
+// The subjects of other users do not exist for a user, in any request.
+func TestSubjects_areHiddenFromOtherUsers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	avatar := s.create(t, studio.Avatar, "Ada")
+	check(t, s.media.Write(t.Context(), studio.ResultKey(avatar.ID, "still.png"), strings.NewReader("png")))
+	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{Thumbnail: "still.png"}, nil)
+	check(t, err)
+	studiotest.AddUser(t, s.studio, "bob@example.com")
+	ada, bob := s.signIn(t, email), s.signIn(t, "bob@example.com")
+	path := "/console/avatars/" + avatar.ID
+	for _, below := range []string{"", "/live", "/delete", "/thumbnail"} {
+		bob.get(path+below).want(t, http.StatusNotFound)
+		if below != "/live" {
+			ada.get(path+below).want(t, http.StatusOK)
+		}
+	}
+	bob.post(path+"/delete", nil).want(t, http.StatusNotFound)
+	bob.post(path+"/consent", url.Values{"granted": {"true"}}).want(t, http.StatusNotFound)
+	if p := s.newVisitor(t).get(path + "/thumbnail"); p.path != "/console/login" {
+		t.Errorf("a visitor without a session gets %s", p.text)
+	}
+	ada.get(path).want(t, http.StatusOK, `class="badge consent_pending">consent pending`, path+"/thumbnail")
+	ada.get("/console/lipsyncs/"+avatar.ID).want(t, http.StatusNotFound)
+	ada.get(path+"/video").want(t, http.StatusNotFound)
+}
+
+func TestSubjects_submitConsentAndDelete(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for granted, status := range map[string]string{"true": "published", "false": "consent failed"} {
+		avatar := s.create(t, studio.Avatar, "Ada")
+		_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+		check(t, err)
+		path := "/console/avatars/" + avatar.ID
+		v.post(path+"/consent", nil).want(t, http.StatusNotFound) // no decision
+		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusOK, ">"+status+"<", `role="status">Consent is `)
+		v.post(path+"/consent", url.Values{"granted": {granted}}).want(t, http.StatusConflict, "The avatar is in a final state.")
+		v.get(path+"/delete").want(t, http.StatusOK, "cannot be undone")
+		v.post(path+"/delete", nil).want(t, http.StatusOK, "It has been deleted.")
+		v.get(path).want(t, http.StatusNotFound)
+	}
+}
+
+// stream reads the events of a stream.
+type stream struct {
+	t     *testing.T
+	lines *bufio.Scanner
+}
+
+func (v *visitor) stream(t *testing.T, path string) stream {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.site.URL+path, nil)
+	check(t, err)
+	response, err := v.http.Do(request)
+	check(t, err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Fatalf("%s is %s", path, got)
+	}
+	return stream{t, bufio.NewScanner(response.Body)}
+}
+
+// next returns the next event. At the end of the stream, the name is "".
+func (s stream) next() (name, data string) {
+	s.t.Helper()
+	for s.lines.Scan() {
+		switch line := s.lines.Text(); {
+		case strings.HasPrefix(line, "event: "):
+			name = line[7:]
+		case strings.HasPrefix(line, "data: "):
+			data += line[6:] + "\n"
+		case line == "" && name != "":
+			return name, data
+		}
+	}
+	if err := s.lines.Err(); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.t.Error(err)
+	}
+	return "", ""
+}
+
+func (s stream) want(name, part string) {
+	s.t.Helper()
+	if got, data := s.next(); got != name || !strings.Contains(data, part) {
+		s.t.Fatalf("event %s: %s; want %s with %q", got, data, name, part)
+	}
+}
+
+// wantSoon reads states until one contains part. It is the state after an event, because a page of a site with rarelyPolled
+// is rendered without an event after half a minute.
+func (s stream) wantSoon(part string) {
+	s.t.Helper()
+	began := time.Now()
+	for name, data := s.next(); !strings.Contains(data, part); name, data = s.next() {
+		if name != "state" {
+			s.t.Fatalf("event %s: %s; want a state with %q", name, data, part)
+		}
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		s.t.Errorf("%q is shown after %v", part, took)
+	}
+}
+
+func rarelyPolled(cfg *console.Config) { cfg.PollInterval = 2 * time.Second }
+
+// A stream starts with the current state and sends every change. It ends with a final state, with the deletion of
+// the subject and with the session.
+func TestSubjects_streamChanges(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.signIn(t, email)
+		lipsync := s.create(t, studio.Lipsync, "Hello")
+		one, all := v.stream(t, "/console/lipsyncs/"+lipsync.ID+"/live"), v.stream(t, "/console/lipsyncs/live")
+		one.want("state", "In the queue")
+		all.want("state", "In the queue")
+		claimed, _, err := db.ClaimRenderings(t.Context(), "0d7f6f3c-6f0e-4a53-a2b3-3c1f6f3d0f55", time.Now(), 1)
+		if check(t, err); len(claimed) != 1 {
+			t.Fatal("no rendering is due")
+		}
+		one.want("state", `value="0"`)
+		all.want("state", `value="0"`)
+		check(t, s.studio.Progressed(t.Context(), lipsync.ID, studio.Progress{Done: 0.5, Stage: "drawing", Left: 30 * time.Minute}))
+		one.want("state", `value="50"`)
+		all.want("state", "Drawing the pictures, about 30 min left")
+		_, err = s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "video.mp4"}, nil)
+		check(t, err)
+		one.want("state", `src="/console/lipsyncs/`+lipsync.ID+`/video"`)
+		one.want("done", "")
+		all.want("state", "succeeded")
+		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, lipsync.ID))
+		all.want("state", "Create your first lip-sync")
+
+		another := s.create(t, studio.Lipsync, "Again")
+		one = v.stream(t, "/console/lipsyncs/"+another.ID+"/live")
+		one.want("state", "processing")
+		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, another.ID))
+		one.want("state", "has been deleted")
+		one.want("done", "")
+
+		third := s.create(t, studio.Lipsync, "Third")
+		one = v.stream(t, "/console/lipsyncs/"+third.ID+"/live")
+		one.want("state", "processing")
+		check(t, s.studio.RevokeTokens(t.Context(), email))
+		one.want("state", "You have been signed out.")
+		one.want("done", "")
+	})
+}
+
+// A page without a rendering in progress changes with the next event, and with the end of the session.
+func TestSubjects_streamFollowsEvents(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db, rarelyPolled)
+		v, other := s.signIn(t, email), s.signIn(t, email)
+		all, mine := v.stream(t, "/console/avatars/live"), other.stream(t, "/console/videos/live")
+		all.want("state", "Create your first avatar")
+		mine.want("state", "Create your first video")
+		s.createPublished(t, "Ada")
+		all.wantSoon(">published<")
+		v.post("/console/logout", nil)
+		all.wantSoon("You have been signed out.")
+		all.want("done", "")
+		check(t, s.studio.RevokeTokens(t.Context(), email))
+		mine.wantSoon("You have been signed out.")
+		mine.want("done", "")
+	})
+}
+
+// A CR in the text of a user cannot inject an event into the stream.
+func TestSubjects_streamEscapesLineEnds(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	s.create(t, studio.Lipsync, "Ada\revent: done\rdata: Bob")
+	name, data := s.signIn(t, email).stream(t, "/console/lipsyncs/live").next()
+	if name != "state" || strings.Contains(data, "\r") || !strings.Contains(data, "data: Bob") {
+		t.Errorf("event %s: %q", name, data)
+	}
+}
+
+// A stream stays open while the database is unavailable, and then continues.
+func TestSubjects_streamOutlivesDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := studiotest.NewPostgres(t)
+	s, database := newSite(t, studiotest.Open(t, dsn)), studiotest.OpenSQL(t, dsn)
+	exec := func(statement string) {
+		_, err := database.ExecContext(t.Context(), statement)
+		check(t, err)
+	}
+	var tries atomic.Int32
+	now := s.studio.Now
+	s.studio.Now = func() time.Time { tries.Add(1); return now() } // each rendering asks for the time
+	all := s.signIn(t, email).stream(t, "/console/lipsyncs/live")
+	all.want("state", "Create your first lip-sync")
+	// Each statement holds one lock: two in a transaction may deadlock with a query of the stream.
+	exec(`ALTER TABLE subjects RENAME TO subjects_away`)
+	exec(`ALTER TABLE events RENAME TO events_away`)
+	tries.Store(0)
+	harness.Eventually(t, "that the page is rendered again", func() bool { return tries.Load() > 2 })
+	exec(`ALTER TABLE events_away RENAME TO events`)
+	exec(`ALTER TABLE subjects_away RENAME TO subjects`)
+	s.create(t, studio.Lipsync, "First")
+	all.want("state", "First")
+}
+
+// The number of open streams of a user is limited. A stream that ends frees its place.
+func TestSubjects_limitOpenStreams(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	v := s.signIn(t, email)
+	for range 32 {
+		v.stream(t, "/console/avatars/live").want("state", "")
+	}
+	p := v.get("/console/avatars/live")
+	p.want(t, http.StatusTooManyRequests, "Too many streams are open.")
+	s.restart(func() {})
+	v.stream(t, "/console/avatars/live").want("state", "")
+}
+
+func TestSubjects_arePaginated(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newSQLite(t))
+	for i := range 50 {
+		s.create(t, studio.Lipsync, fmt.Sprintf("Take %d.", i))
+	}
+	v := s.signIn(t, email)
+	p := v.get("/console/lipsyncs")
+	p.want(t, http.StatusOK, "Take 49.", "Take 26.", `rel="next"`)
+	_, link, _ := strings.Cut(p.text, `href="/console/lipsyncs?cursor=`)
+	cursor, _, _ := strings.Cut(link, `"`)
+	second := v.get("/console/lipsyncs?cursor=" + cursor)
+	second.want(t, http.StatusOK, "Take 25.", "Take 2.", "← Newest", `rel="next"`)
+	second.wantNone(t, "Take 26.")
+	v.get("/console/avatars?cursor="+cursor).want(t, http.StatusBadRequest)
+}
