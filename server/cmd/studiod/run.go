@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -39,10 +39,10 @@ func (d *daemon) run(ctx context.Context) error {
 	}
 	d.showAdmin(ctx)
 	d.warnOfPause(ctx)
-	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
 	if unserved := d.cfg.Sockets.Ready(); len(unserved) > 0 {
 		d.cfg.Logger.WarnContext(ctx, "a socket unit of systemd listens where no flag says so; nobody responds there", "addresses", unserved)
 	}
+	d.cfg.Logger.InfoContext(ctx, "serving", "url", d.url())
 
 	var err error
 	select {
