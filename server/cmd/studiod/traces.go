@@ -29,10 +29,8 @@ func collectorURL() string {
 func (d *daemon) openMonitoring(ctx context.Context) (err error) {
 	if d.cfg.Collector != "" {
 		d.traces, err = otlp.New(ctx, otlp.Config{URL: d.cfg.Collector, Version: commandline.Version(), Logger: d.cfg.Logger})
-		if errors.Is(err, otlp.ErrURL) {
-			return usagef("%s: %w", collectorVariable, err)
-		} else if err != nil {
-			return err
+		if err != nil {
+			return usagef("%w", err)
 		}
 	}
 	return d.openAdmin(ctx)

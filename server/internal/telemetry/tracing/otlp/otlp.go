@@ -1,4 +1,5 @@
-// Package otlp exports spans to an OpenTelemetry collector, with OTLP over HTTP.
+// Package otlp exports spans to an OpenTelemetry collector, with OTLP over HTTP and JSON. It encodes spans itself: the
+// exporter of OpenTelemetry links gRPC.
 package otlp
 
 import (
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -27,11 +27,17 @@ const (
 	maxAttributes  = 32
 )
 
-// ErrURL means that Config.URL is not the URL of a collector.
-var ErrURL = errors.New("the collector must be http://HOST:PORT or https://HOST:PORT, optionally with a path")
+// Errors of [New] for a configuration that is not valid.
+var (
+	ErrURL         = errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be http://HOST:PORT or https://HOST:PORT, optionally with a path")
+	ErrHeaders     = errors.New("OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE, separated by commas, with the values encoded as in a URL")
+	ErrCertificate = errors.New("OTEL_EXPORTER_OTLP_CERTIFICATE must be a file of certificates in PEM format")
+)
 
-// Config configures [New]. The environment variables of OpenTelemetry also apply: OTEL_EXPORTER_OTLP_…, for example for
-// headers and certificates, and OTEL_TRACES_SAMPLER, by default parentbased_always_on.
+// Config configures [New]. These environment variables of OpenTelemetry also apply: OTEL_EXPORTER_OTLP_HEADERS has
+// headers for the collector, OTEL_EXPORTER_OTLP_CERTIFICATE names a file of certificates that sign the collector's,
+// OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME describe the service, OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG
+// choose traces, by default all, and OTEL_BSP_… tune the batches.
 type Config struct {
 	// URL is the http or https URL of the collector, without /v1/traces. It may be a private address. Required.
 	URL string
@@ -50,7 +56,7 @@ type Exporter struct {
 }
 
 // New returns an Exporter. It does not connect to the collector; failed exports are logged. It returns
-// [ErrURL] if cfg.URL is invalid.
+// [ErrURL], [ErrHeaders] or [ErrCertificate] if the configuration is not valid.
 func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	target, err := url.Parse(cfg.URL)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" ||
@@ -58,7 +64,7 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 		return nil, ErrURL
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	client, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(target.JoinPath("v1/traces").String()))
+	collector, err := newCollector(target)
 	if err != nil {
 		return nil, err
 	}
@@ -68,21 +74,23 @@ func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	if err != nil { // the resource is still usable
 		cfg.Logger.WarnContext(ctx, "some resource attributes of traces are missing", "err", err)
 	}
+	collector.logger = cfg.Logger
 	exports, cancelExports := context.WithCancel(context.WithoutCancel(ctx))
+	collector.ctx = exports
 	provider := sdk.NewTracerProvider(
 		sdk.WithResource(service),
-		sdk.WithBatcher(&spanExporter{SpanExporter: client, ctx: exports, logger: cfg.Logger},
-			sdk.WithMaxQueueSize(maxQueue), sdk.WithExportTimeout(exportTimeout)),
+		sdk.WithBatcher(collector, sdk.WithMaxQueueSize(maxQueue), sdk.WithExportTimeout(exportTimeout)),
 		sdk.WithRawSpanLimits(sdk.SpanLimits{
 			AttributeValueLengthLimit: maxValueLength, AttributeCountLimit: maxAttributes, LinkCountLimit: 1,
 		}),
 	)
 	closeExporter := func() {
 		defer time.AfterFunc(flushTimeout, cancelExports).Stop()
-		_ = provider.Shutdown(context.WithoutCancel(ctx)) // spanExporter has logged the error
+		_ = provider.Shutdown(context.WithoutCancel(ctx)) // collector has logged the error
 		cancelExports()
 	}
-	return &Exporter{provider: provider, tracer: provider.Tracer("github.com/avatarstudio/avatarstudio"), close: closeExporter}, nil
+	tracer := provider.Tracer("github.com/avatarstudio/avatarstudio")
+	return &Exporter{provider: provider, tracer: tracer, close: closeExporter}, nil
 }
 
 // Provider returns the provider for libraries that make spans. It is nil if e is nil.

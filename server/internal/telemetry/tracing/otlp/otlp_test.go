@@ -3,9 +3,13 @@ package otlp_test
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -85,9 +89,8 @@ func TestExporter_logsFailuresOnce(t *testing.T) {
 	collector := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) bool {
 		if unavailable.Load() {
 			w.WriteHeader(http.StatusBadRequest)
-			return true
 		}
-		return false
+		return unavailable.Load()
 	})
 	var log bytes.Buffer
 	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -103,6 +106,88 @@ func TestExporter_logsFailuresOnce(t *testing.T) {
 	exporter.Close()
 	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "trace collector fails") || !strings.Contains(text, "trace collector succeeds again") {
 		t.Errorf("the log is %s", text)
+	}
+}
+
+// A collector that rejects spans is logged like one that fails.
+func TestExporter_logsRejectedSpans(t *testing.T) {
+	t.Parallel()
+	collector := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) bool {
+		_, err := w.Write([]byte(`{"partialSuccess":{"rejectedSpans":"1","errorMessage":"canary"}}`))
+		return err == nil
+	})
+	var log bytes.Buffer
+	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	_, span := exporter.Tracer().Start(t.Context(), "deliver")
+	span.End()
+	exporter.Close()
+	if text := log.String(); !strings.Contains(text, "rejects 1 span") || strings.Contains(text, "canary") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// A batch that the collector is too busy for is sent again, with the headers of the environment, and arrives.
+func TestExporter_repeatsWhatCollectorIsTooBusyFor(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20canary, x-team = a%3Db")
+	var requests atomic.Int32
+	collector := otlptest.New(t, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Authorization") != "Basic canary" || r.Header.Get("X-Team") != "a=b" {
+			t.Errorf("the headers are %v", r.Header)
+		}
+		first := requests.Add(1) == 1
+		if first {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return first
+	})
+	exporter := open(t, otlp.Config{URL: collector.URL})
+	_, span := exporter.Tracer().Start(t.Context(), "deliver")
+	span.End()
+	exporter.Flush(t.Context())
+	if len(collector.Spans()) != 1 || requests.Load() != 2 {
+		t.Errorf("%d requests exported %d spans", requests.Load(), len(collector.Spans()))
+	}
+	exporter.Close()
+}
+
+// The certificates of the environment, and only they, are those that sign the collector's.
+func TestExporter_trustsCertificatesOfEnvironment(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	harness.Check(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	for _, trusted := range []string{"", file} {
+		t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", trusted)
+		exporter := open(t, otlp.Config{URL: server.URL})
+		_, span := exporter.Tracer().Start(t.Context(), "deliver")
+		span.End()
+		exporter.Close()
+		if got := requests.Load() == 1; got != (trusted != "") {
+			t.Errorf("with the certificates %q, %d requests arrived", trusted, requests.Load())
+		}
+	}
+}
+
+func TestNew_refusesInvalidEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		variable, value string
+		want            error
+	}{
+		{"OTEL_EXPORTER_OTLP_HEADERS", "canary", otlp.ErrHeaders},
+		{"OTEL_EXPORTER_OTLP_HEADERS", "=canary", otlp.ErrHeaders},
+		{"OTEL_EXPORTER_OTLP_HEADERS", "a=canary%zz", otlp.ErrHeaders},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE", "/canary/absent", otlp.ErrCertificate},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE", "otlp_test.go", otlp.ErrCertificate}, // no certificate
+	} {
+		t.Run(c.variable+"="+c.value, func(t *testing.T) {
+			t.Setenv(c.variable, c.value)
+			if _, err := otlp.New(t.Context(), otlp.Config{URL: "http://localhost:4318"}); !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("New returns %v, want %v", err, c.want)
+			}
+		})
 	}
 }
 

@@ -2,20 +2,19 @@
 package otlptest
 
 import (
-	"encoding/hex"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	traces "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// Collector is an OTLP/HTTP trace collector that stores the spans it receives. It is safe for concurrent
-// use.
+// Collector is an OTLP/HTTP trace collector that stores the spans it receives as JSON, and refuses what the messages of
+// OTLP do not define. It is safe for concurrent use.
 type Collector struct {
 	URL string
 
@@ -50,12 +49,12 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.respond != nil && c.respond(w, r) {
 		return
 	}
-	var request collector.ExportTraceServiceRequest
+	var request traces.TracesData // has the fields of an ExportTraceServiceRequest
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
-		err = proto.Unmarshal(body, &request)
+		err = protojson.Unmarshal(body, &request)
 	}
-	if err != nil || r.URL.Path != "/v1/traces" {
+	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -71,13 +70,15 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func newSpan(s *traces.Span) Span {
+	// Ids are hexadecimal in OTLP, and would be in base64 in the JSON encoding of protobuf, which has read them.
+	id := base64.StdEncoding.EncodeToString
 	span := Span{
-		Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
+		Trace: id(s.GetTraceId()), ID: id(s.GetSpanId()), Parent: id(s.GetParentSpanId()),
 		Name: s.GetName(), Error: s.GetStatus().GetCode() == traces.Status_STATUS_CODE_ERROR,
 		Attributes: make(map[string]string), Text: s.String(),
 	}
 	if links := s.GetLinks(); len(links) > 0 {
-		span.Link = hex.EncodeToString(links[0].GetTraceId())
+		span.Link = id(links[0].GetTraceId())
 	}
 	for _, a := range s.GetAttributes() {
 		text := a.GetValue().GetStringValue()

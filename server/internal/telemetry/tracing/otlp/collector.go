@@ -1,0 +1,144 @@
+package otlp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+)
+
+const (
+	// firstWait is the time after which a batch is sent again that the collector is too busy for. It doubles each time.
+	firstWait = 250 * time.Millisecond
+	// maxAnswer bounds the answers of a collector that are read, in bytes.
+	maxAnswer = 64 << 10
+)
+
+// A collector sends spans to an OpenTelemetry collector, until ctx ends. It logs the first failure and the first success
+// after it, but returns no errors: the SDK would write each one to stderr.
+type collector struct {
+	url     string
+	headers http.Header
+	client  *http.Client
+	ctx     context.Context //nolint:containedctx // ends when the exporter is closed
+	logger  *slog.Logger
+	failing bool
+}
+
+// newCollector returns a collector without ctx and logger.
+func newCollector(target *url.URL) (*collector, error) {
+	headers := http.Header{"Content-Type": {"application/json"}}
+	for pair := range strings.SplitSeq(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
+		name, encoded, ok := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(encoded))
+		if name = strings.TrimSpace(name); name == "" && !ok {
+			continue
+		} else if name == "" || !ok || err != nil {
+			return nil, ErrHeaders
+		}
+		headers.Set(name, value)
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: exportTimeout}
+	if file := os.Getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {
+		pem, err := os.ReadFile(file) //nolint:gosec // the operator names it
+		roots := x509.NewCertPool()
+		if err != nil || !roots.AppendCertsFromPEM(pem) {
+			return nil, ErrCertificate
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return &collector{
+		url: target.JoinPath("v1/traces").String(), headers: headers,
+		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // the headers are for this collector
+		}},
+	}, nil
+}
+
+// ExportSpans implements [sdk.SpanExporter]. It is not called concurrently.
+func (c *collector) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if c.ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)() //nolint:contextcheck // a second reason to cancel
+	err := c.send(ctx, spans)
+	if failing := err != nil; failing != c.failing {
+		c.failing = failing
+		if failing {
+			c.logger.WarnContext(ctx, "export to the trace collector fails; spans are dropped until it succeeds", "err", err)
+		} else {
+			c.logger.InfoContext(ctx, "export to the trace collector succeeds again")
+		}
+	}
+	return nil
+}
+
+// Shutdown implements [sdk.SpanExporter].
+func (c *collector) Shutdown(context.Context) error {
+	c.client.CloseIdleConnections()
+	return nil
+}
+
+// send sends spans, again if the collector is too busy, until ctx ends.
+func (c *collector) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	body, err := json.Marshal(newRequest(spans))
+	if err != nil {
+		return err
+	}
+	for wait := firstWait; ; wait *= 2 {
+		busy, err := c.post(ctx, body)
+		if !busy {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// post sends a request once. busy means that the same request may succeed later.
+func (c *collector) post(ctx context.Context, body []byte) (busy bool, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	request.Header = c.headers.Clone()
+	response, err := c.client.Do(request)
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		PartialSuccess struct {
+			RejectedSpans json.Number `json:"rejectedSpans"`
+		} `json:"partialSuccess"`
+	}
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status is known
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true, fmt.Errorf("the collector answers %s", response.Status)
+	}
+	if response.StatusCode/100 != 2 {
+		return false, fmt.Errorf("the collector answers %s", response.Status)
+	}
+	if json.Unmarshal(text, &answer) == nil && cmp.Or(answer.PartialSuccess.RejectedSpans, "0") != "0" {
+		return false, fmt.Errorf("the collector rejects %s spans", answer.PartialSuccess.RejectedSpans)
+	}
+	return false, nil
+}
