@@ -69,6 +69,9 @@ func suggest(command *cli.Command) {
 	for _, child := range command.Commands {
 		suggest(child)
 	}
+	if len(command.Commands) == 0 && command.CustomHelpTemplate == "" {
+		explainFlags(command)
+	}
 }
 
 // suggestion returns the part of an error that suggests a similar name, which package cli finds for any name. Few mistype the

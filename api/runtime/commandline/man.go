@@ -60,11 +60,17 @@ func (p *page) commands(parent *cli.Command, path string) {
 }
 
 func (p *page) flags(flags []cli.Flag) {
+	group := ""
 	for _, flag := range flags {
 		if slices.Contains(flag.Names(), "help") { // every command has it
 			continue
 		}
-		option, usage, _ := strings.Cut(flag.String(), "\t")
+		if title := groupOf(flag); title != group {
+			group = title
+			p.macro("PP")
+			p.text(title + ":")
+		}
+		option, usage := describe(flag)
 		p.macro("TP")
 		p.text(option)
 		p.text(usage)

@@ -2,8 +2,10 @@ package harness
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 )
@@ -46,4 +48,35 @@ func Flags(command *cli.Command) map[string]bool {
 		}
 	}
 	return all
+}
+
+// CheckHelp fails a test if the help of root or a command below it has a line of more than 120 columns, or lacks a flag or
+// the default of a boolean one. help returns what root prints for arguments.
+func CheckHelp(t testing.TB, root *cli.Command, help func(args ...string) string) {
+	t.Helper()
+	var walk func(command *cli.Command, path []string)
+	walk = func(command *cli.Command, path []string) {
+		text := help(append(path, "--help")...)
+		for line := range strings.Lines(text) {
+			if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > 120 {
+				t.Errorf("a line of the help of %v has more than 120 columns: %s", path, line)
+			}
+		}
+		words := strings.Join(strings.Fields(text), " ")
+		for _, flag := range command.VisibleFlags() {
+			want := " --" + flag.Names()[0] + " "
+			if boolean, ok := flag.(*cli.BoolFlag); ok {
+				want += boolean.Usage + " (default: " + boolean.GetValue() + ")"
+			}
+			if !strings.Contains(words, want) {
+				t.Errorf("the help of %v lacks %q: %s", path, want, text)
+			}
+		}
+		for _, child := range command.VisibleCommands() {
+			if !child.HideHelp {
+				walk(child, append(slices.Clone(path), child.Name))
+			}
+		}
+	}
+	walk(root, nil)
 }

@@ -20,7 +20,7 @@ type Daemon struct {
 // of studiod, which may come after a command that runs it.
 func Serve(ctx context.Context, program []string, dsn string, args ...string) *exec.Cmd {
 	words := slices.Concat(program, []string{
-		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--allow-http-webhooks", "--webhook-allow", "127.0.0.0/8",
+		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--webhook-allow", "http,127.0.0.0/8",
 	}, args)
 	return exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // no shell
 }

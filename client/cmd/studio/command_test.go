@@ -133,6 +133,7 @@ func TestCommands_haveHelpWithExamples(t *testing.T) {
 	p := newTest(t)
 	root := p.rootCommand()
 	walk(root, nil)
+	harness.CheckHelp(t, root, func(args ...string) string { return newTest(t).must(t, "", args...) })
 	help := p.must(t, "", "--help")
 	for _, code := range []string{"0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "130"} {
 		if !strings.Contains(help, "\n     "+code) {

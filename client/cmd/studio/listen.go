@@ -43,8 +43,8 @@ func (p *program) listenCommand() *cli.Command {
   studio listen --since 1h --json
   studio listen --addr 127.0.0.1:9000 --secret-file secret.txt --forward http://127.0.0.1:3000/webhooks
 
-Without --addr, the events come from the service, and no public URL is needed. They are signed like notifications, posted up
-to 10 times until the response is a success, and in order for each avatar, video and lip-sync.`,
+Without --addr, the events come from the service, and no public URL is needed. They are signed like notifications,
+posted up to 10 times until the response is a success, and in order for each avatar, video and lip-sync.`,
 		serviceFlags(
 			&cli.StringFlag{Name: "forward", Usage: "URL to post each event to"},
 			sinceFlag(),

@@ -119,7 +119,7 @@ func TestAPIKey_textsSayTheSame(t *testing.T) {
 // Each operation that needs a token accepts an API key.
 func TestDaemon_everyOperationAcceptsAPIKeys(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs = true })
+	d := startDaemon(t)
 	_, key, err := d.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: d.user.ID, Name: "batch"})
 	check(t, err)
 	var document struct {

@@ -43,8 +43,8 @@ Events that were pending in the backup are sent again, with the same ids.
 
 From a backup by --backup of studiod serve, the command restores the files and the database. It needs the key file
 first. PLACE is the value of --backup, and TIME is in UTC: the latest backup that begins with it is restored, or the
-latest one before it. @latest restores the latest one. A backup that is later than the clock of this machine is named and
-skipped, unless TIME is its whole time. If the command is interrupted, run it again.
+latest one before it. @latest restores the latest one. A backup that is later than the clock of this machine is named
+and skipped, unless TIME is its whole time. If the command is interrupted, run it again.
 
 Restore PostgreSQL with its own program, to an empty database. Its files are restored from PLACE@TIME:
     `+restoreLine+`

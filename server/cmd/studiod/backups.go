@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -17,15 +16,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
-func backupFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "backup", Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; of PostgreSQL, only the files; see studiod restore",
-			DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
-		},
-		ranged(&cli.DurationFlag{
-			Name: "backup-every", Usage: "interval between backups", Value: backup.DefaultEvery, Sources: cli.EnvVars("STUDIO_BACKUP_EVERY"),
-		}, time.Minute, 7*24*time.Hour),
+func backupFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "backup",
+		Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be, every hour or with ?every=15m " +
+			"or &every=15m as often; of PostgreSQL, only the files; see studiod restore",
+		DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
 	}
 }
 
@@ -39,7 +35,7 @@ func (d *daemon) openBackups(ctx context.Context) (err error) {
 		scratch = path + ".backup"
 	}
 	d.backups, err = backup.Open(ctx, backup.Config{
-		Place: d.cfg.Backup, Every: d.cfg.BackupEvery, Scratch: scratch,
+		Place: d.cfg.Backup, Scratch: scratch,
 		Store: d.store, Media: d.media, Keys: d.keys, Logger: d.cfg.Logger,
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func rootCommand(stdin io.Reader, stdout, stderr io.Writer) *cli.Command {
 	root := &cli.Command{
 		Name:        "studiod",
 		Usage:       "serve Avatar Studio and manage its database",
-		UsageText:   "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod help COMMAND shows its options, and studiod help TOPIC a page of the guide",
+		UsageText:   "studiod COMMAND [OPTIONS] [ARGUMENTS]; studiod help COMMAND shows options, and studiod help TOPIC a page",
 		Description: "Studiod stores avatars and lip-sync videos in a database, renders the videos, and delivers signed webhooks.",
 		// The default template has the description before the commands.
 		CustomRootCommandHelpTemplate: `NAME:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -311,7 +312,7 @@ func TestCommands_readTheEnvironment(t *testing.T) {
 	fails(t, exitUsage, "already exists", "user", "add", "--db="+dsn, testEmail) // it is the database of the environment
 	for name, value := range map[string]string{
 		"STUDIO_RENDERER": "soon", "STUDIO_CONSENT": "never", "STUDIO_DEMO": "perhaps", "STUDIO_ADDR": "here",
-		"STUDIO_ALLOW_HTTP_WEBHOOKS": "perhaps", "STUDIO_WEBHOOK_ALLOW": "home",
+		"STUDIO_WEBHOOK_ALLOW": "http,home", "STUDIO_TRUSTED_PROXIES": "http",
 		"STUDIO_DELIVERY_WORKERS": "0", "STUDIO_USER_RATE": "many", "STUDIO_RECEIVER_RATE": "-1",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -350,6 +351,23 @@ func TestCommands_showAnExample(t *testing.T) {
 	}
 }
 
+// The flags of serve are few, and each is in a group of its help.
+func TestServe_showsFlagsInGroups(t *testing.T) {
+	t.Parallel()
+	help := must(t, "", "serve", "--help")
+	flags := serveCommand().Flags
+	if len(flags) > 28 {
+		t.Errorf("serve has %d flags", len(flags))
+	}
+	for _, flag := range flags {
+		group := flag.(cli.CategorizableFlag).GetCategory()
+		title, option := strings.Index(help, "\n   "+group+":\n"), strings.Index(help, "\n   --"+flag.Names()[0])
+		if group == "" || title < 0 || title > option {
+			t.Errorf("--%s is not in the group %q: %s", flag.Names()[0], group, help)
+		}
+	}
+}
+
 func TestCommands_showTheRangesOfFlags(t *testing.T) {
 	t.Parallel()
 	numbers := 0
@@ -376,6 +394,7 @@ func TestCommands_showTheRangesOfFlags(t *testing.T) {
 
 func TestCommands_haveHelp(t *testing.T) {
 	t.Parallel()
+	harness.CheckHelp(t, rootCommand(nil, nil, nil), func(args ...string) string { return must(t, "", args...) })
 	for _, args := range [][]string{{"--help"}, {"help"}, {}, {"user"}, {"serve", "--help"}, {"project", "import", "--help"}} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			t.Parallel()

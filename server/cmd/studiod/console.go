@@ -30,10 +30,7 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
 		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers, Missing: missing},
-		Backup: d.backupStatus,
-	}
-	if d.cfg.Docs {
-		cfg.Guide = guide.Path + "/"
+		Backup: d.backupStatus, Guide: guide.Path + "/",
 	}
 	if d.mailer != nil {
 		cfg.MailLink = d.mailLink

@@ -247,7 +247,7 @@ func surviveRequests(t *testing.T, program, dsn string, n int) {
 // surviveReaders runs crowds that read responses slowly, several together.
 func surviveReaders(t *testing.T, program, dsn string, secure bool, email, workspace string, n, together int) {
 	t.Helper()
-	args, connections := []string{"--docs", "--admin-addr=127.0.0.1:0", "--renderer=simulate:10m"}, n*4/5
+	args, connections := []string{"--admin-addr=127.0.0.1:0", "--renderer=simulate:10m"}, n*4/5
 	if secure {
 		cert, key := certificate(t, "one")
 		certFile, keyFile := writeCertificate(t, cert, key)

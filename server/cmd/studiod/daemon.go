@@ -47,12 +47,10 @@ type daemonConfig struct {
 	Keys              keySource
 	Passwords         studio.Passwords
 	Render            renderConfig
-	Media             string // see media.Config; defaults to a directory beside the database
-	Backup            string // see backup.Config; "" means no backups
-	BackupEvery       time.Duration
+	Media             string      // see media.Config; defaults to a directory beside the database
+	Backup            string      // see backup.Config; "" means no backups
 	PublicURL         string      // defaults to the URL of the listener
 	Mail              mail.Config // without a URL, no mails are sent
-	Docs              bool
 	Console           bool
 	Demo              bool // lends a picture of a face
 	AutoConsent       bool
@@ -191,10 +189,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if d.traces != nil {
 		handler = &tracing.Handler{Next: handler, Tracer: d.traces.Tracer()}
 	}
-	if cfg.Docs {
-		handler = withDocs(handler)
-	}
-	handler = cfg.TrustedProxies.Handler(route(handler, d.tokens, publicKeysPath))
+	handler = cfg.TrustedProxies.Handler(route(withDocs(handler), d.tokens, publicKeysPath))
 	if d.certificate != nil {
 		handler = withStrictTransport(handler)
 	}

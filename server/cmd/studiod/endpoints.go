@@ -25,7 +25,7 @@ func endpointCommand() *cli.Command {
 	return &cli.Command{
 		Name: "endpoint", Usage: "list, pause and enable webhook URLs",
 		Commands: []*cli.Command{
-			described(leaf("list", "list the URLs that fail, that are disabled because the receiver responded with 410 (gone), or that are paused",
+			described(leaf("list", "list the URLs that fail, that are paused, or that are disabled after a response with 410",
 				"", []cli.Flag{user("list all URLs of the user with this `EMAIL` instead"), jsonFlag()}, listEndpoints),
 				`Up to 1,000 URLs are listed without --user. JSON fields: id, user_id, email, webhook_url (without its query), state
 (ok, failing, paused or disabled), since, reason, waiting, exhausted (the events in this state), last_success_at.

@@ -31,7 +31,8 @@ Example: studiod event list --state exhausted --since 96h`),
 			}, showEvent),
 				`ID is also the webhook-id of the notification.
 JSON fields: those of the list, body, and attempts, each with number, at, duration_ms, status, failure, address
-and, with --excerpt, excerpt. Failures: invalid, blocked, dns, connect, tls, timeout, reset, protocol, status, canceled.
+and, with --excerpt, excerpt.
+Failures: invalid, blocked, dns, connect, tls, timeout, reset, protocol, status, canceled.
 
 Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
 			described(leaf("replay", "send exhausted events again, each with a new retry schedule", "[ID]", append(rangeFlags(),

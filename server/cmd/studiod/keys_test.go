@@ -109,7 +109,7 @@ func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 		lost, next := filepath.Join(directory, "lost.keys"), filepath.Join(directory, "next.keys")
 		check(t, keyring.New().Create(lost))
 		check(t, keyring.New().Create(next))
-		p := startProcess(t, dsn, "--key-file", lost, "--docs=false")
+		p := startProcess(t, dsn, "--key-file", lost)
 		session, err := p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
 		check(t, err)
 		reset := func(args ...string) (code int, stdout, stderr string) {

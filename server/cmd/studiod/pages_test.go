@@ -49,7 +49,7 @@ func TestConsole_makesVideos(t *testing.T) {
 func TestDocs_tryOperations(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "the browser takes seconds of CPU time for it")
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Docs, cfg.AutoConsent = true, false })
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.AutoConsent = false })
 	_, err := d.studio.AddWorkspace(t.Context(), demoWorkspace, "Demo")
 	check(t, err)
 	check(t, d.studio.AddMember(t.Context(), demoWorkspace, testEmail))

@@ -146,7 +146,7 @@ func (a *authority) failWith(handler http.HandlerFunc) {
 func (a *authority) serve(t *testing.T, dsn string, args ...string) *harness.Daemon {
 	t.Helper()
 	command := serveBy(thisProgram(t), dsn, append([]string{
-		"--docs", "--domain", testDomain, "--admin-addr=127.0.0.1:0",
+		"--domain", testDomain, "--admin-addr=127.0.0.1:0",
 		"--addr", a.addr(securePort), "--http-addr", a.addr(plainPort),
 	}, args...)...)
 	command.Env = append(command.Env, "SSL_CERT_FILE="+a.trust, acmeVariable+"="+a.url)

@@ -70,7 +70,7 @@ func startProcessBy(t *testing.T, program []string, dsn string, args ...string) 
 // serveBy returns the command line of a daemon. The daemon does not serve the API reference, which takes half of the CPU
 // time of a start.
 func serveBy(program []string, dsn string, args ...string) *exec.Cmd {
-	command := harness.Serve(context.Background(), program, dsn, append([]string{"--docs=false"}, args...)...)
+	command := harness.Serve(context.Background(), program, dsn, args...)
 	command.Env = append(os.Environ(), asDaemon+"=1")
 	return command
 }

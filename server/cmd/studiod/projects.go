@@ -29,7 +29,7 @@ func projectCommand() *cli.Command {
 	return &cli.Command{
 		Name: "project", Usage: "import projects, and stop the sharing of videos",
 		Commands: []*cli.Command{
-			leaf("import", "import a JSON file in the format of GET /projects/v2; imports nothing if a project is invalid; - is the standard input", "FILE",
+			leaf("import", "import a JSON file in the format of GET /projects/v2, all of it or nothing; - is stdin", "FILE",
 				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace for the projects", Required: true}},
 				importProjects),
 			described(leaf("unshare", "stop the sharing of a video of any user, whose link ends at once on all daemons", "LINK_OR_ID", nil, unshareProject),

@@ -146,7 +146,7 @@ func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.Database, cfg.Media = strings.Replace(app, "studio@", "ada:first@", 1), "file:"+t.TempDir()
-		cfg.Console, cfg.Docs, cfg.Render.Workers, cfg.Admin.Addr = true, true, noWorkers, "127.0.0.1:0"
+		cfg.Console, cfg.Render.Workers, cfg.Admin.Addr = true, noWorkers, "127.0.0.1:0"
 	})
 	all, events := d.everything(t), login(t, d.url(), testEmail).AccessToken
 	for _, way := range []struct {

@@ -23,11 +23,8 @@ var face []byte
 // withRoot responds to GET / with a redirect to the console for browsers, and with the paths of the service for
 // other clients. In a demo, it also serves a picture of a face.
 func (d *daemon) withRoot(next http.Handler) http.Handler {
-	paths, page := make(map[string]string), ""
-	if d.cfg.Docs {
-		page = "/docs"
-		paths["documentation"], paths["guide"], paths["openapi"] = page, guide.Path+"/", "/openapi.json"
-	}
+	page := "/docs"
+	paths := map[string]string{"documentation": page, "guide": guide.Path + "/", "openapi": "/openapi.json"}
 	if d.cfg.Console {
 		page = console.Path
 		paths["console"] = page
@@ -38,7 +35,7 @@ func (d *daemon) withRoot(next http.Handler) http.Handler {
 		switch {
 		case isRead && d.cfg.Demo && r.URL.Path == facePath:
 			http.ServeContent(w, r, facePath, time.Time{}, bytes.NewReader(face))
-		case !isRead || r.URL.Path != "/" || page == "":
+		case !isRead || r.URL.Path != "/":
 			next.ServeHTTP(w, r)
 		case strings.Contains(r.Header.Get("Accept"), "text/html"):
 			w.Header().Set("Vary", "Accept")

@@ -32,14 +32,23 @@ func loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
+// groupFlags shows the flags of "serve" and "work" in groups.
+func groupFlags(command *cli.Command) *cli.Command {
+	return commandline.Group(
+		command,
+		[]string{"Storage", "db", "key-file", "media", "backup"},
+		[]string{"Addresses", "addr", "public-url", "domain", "http-addr", "tls-cert", "tls-key", "trusted-proxies", "max-connections"},
+		[]string{"Users", "console", "demo", "smtp", "user-rate", "user-media", "user-video-seconds", "consent"},
+		[]string{"Webhooks", "webhook-allow", "delivery-workers", "receiver-rate"},
+		[]string{"Rendering", "renderer", "render-workers", "render-paths", "render-timeout"},
+		[]string{"Operation", "admin-addr", "log-format"},
+	)
+}
+
 func serveCommand() *cli.Command {
-	return leaf("serve", "serve the API and deliver webhooks", "", slices.Concat([]cli.Flag{
+	return groupFlags(leaf("serve", "serve the API and deliver webhooks", "", slices.Concat([]cli.Flag{
 		&cli.StringFlag{
 			Name: "addr", Usage: "address to listen on", Value: "127.0.0.1:8080", Sources: cli.EnvVars("STUDIO_ADDR"), Validator: checkAddr,
-		},
-		&cli.BoolFlag{
-			Name: "docs", Usage: "serve the API reference at /docs, and the document at /openapi.yaml and /openapi.json", Value: true,
-			Sources: cli.EnvVars("STUDIO_DOCS"),
 		},
 		&cli.BoolFlag{
 			Name: "console", Usage: "serve the console at /console", Value: true, Sources: cli.EnvVars("STUDIO_CONSOLE"),
@@ -57,7 +66,8 @@ func serveCommand() *cli.Command {
 			Sources: cli.EnvVars("STUDIO_USER_VIDEO_SECONDS"),
 		}, 0, 1_000_000_000),
 		smtpFlag(),
-	}, backupFlags(), domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve)
+		backupFlag(),
+	}, domainFlags(), listenerFlags(), rendererFlags(), mediaFlags()), serve))
 }
 
 // rendererFlags returns the flags that "serve" and "work" have in common.
@@ -73,13 +83,9 @@ func rendererFlags() []cli.Flag {
 				return nil
 			},
 		},
-		&cli.BoolFlag{
-			Name: "allow-http-webhooks", Usage: "also send webhooks and fetch inputs over plain http",
-			Sources: cli.EnvVars("STUDIO_ALLOW_HTTP_WEBHOOKS"),
-		},
 		&cli.StringSliceFlag{
-			Name: "webhook-allow", Usage: "also send webhooks to this private network and fetch inputs from it; can be repeated",
-			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses only",
+			Name: "webhook-allow", Usage: "also send webhooks to this private network and fetch inputs from it; http allows plain http; can be repeated",
+			Sources: cli.EnvVars("STUDIO_WEBHOOK_ALLOW"), DefaultText: "public addresses and https only",
 		},
 		adminFlag(),
 		logFormatFlag(),
@@ -94,26 +100,23 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 		Render:      renderConfigOf(command),
 		Media:       command.String("media"),
 		AutoConsent: command.String("consent") == consentAuto,
-		AllowHTTP:   command.Bool("allow-http-webhooks"),
 		StopTimeout: stopTimeout,
 		Collector:   collectorURL(),
 		Admin:       adminConfigOf(command),
 		Logger:      newLogger(command.Root().ErrWriter, command.String("log-format")),
 	}
-	cfg.AllowNetworks, err = networksOf(command, "webhook-allow")
-	return cfg, err
-}
-
-// networksOf reads a flag with a list of networks.
-func networksOf(command *cli.Command, flag string) (networks []netip.Prefix, err error) {
-	for _, text := range command.StringSlice(flag) {
-		network, err := netip.ParsePrefix(strings.TrimSpace(text))
-		if err != nil {
-			return nil, usagef("--%s must be a network such as 10.0.0.0/8", flag)
+	for _, text := range command.StringSlice("webhook-allow") {
+		if text == "http" {
+			cfg.AllowHTTP = true
+			continue
 		}
-		networks = append(networks, network.Masked())
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return cfg, usagef("--webhook-allow must be http or a network such as 10.0.0.0/8")
+		}
+		cfg.AllowNetworks = append(cfg.AllowNetworks, network.Masked())
 	}
-	return networks, nil
+	return cfg, nil
 }
 
 func listenerFlags() []cli.Flag {
@@ -175,14 +178,17 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if cfg.PublicURL, err = publicURL(command.String("public-url")); err != nil {
 		return commandline.Usage(err)
 	}
-	cfg.Docs = command.Bool("docs")
 	cfg.Console = command.Bool("console")
 	cfg.Demo = demo
 	cfg.Workers = command.Int("delivery-workers")
 	cfg.Rate = command.Int("receiver-rate")
 	cfg.Listener.MaxConnections = command.Int("max-connections")
-	if cfg.TrustedProxies, err = networksOf(command, "trusted-proxies"); err != nil {
-		return err
+	for _, text := range command.StringSlice("trusted-proxies") {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return usagef("--trusted-proxies must be a network such as 10.0.0.0/8")
+		}
+		cfg.TrustedProxies = append(cfg.TrustedProxies, network.Masked())
 	}
 	cfg.TLSCert, cfg.TLSKey = command.String("tls-cert"), command.String("tls-key")
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
@@ -194,7 +200,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if err := mailOf(command, &cfg); err != nil {
 		return err
 	}
-	cfg.Backup, cfg.BackupEvery = command.String("backup"), command.Duration("backup-every")
+	cfg.Backup = command.String("backup")
 	cfg.UserRate = command.Int("user-rate")
 	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20
 	cfg.MaxVideoSeconds = int64(command.Int("user-video-seconds"))

@@ -82,7 +82,7 @@ func TestProcess_reloadsTLSCertificate(t *testing.T) {
 	firstCert, firstKey := certificate(t, "first")
 	secondCert, secondKey := certificate(t, "second")
 	write(firstCert, firstKey)
-	p := harness.RunDaemon(t, serveBy(thisProgram(t), dsn, "--docs", "--tls-cert", certFile, "--tls-key", keyFile))
+	p := harness.RunDaemon(t, serveBy(thisProgram(t), dsn, "--tls-cert", certFile, "--tls-key", keyFile))
 	url := p.URL
 	if !strings.HasPrefix(url, "https://") {
 		t.Fatalf("it serves at %s", url)

@@ -24,7 +24,7 @@ func userCommand() *cli.Command {
 	return &cli.Command{
 		Name: "user", Usage: "add and list users, set their passwords and roles, and disable and delete them",
 		Commands: []*cli.Command{
-			leaf("add", "add a user and print the id; reads the password from the terminal, or from the first line of the standard input", "EMAIL", []cli.Flag{
+			leaf("add", "add a user and print the id; reads the password from the terminal or the standard input", "EMAIL", []cli.Flag{
 				idFlag("user"), &cli.BoolFlag{Name: "operator", Usage: "make the user an operator, who can see all users and the state of the service in the console"},
 			}, addUser),
 			described(leaf("list", "list users, the newest first", "", append(pageFlags("users"),
@@ -35,9 +35,9 @@ rendered, up to 1,000), created_at, disabled_at.
 Example: studiod user list`),
 			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
 			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
-			leaf("disable", "end all sessions of a user, who cannot log in, whose API keys are refused, and whose shared videos are hidden, until enabled", "EMAIL", nil, setEnabled(false)),
+			leaf("disable", "end all sessions of a user, refuse logins and API keys, and hide shared videos, until enabled", "EMAIL", nil, setEnabled(false)),
 			leaf("enable", "enable a user who is disabled", "EMAIL", nil, setEnabled(true)),
-			leaf("delete", "end all sessions of a user, and delete avatars, videos, lip-syncs, uploads, files and webhook secrets; projects stay in their workspaces", "EMAIL", []cli.Flag{
+			leaf("delete", "end all sessions of a user, and delete what is the user's; projects stay in workspaces", "EMAIL", []cli.Flag{
 				yesFlag(), mediaFlag("a directory next to the database"),
 			}, deleteUser),
 		},

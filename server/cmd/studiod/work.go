@@ -15,7 +15,7 @@ import (
 
 func workCommand() *cli.Command {
 	flags := append([]cli.Flag{mediaFlag("required")}, rendererFlags()...)
-	return leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", flags, work)
+	return groupFlags(leaf("work", "only render, for daemons with the same PostgreSQL database and files", "", flags, work))
 }
 
 func work(ctx context.Context, command *cli.Command) error {

@@ -17,7 +17,7 @@ grep "$url/console/" /tmp/install >/dev/null # the link for the first operator
 studiod health
 [ "$(stat -c '%U %a' /var/lib/studiod)" = 'studiod 700' ]
 echo 'correct horse battery staple' | do_as studiod user add --db "$db" ada@example.com >/dev/null
-echo 'STUDIO_DOCS=false' >>/etc/studiod/studiod.env
+echo 'STUDIO_LOG_FORMAT=json' >>/etc/studiod/studiod.env
 systemctl restart studiod
 
 for file in man/man1/studiod.1.gz man/man1/studio.1.gz bash-completion/completions/studiod fish/vendor_completions.d/studiod.fish zsh/vendor-completions/_studiod; do
@@ -39,7 +39,7 @@ fails sh -c 'journalctl --unit studiod --quiet | grep "no sandbox"'
 keeps() {
 	[ "$(dpkg-query --show --showformat '${Version}' studiod)" = "$1" ]
 	shift
-	grep -qx 'STUDIO_DOCS=false' /etc/studiod/studiod.env
+	grep -qx 'STUDIO_LOG_FORMAT=json' /etc/studiod/studiod.env
 	studiod health
 	[ "$(do_as studiod user list --db "$db" | grep -o '[a-z]*@example.com' | sort | tr '\n' ' ')" = "$* " ]
 }
@@ -84,7 +84,7 @@ rm -r /etc/systemd/system/studiod.socket.d
 apt remove -y studiod
 [ ! -e /usr/bin/studiod ]
 [ -s /var/lib/studiod/studio.db ]
-grep -qx 'STUDIO_DOCS=false' /etc/studiod/studiod.env
+grep -qx 'STUDIO_LOG_FORMAT=json' /etc/studiod/studiod.env
 apt install "$new"
 keeps 1.1.0 ada@example.com eve@example.com
 apt purge -y studiod

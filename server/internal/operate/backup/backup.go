@@ -12,7 +12,6 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -41,13 +40,19 @@ const (
 	sweepGrace = 2 * copyTimeout
 )
 
-// DefaultEvery is the default interval between backups.
-const DefaultEvery = time.Hour
+// Intervals between backups.
+const (
+	defaultEvery = time.Hour
+	minEvery     = time.Minute
+	maxEvery     = 7 * 24 * time.Hour
+)
 
 // Errors of backups.
 var (
 	// ErrPlace means that the place has neither the form file:DIRECTORY nor s3://BUCKET/PREFIX.
-	ErrPlace = errors.New("a place of backups must have the form file:DIRECTORY or s3://BUCKET/PREFIX?region=…")
+	ErrPlace = errors.New("a place of backups must have the form file:DIRECTORY?every=1h or s3://BUCKET/PREFIX?region=…&every=1h")
+	// ErrEvery means that the interval in the place is no duration or out of range.
+	ErrEvery = errors.New("the option every of a place of backups must be a time from 1m to 168h, such as 15m")
 	// ErrOverlap means that the place contains the media, or the other way around.
 	ErrOverlap = errors.New("the place of backups and the media must not contain each other")
 	// ErrOther means that the place has the backups of another installation.
@@ -64,10 +69,9 @@ var (
 // database needs no Scratch.
 type Config struct {
 	// Place is file:DIRECTORY, which is created if needed, or s3://BUCKET/PREFIX with the options of a bucket in the query.
-	// Nothing else may be there.
+	// Nothing else may be there. The option every is the interval between backups, from one minute to 168 hours. Default one
+	// hour. The name of a directory has no question mark.
 	Place string
-	// Every is the interval between backups. Default one hour.
-	Every time.Duration
 	// Scratch is the path of a directory for temporary files, which Run removes. It needs space for three databases.
 	Scratch string
 	Store   *store.Store
@@ -82,6 +86,7 @@ type Config struct {
 // Backup makes backups. It is safe for concurrent use.
 type Backup struct {
 	cfg    Config
+	every  time.Duration
 	sealer *sealer
 	place  *media.Store
 	status atomic.Pointer[Status]
@@ -91,11 +96,10 @@ type Backup struct {
 
 // Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
 func Open(ctx context.Context, cfg Config) (*Backup, error) {
-	cfg.Every = cmp.Or(cfg.Every, DefaultEvery)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	place, err := openPlace(ctx, cfg.Place, cfg.Now)
+	place, every, err := openPlace(ctx, cfg.Place, cfg.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -103,17 +107,43 @@ func Open(ctx context.Context, cfg Config) (*Backup, error) {
 		return nil, errors.Join(ErrOverlap, place.Close())
 	}
 	place.Guard()
-	b := &Backup{cfg: cfg, sealer: &sealer{keys: cfg.Keys}, place: place}
-	b.status.Store(&Status{Every: cfg.Every, Began: cfg.Now()})
+	b := &Backup{cfg: cfg, every: every, sealer: &sealer{keys: cfg.Keys}, place: place}
+	b.status.Store(&Status{Every: every, Began: cfg.Now()})
 	return b, nil
 }
 
-func openPlace(ctx context.Context, place string, now func() time.Time) (*media.Store, error) {
-	address, err := url.Parse(place)
-	if isBucket := err == nil && address.Scheme == "s3" && strings.Trim(address.Path, "/") != ""; !isBucket && !strings.HasPrefix(place, "file:") {
-		return nil, ErrPlace
+func openPlace(ctx context.Context, place string, now func() time.Time) (files *media.Store, every time.Duration, err error) {
+	place, every, err = splitPlace(place)
+	if err != nil {
+		return nil, 0, err
 	}
-	return media.Open(ctx, media.Config{Bucket: place, Key: []byte(rand.Text()), Now: now}) // signs no URLs
+	files, err = media.Open(ctx, media.Config{Bucket: place, Key: []byte(rand.Text()), Now: now}) // signs no URLs
+	return files, every, err
+}
+
+// splitPlace returns the bucket and the interval of a place.
+func splitPlace(place string) (bucket string, every time.Duration, err error) {
+	location, query, _ := strings.Cut(place, "?")
+	options, err := url.ParseQuery(query)
+	if err != nil {
+		return "", 0, ErrPlace
+	}
+	every = defaultEvery
+	if options.Has("every") {
+		every, err = time.ParseDuration(options.Get("every"))
+		if err != nil || every < minEvery || every > maxEvery {
+			return "", 0, ErrEvery
+		}
+		options.Del("every")
+	}
+	address, err := url.Parse(location)
+	switch {
+	case strings.HasPrefix(location, "file:") && len(options) == 0:
+		return location, every, nil
+	case err == nil && address.Scheme == "s3" && strings.Trim(address.Path, "/") != "":
+		return location + "?" + options.Encode(), every, nil
+	}
+	return "", 0, ErrPlace
 }
 
 // Close closes the place.
@@ -131,7 +161,7 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepPlace, err)
 	}
 	b.succeeded(last)
-	if next = last.time.Add(b.cfg.Every); now.Before(next) {
+	if next = last.time.Add(b.every); now.Before(next) {
 		return next, nil
 	}
 	if err := os.RemoveAll(b.cfg.Scratch); err != nil { // left by a process that was killed
@@ -154,7 +184,7 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 		return next, step(StepUpload, err)
 	}
 	b.succeeded(made)
-	return now.Add(b.cfg.Every), step(StepSweep, b.sweep(ctx, append(points, made), live))
+	return now.Add(b.every), step(StepSweep, b.sweep(ctx, append(points, made), live))
 }
 
 // latest returns the latest point that is not from the future and that this installation has encrypted. It logs the others.

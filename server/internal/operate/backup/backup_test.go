@@ -183,6 +183,35 @@ func TestOpen_keepsBackupsAndMediaApart(t *testing.T) {
 	}
 }
 
+// The interval is an option of the place, which restoring ignores.
+func TestSplitPlace_takesTheInterval(t *testing.T) {
+	t.Parallel()
+	for place, want := range map[string]struct {
+		bucket string
+		every  time.Duration
+		err    error
+	}{
+		"file:dir":           {"file:dir", time.Hour, nil},
+		"file:dir?every=15m": {"file:dir", 15 * time.Minute, nil},
+		"s3://bucket/team?endpoint=http%3A%2F%2Flocalhost%3A9000&every=168h&region=a": {
+			"s3://bucket/team?endpoint=http%3A%2F%2Flocalhost%3A9000&region=a", 168 * time.Hour, nil,
+		},
+		"file:dir?region=a":         {err: ErrPlace},
+		"s3://bucket?every=1h":      {err: ErrPlace}, // no prefix
+		"s3://bucket/team?%zz":      {err: ErrPlace},
+		"gs://bucket/team?every=1h": {err: ErrPlace},
+		"file:dir?every=":           {err: ErrEvery},
+		"file:dir?every=59s":        {err: ErrEvery},
+		"file:dir?every=169h":       {err: ErrEvery},
+		"file:dir?every=-1h":        {err: ErrEvery},
+	} {
+		bucket, every, err := splitPlace(place)
+		if bucket != want.bucket || err == nil && every != want.every || !errors.Is(err, want.err) {
+			t.Errorf("%s is %q each %v (%v)", place, bucket, every, err)
+		}
+	}
+}
+
 // What was made while the clock was a year ahead delays no backup, takes no place of one, is named, and is not restored
 // unless its whole time is given. What it marked as deleted is deleted in time.
 func TestBackup_skipsWhatIsFromTheFuture(t *testing.T) {

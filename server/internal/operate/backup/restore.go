@@ -62,7 +62,7 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	place, err := openPlace(ctx, r.Place, r.Now)
+	place, _, err := openPlace(ctx, r.Place, r.Now)
 	if err != nil {
 		return result, err
 	}

@@ -72,7 +72,7 @@ func (b *Backup) Run(ctx context.Context) {
 				b.cfg.Logger.WarnContext(ctx, "backups fail", "step", failed.step, "err", failed.err, "last", status.Last)
 			}
 			status.Failed = failed.step
-			retry = min(max(2*retry, minimumRetry), b.cfg.Every)
+			retry = min(max(2*retry, minimumRetry), b.every)
 			next = b.cfg.Now().Add(retry)
 		case status.Failed != "":
 			b.cfg.Logger.InfoContext(ctx, "backups succeed again", "last", status.Last)

@@ -153,7 +153,7 @@ func (d *deployment) start(args ...string) *harness.Daemon {
 
 func (d *deployment) startAs(command []string, dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
-	args = append([]string{"--docs=false", "--renderer=simulate:0s"}, args...)
+	args = append([]string{"--renderer=simulate:0s"}, args...)
 	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), command, dsn, args...))
 	address := strings.TrimPrefix(p.URL, "http://")
 	d.address.Store(&address)
