@@ -14,6 +14,9 @@ import (
 // partSize is the size of the parts of a large file in bytes. An object store accepts 10,000 parts, or 80 GiB.
 const partSize = 8 << 20
 
+// firstRead is the size in bytes up to which a file needs no memory for a whole part.
+const firstRead = 64 << 10
+
 // Write implements [Bucket]. It sends a large file in several parts, one after the other, and needs memory for one part.
 func (s *S3) Write(ctx context.Context, key, contentType string, content io.Reader) error {
 	ctx, bound, cancel := s.waits(ctx)
@@ -58,7 +61,11 @@ type upload struct {
 // read reads a part. last reports whether it is the last one.
 func (w *upload) read(content io.Reader) (last bool, err error) {
 	w.part.Reset()
-	_, err = io.CopyN(&w.part, content, partSize)
+	_, err = io.CopyN(&w.part, content, firstRead)
+	if err == nil {
+		w.part.Grow(partSize - firstRead + bytes.MinRead) // once, with the space that CopyN wants to find at the end
+		_, err = io.CopyN(&w.part, content, partSize-firstRead)
+	}
 	if errors.Is(err, io.EOF) {
 		return true, nil
 	}
