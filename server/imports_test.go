@@ -52,7 +52,8 @@ func TestImports_followTheLayout(t *testing.T) {
 		"server/internal/api/ratelimit":                 {ours: contract, never: []string{database, postgres}},
 		"server/internal/web/console":                   {ours: slices.Concat(contract, domain, []string{"server/internal/web/asset", "server/internal/store", "server/internal/store/keyring"}), never: []string{openapi}},
 		"server/internal/web/share":                     {ours: slices.Concat(contract, domain), never: []string{database, postgres}},
-		"server/internal/jobs":                          {ours: slices.Concat(domain, []string{"gen", "server/internal/store", "server/internal/store/keyring", "server/internal/telemetry/tracing", "server/internal/telemetry/faultlog"}), never: []string{openapi, exporter}},
+		"server/internal/deliver/lanes":                 {ours: slices.Concat(domain, []string{"server/internal/store", "server/internal/store/keyring"}), never: []string{openapi, exporter}},
+		"server/internal/jobs":                          {ours: slices.Concat(domain, []string{"gen", "server/internal/deliver/lanes", "server/internal/store", "server/internal/store/keyring", "server/internal/telemetry/tracing", "server/internal/telemetry/faultlog"}), never: []string{openapi, exporter}},
 	} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+room)
 		list.Dir = ".."

@@ -21,12 +21,12 @@ const (
 	maxCachedUsers  = 10_000
 )
 
-// deliver makes one attempt to deliver an event and records it under the lease holder named holder. It
+// deliver makes one attempt to deliver an event and records it with the fencing token of its lanes. It
 // cancels the attempt when the lease context ends. It returns when the next event of the subject is due, by
 // the clock of the database, or the zero time if no event is pending.
 //
 //nolint:contextcheck // an attempt is recorded even after the lease has ended
-func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next store.Delivery) (nextDue time.Time) {
+func (d *deliverer) deliver(lease context.Context, fence string, f *flow, next store.Delivery) (nextDue time.Time) {
 	result := originUnaffected
 	inFlight := true
 	finish := func() {
@@ -59,7 +59,7 @@ func (d *deliverer) deliver(lease context.Context, holder string, f *flow, next 
 	outcome, wait := decide(tries, sent)
 	endAttempt(span, outcome.State, sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
-	nextDue, err = d.jobs.record(d.ctx, d.stop, holder, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
+	nextDue, err = d.jobs.record(d.ctx, d.stop, fence, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
 		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}})
@@ -108,14 +108,14 @@ func (d *deliverer) retryTime(err error) time.Time {
 // record stores an attempt and returns when the subject is due again. Sending the event again would duplicate it, so record
 // repeats the write, until stop ends. If another process has taken the lease over, that process decides the outcome of the
 // event; record then stores the attempt without an outcome, unless the event was delivered.
-func (j *Jobs) record(ctx, stop context.Context, holder string, r store.Record) (nextDue time.Time, err error) {
+func (j *Jobs) record(ctx, stop context.Context, fence string, r store.Record) (nextDue time.Time, err error) {
 	write(ctx, stop, func(ctx context.Context) bool {
-		nextDue, err = j.Store.Record(ctx, holder, r)
+		nextDue, err = j.Store.Record(ctx, fence, r)
 		if errors.Is(err, store.ErrLeaseLost) {
-			if holder = ""; r.Outcome.State != studio.EventDelivered {
+			if fence = ""; r.Outcome.State != studio.EventDelivered {
 				r.Outcome = store.Outcome{State: studio.NoEventState}
 			}
-			nextDue, err = j.Store.Record(ctx, holder, r)
+			nextDue, err = j.Store.Record(ctx, fence, r)
 		}
 		if err == nil || errors.Is(err, studio.ErrNotFound) { // the rows were deleted, by a restore for instance
 			return true

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver/lanes"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -26,7 +27,7 @@ type deliverer struct {
 	leaseContext   context.Context //nolint:containedctx // the context of attempts; it ends with the lease
 	cancelLease    context.CancelFunc
 	leaseEnd       atomic.Pointer[time.Time] // by the clock of this process; nil if the lease never expires
-	holderID       string                    // the fencing token of records
+	fence          string                    // the fencing token of records
 	busyWorkers    [classes]int              // by class
 	fetchQueue     []*flow                   // the flows to be read
 	activeFetches  int
@@ -92,16 +93,41 @@ func (d *deliverer) call(f func()) {
 	}
 }
 
-// holdLanes starts to deliver the events of lanes, which the lease holder named holderID holds. The lease
-// expires at leaseEnd, or never if leaseEnd is nil.
-func (d *deliverer) holdLanes(holderID string, leaseEnd *time.Time, lanes []int) {
-	d.holderID = holderID
-	d.leaseEnd.Store(leaseEnd)
+// Hold implements [lanes.Deliverer].
+func (d *deliverer) Hold(holding lanes.Holding) (idle []int) {
+	result := make(chan []int, 1)
+	d.call(func() {
+		if len(holding.Draining) > 0 {
+			d.dropLanes(holding.Draining)
+		}
+		d.holdLanes(holding)
+		result <- d.idleLanes(holding.Draining)
+	})
+	select {
+	case <-d.closed:
+	case idle = <-result:
+	}
+	return idle
+}
+
+// Drop implements [lanes.Deliverer].
+func (d *deliverer) Drop() { d.call(d.dropAllLanes) }
+
+// Scan implements [lanes.Deliverer].
+func (d *deliverer) Scan() { d.call(d.scanAll) }
+
+// holdLanes starts to deliver the events of the lanes of a holding.
+func (d *deliverer) holdLanes(holding lanes.Holding) {
+	d.fence = holding.Token
+	d.leaseEnd.Store(nil)
+	if !holding.Until.IsZero() {
+		d.leaseEnd.Store(&holding.Until)
+	}
 	if d.leaseContext.Err() != nil {
 		d.leaseContext, d.cancelLease = context.WithCancel(d.ctx)
 	}
 	var added []int
-	for _, lane := range lanes {
+	for _, lane := range holding.Lanes {
 		if !d.heldLanes[lane] {
 			d.heldLanes[lane] = true
 			added = append(added, lane)

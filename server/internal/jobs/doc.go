@@ -9,10 +9,9 @@
 //	Runner.Run                 starts each of these in a goroutine
 //	├─ watch                    waits for Store.Due, which signals writes of this process; calls Store.TakeDue
 //	│                           and TakeDeleted; wakes the deliverer
-//	├─ laneHolder               sets the lanes of the deliverer with holdLanes, dropLanes and dropAllLanes
-//	│  ├─ soleHolder            SQLite: the only lane; polls Store.ChangedElsewhere for writes of other processes
-//	│  └─ leaseHolder           PostgreSQL: the lanes of Store.LeaseHolder.Renew; receives notifications with
-//	│                           Store.Listen, and sends them with Store.NotifyDue
+//	├─ listen                   receives notifications with Store.Listen; watch sends them with Store.NotifyDue
+//	├─ lanes.Lanes              sets the lanes of the deliverer with Hold and Drop. On SQLite these are all, and it polls
+//	│                           Store.ChangedElsewhere; on PostgreSQL they are those of Store.LeaseHolder.Renew
 //	├─ deliverer                an event loop. Its goroutine owns the queue and the origins. It starts others for:
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
@@ -50,7 +49,7 @@
 // when notifications may have been lost: after another process wrote to the SQLite file, after it has connected
 // to listen, and after the lease of another process expired.
 //
-// The files are: runner.go; holder.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
+// The files are: runner.go; deliverer.go, the event loop; flows.go, which schedules reads of flows;
 // fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
 // limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
 // backoff; renders.go, which claims and runs renderings; render_leases.go; replays.go; jobs.go, the configuration;

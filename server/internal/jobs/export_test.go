@@ -9,9 +9,8 @@ import (
 // SetRescanInterval sets how often due work is looked for without a notification.
 func (r *Runner) SetRescanInterval(d time.Duration) {
 	r.jobs.rescanInterval, r.renderPool.pollInterval = d, d
-	if h, ok := r.holder.(*soleHolder); ok {
-		h.pollInterval = d
-	}
+	r.laneConfig.RescanInterval, r.laneConfig.PollInterval = d, d
+	r.makeLanes()
 }
 
 // SetPollInterval sets how often due renderings are looked for without a notification.
@@ -20,14 +19,17 @@ func (w *Worker) SetPollInterval(d time.Duration) { w.renderPool.pollInterval = 
 // SetSoleProcess makes a Runner on PostgreSQL run in a synctest bubble: nothing waits for the network, no
 // other process uses the database, and the clock of this process stands in for that of the database.
 func (r *Runner) SetSoleProcess() {
-	h := r.holder.(*leaseHolder)
-	h.renewInterval, h.usableLease, h.listenDisabled = 1000*time.Hour, 2000*time.Hour, true
+	r.laneConfig.RenewInterval, r.laneConfig.UsableLease, r.deaf = 1000*time.Hour, 2000*time.Hour, true
+	r.makeLanes()
 	r.deliverer.databaseNow = r.jobs.Now
 	r.renderPool.announce = nil
 }
 
 // SetRenewal sets the interval between renewals of the lease.
-func (r *Runner) SetRenewal(d time.Duration) { r.holder.(*leaseHolder).renewInterval = d }
+func (r *Runner) SetRenewal(d time.Duration) {
+	r.laneConfig.RenewInterval = d
+	r.makeLanes()
+}
 
 // Loaded returns how many deliveries of a flow are in memory, and whether they will be read again.
 func (r *Runner) Loaded(key store.Flow) (n int, invalidated bool) {
@@ -50,7 +52,7 @@ func (r *Runner) Breakers() (n, notHeld int) {
 		for name, origin := range r.deliverer.origins.all {
 			if !origin.openUntil.IsZero() {
 				n++
-				if !r.deliverer.heldLanes[r.jobs.laneOf(name)] {
+				if !r.deliverer.heldLanes[store.Lane(name)] {
 					notHeld++
 				}
 			}

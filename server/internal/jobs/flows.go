@@ -17,7 +17,7 @@ func (d *deliverer) scan(lanes []int) {
 		breakers, err := d.jobs.Store.Breakers(d.stop)
 		var flows []store.FlowDue
 		if err == nil {
-			flows, err = d.jobs.Store.DueFlows(d.stop, d.jobs.laneFilter(lanes))
+			flows, err = d.jobs.Store.DueFlows(d.stop, lanes)
 		}
 		d.jobs.report(d.stop, deliverWork, err)
 		if err != nil {
@@ -29,7 +29,7 @@ func (d *deliverer) scan(lanes []int) {
 				return
 			}
 			for _, b := range breakers {
-				if d.heldLanes[d.jobs.laneOf(b.Origin)] { // another process changes the others
+				if d.heldLanes[store.Lane(b.Origin)] { // another process changes the others
 					d.origins.restore(b, d.now(), d.databaseNow())
 				}
 			}
@@ -73,7 +73,7 @@ func (d *deliverer) markDue(flows []store.Flow) (notHeld []store.Flow) {
 // returns the flows that other processes hold.
 func (d *deliverer) invalidate(flows []store.Flow) (notHeld []store.Flow) {
 	for _, key := range flows {
-		if !d.heldLanes[d.jobs.laneOf(key.Origin)] {
+		if !d.heldLanes[store.Lane(key.Origin)] {
 			notHeld = append(notHeld, key)
 		}
 		if f := d.queue.flows[key]; f != nil {
@@ -86,7 +86,7 @@ func (d *deliverer) invalidate(flows []store.Flow) (notHeld []store.Flow) {
 // scheduleFetch schedules a read of a flow at the given time or earlier. It reports whether this process holds
 // the lane of the flow.
 func (d *deliverer) scheduleFetch(key store.Flow, at time.Time) bool {
-	lane := d.jobs.laneOf(key.Origin)
+	lane := store.Lane(key.Origin)
 	if !d.heldLanes[lane] {
 		return false
 	}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -75,7 +74,6 @@ type Config struct {
 // [Runner] or a [Worker] calls it. It is safe for concurrent use.
 type Jobs struct {
 	Config
-	processID    string // written to the rows of subjects that this process renders
 	secretCache  secretCache
 	alerts       alerter
 	faults       faultlog.Log
@@ -103,24 +101,8 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	j := &Jobs{Config: cfg, processID: uuid.NewString(), rescanInterval: defaultRescanInterval, tasksDue: make(chan struct{}, 1)}
+	j := &Jobs{Config: cfg, rescanInterval: defaultRescanInterval, tasksDue: make(chan struct{}, 1)}
 	j.faults.Logger = cfg.Logger
 	j.renderLeases = renderLeases{jobs: j, began: make(chan struct{}, 1), running: make(map[*renderLease]struct{})}
 	return j
-}
-
-// laneOf returns the lane of an origin. On SQLite all origins are in lane 0.
-func (j *Jobs) laneOf(origin string) int {
-	if !j.Store.Shared() {
-		return 0
-	}
-	return store.Lane(origin)
-}
-
-// laneFilter returns the filter of [store.Store.DueFlows] for lanes: nil on SQLite, which has no lanes.
-func (j *Jobs) laneFilter(lanes []int) []int {
-	if !j.Store.Shared() {
-		return nil
-	}
-	return lanes
 }

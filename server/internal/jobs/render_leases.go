@@ -63,10 +63,10 @@ func (l *renderLeases) run(ctx context.Context) {
 			}
 			continue
 		}
-		if time.Since(renewed) >= renewRenderInterval && l.jobs.Store.RenewRenderings(ctx, l.jobs.processID, ids) == nil {
+		if time.Since(renewed) >= renewRenderInterval && l.jobs.Store.RenewRenderings(ctx, l.jobs.Store.ProcessID(), ids) == nil {
 			renewed = time.Now()
 		}
-		held, err := l.jobs.Store.HeldRenderings(ctx, l.jobs.processID, ids)
+		held, err := l.jobs.Store.HeldRenderings(ctx, l.jobs.Store.ProcessID(), ids)
 		if err != nil {
 			continue
 		}

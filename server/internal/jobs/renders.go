@@ -46,7 +46,7 @@ func (j *Jobs) render(ctx, stop context.Context, subject studio.Subject) (releas
 func (j *Jobs) releaseRendering(ctx context.Context, subjectID string) (done bool) {
 	timeoutContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	err := j.Store.ReleaseRendering(timeoutContext, subjectID, j.processID)
+	err := j.Store.ReleaseRendering(timeoutContext, subjectID, j.Store.ProcessID())
 	j.report(ctx, renderWork, err)
 	return err == nil
 }
@@ -215,7 +215,7 @@ func (p *renderPool) claim(ctx, stop context.Context, workers *sync.WaitGroup, f
 		err = p.readClock(stop)
 	}
 	if err == nil {
-		subjects, more, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.processID, p.now(), free)
+		subjects, more, err = p.jobs.Store.ClaimRenderings(stop, p.jobs.Store.ProcessID(), p.now(), free)
 		p.unsure = err != nil
 	}
 	for range free - len(subjects) {
@@ -239,7 +239,7 @@ func (p *renderPool) releaseUnknown(stop context.Context) error {
 		known = append(known, id.(string))
 		return true
 	})
-	err := p.jobs.Store.ReleaseRenderings(stop, p.jobs.processID, known)
+	err := p.jobs.Store.ReleaseRenderings(stop, p.jobs.Store.ProcessID(), known)
 	p.unsure = err != nil
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver/lanes"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -21,41 +22,39 @@ const (
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
 
-	renderWork, deliverWork, alertWork = "render", "deliver", "alert" // for report
+	renderWork, deliverWork, alertWork, laneWork = "render", "deliver", "alert", "lease" // for report
 )
 
 // Runner renders subjects and delivers events when they are due. Use one per process.
 type Runner struct {
 	jobs       *Jobs
 	deliverer  *deliverer
-	holder     laneHolder
+	laneConfig lanes.Config
+	lanes      lanes.Lanes
 	renderPool *renderPool
-}
-
-// laneHolder decides for which lanes this process delivers.
-type laneHolder interface {
-	// run sets the lanes of d to those that the process holds, until stop is done.
-	run(stop context.Context, d *deliverer)
-	// valid reports whether the process may deliver the events of its lanes, and may get lanes.
-	valid() bool
-	// releaseAll releases all lanes to other processes. No attempt may be running.
-	releaseAll(ctx context.Context)
+	deaf       bool // it gets no notifications; set by tests
 }
 
 // NewRunner returns a Runner for the database of the store. Open the store with [store.Config].Daemon set.
 func NewRunner(jobs *Jobs) *Runner {
 	r := &Runner{jobs: jobs, deliverer: newDeliverer(jobs), renderPool: newRenderPool(jobs)}
-	if jobs.Store.Shared() {
-		r.holder = newLeaseHolder(jobs, r.deliverer, r.renderPool)
-	} else {
-		r.holder = newSoleHolder()
+	r.laneConfig = lanes.Config{
+		Store: jobs.Store, RescanInterval: jobs.rescanInterval, Logger: jobs.Logger, Now: jobs.Now,
+		OnShift: func() { studio.Signal(jobs.tasksDue) },
+		OnError: func(ctx context.Context, err error) { jobs.report(ctx, laneWork, err) },
 	}
+	r.makeLanes()
 	return r
+}
+
+func (r *Runner) makeLanes() {
+	r.lanes = lanes.New(r.laneConfig)
+	r.deliverer.databaseNow = r.lanes.Now
 }
 
 // HoldsLease reports whether this process has a valid lease, which deliveries need. On SQLite it always has. It is
 // safe for concurrent use.
-func (r *Runner) HoldsLease() bool { return r.holder.valid() }
+func (r *Runner) HoldsLease() bool { return r.lanes.Valid() }
 
 // Worker renders subjects and delivers no events.
 type Worker struct{ renderPool *renderPool }
@@ -91,12 +90,37 @@ func (r *Runner) Run(ctx, stop context.Context) {
 	// The process holds its lanes until no attempt is running.
 	holdContext, release := context.WithCancel(context.WithoutCancel(ctx))
 	var holderRunning sync.WaitGroup
-	holderRunning.Go(func() { r.holder.run(holdContext, r.deliverer) })
+	holderRunning.Go(func() { r.lanes.Run(holdContext, r.deliverer) })
+	if !r.deaf {
+		holderRunning.Go(func() { r.listen(holdContext) })
+	}
 	r.deliverer.run(ctx, stop)
 	release()
 	holderRunning.Wait()
-	r.holder.releaseAll(context.WithoutCancel(ctx))
+	r.lanes.Release(context.WithoutCancel(ctx))
 	background.Wait()
+}
+
+// listen passes the notifications of other processes to the deliverer, the lanes and the render pool.
+func (r *Runner) listen(stop context.Context) {
+	r.jobs.listen(stop, store.NotificationHandler{
+		Ready: func() {
+			r.deliverer.Scan()
+			r.renderPool.wake()
+		},
+		Due:       func(flow store.Flow) { r.deliverer.call(func() { r.deliverer.markDue([]store.Flow{flow}) }) },
+		Deleted:   func(flow store.Flow) { r.deliverer.call(func() { r.deliverer.invalidate([]store.Flow{flow}) }) },
+		Released:  r.lanes.Wake,
+		RenderDue: r.renderPool.wake,
+	})
+}
+
+// listen passes the notifications of other processes to handler until stop ends. It reconnects after an error.
+func (j *Jobs) listen(stop context.Context, handler store.NotificationHandler) {
+	for stop.Err() == nil {
+		j.report(stop, "listen", j.Store.Listen(stop, handler))
+		studio.Pause(stop, errorPause)
+	}
 }
 
 // watch passes the signals of the store to the deliverer and the other processes.
@@ -155,12 +179,12 @@ func (j *Jobs) beSeen(stop context.Context) {
 	if daemon.Version == "" {
 		return
 	}
-	daemon.ID, daemon.Started = j.processID, j.Now()
+	daemon.ID, daemon.Started = j.Store.ProcessID(), j.Now()
 	for stop.Err() == nil {
 		j.report(stop, "be seen", j.Store.SeeDaemon(stop, daemon))
 		studio.Pause(stop, seenInterval)
 	}
-	ended, cancel := context.WithTimeout(context.WithoutCancel(stop), renewTimeout)
+	ended, cancel := context.WithTimeout(context.WithoutCancel(stop), releaseTimeout)
 	defer cancel()
 	j.report(ended, "be seen", j.Store.RemoveDaemon(ended, daemon.ID))
 }

@@ -106,9 +106,9 @@ func (d *deliverer) startFlow(f *flow, c class, now time.Time) {
 	d.queue.markServed(f.user, c)
 	d.reschedule(f)
 	d.unblockNext(f.origin)
-	lease, holder := d.leaseContext, d.holderID
+	lease, fence := d.leaseContext, d.fence
 	d.attempts.Go(func() {
-		nextDue := d.deliver(lease, holder, f, next)
+		nextDue := d.deliver(lease, fence, f, next)
 		d.call(func() { d.workDone(f, c, next.Event.SubjectID, nextDue) })
 	})
 }

@@ -23,7 +23,7 @@ type FlowDue struct {
 const flowRows = 10_000
 
 // DueFlows returns every flow that has pending events which are not paused. If lanes is not nil, it returns only the flows in
-// these lanes. Only PostgreSQL has lanes. DueFlows reads an index in pages, and skips what a page does not have of its last flow.
+// these lanes, which on SQLite must be all. It reads an index in pages, and skips what a page does not have of its last flow.
 func (s *Store) DueFlows(ctx context.Context, lanes []int) (all []FlowDue, err error) {
 	var last Flow
 	for sameUser := false; ; {
@@ -33,7 +33,7 @@ func (s *Store) DueFlows(ctx context.Context, lanes []int) (all []FlowDue, err e
 		} else {
 			where.add(`user_id > ?`, last.UserID)
 		}
-		if lanes != nil {
+		if lanes != nil && len(lanes) < Lanes {
 			where.add(laneOfDelivery+` = ANY(?)`, lanes)
 		}
 		most, rows := where.parameter(flowRows), 0

@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/md5" //nolint:gosec // a hash for sharding, not for security
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -22,6 +22,8 @@ const (
 	Lanes = 256
 	// Lease is how long a process keeps its lanes after its last renewal.
 	Lease = 4 * time.Second
+	// leaseSeparator is between the name of a process and the number of its lease.
+	leaseSeparator = "."
 	// laneOfDelivery is the SQL expression for [Lane].
 	laneOfDelivery = `get_byte(decode(md5(origin), 'hex'), 0)`
 )
@@ -44,7 +46,8 @@ func Lane(origin string) int {
 	return int(sum[0])
 }
 
-// LeaseHolder holds the lease of one process on its lanes, on PostgreSQL. It uses a connection of its own, so
+// LeaseHolder holds a lease of this process on its lanes, on PostgreSQL. A process that has lost its lease has another one
+// afterwards: the ID, a fencing token, is that of the process with the number of the lease. It uses a connection of its own, so
 // that a busy pool does not delay a renewal. It is not safe for concurrent use.
 type LeaseHolder struct {
 	ID         string
@@ -57,7 +60,7 @@ type LeaseHolder struct {
 
 // NewLeaseHolder returns a lease holder without lanes. The store must be on PostgreSQL.
 func (s *Store) NewLeaseHolder() *LeaseHolder {
-	id := uuid.NewString()
+	id := fmt.Sprint(s.processID, leaseSeparator, s.leases.Add(1))
 	return &LeaseHolder{ID: id, store: s, running: flock.New(holderFile(id), flock.SetPermissions(0o600))}
 }
 

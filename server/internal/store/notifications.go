@@ -30,11 +30,15 @@ type NotificationHandler struct {
 }
 
 // Listen calls handler for each notification until ctx or the connection ends. It always returns an error. The
-// handlers run one after the other in the goroutine of the caller. The store must be on PostgreSQL.
+// handlers run one after the other in the goroutine of the caller. On SQLite there are no notifications.
 //
 // Listen also detects that the server hangs or that its connections have died silently. It then closes all connections
 // of the store, whose statements fail at once.
 func (s *Store) Listen(ctx context.Context, handler NotificationHandler) (err error) {
+	if !s.Shared() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	connection, err := s.postgres.hosts.connect(ctx)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ const (
 
 // Daemon is a process of studiod that serves or renders.
 type Daemon struct {
-	ID         string // as in [Store.ClaimRenderings]
+	ID         string // see [Store.ProcessID]
 	Host       string
 	Version    string
 	Started    time.Time
@@ -46,7 +46,7 @@ func (s *Store) Daemons(ctx context.Context) ([]Daemon, error) {
 
 // Process is a process that delivers.
 type Process struct {
-	ID   string
+	ID   string        // see [Store.ProcessID]
 	Seen time.Duration // time since its last renewal
 	Has  int           // number of lanes out of [Lanes]
 }
@@ -57,7 +57,7 @@ func (s *Store) Deliverers(ctx context.Context) ([]Process, error) {
 	if !s.Shared() {
 		return nil, nil
 	}
-	all, err := queryRows(ctx, s.engine, func(p *Process) []any { return []any{&p.ID, interval{&p.Seen}, &p.Has} }, `SELECT h.id, (extract(epoch FROM clock_timestamp() - h.seen_at) * 1000000)::bigint,
+	all, err := queryRows(ctx, s.engine, func(p *Process) []any { return []any{&p.ID, interval{&p.Seen}, &p.Has} }, `SELECT split_part(h.id, '`+leaseSeparator+`', 1), (extract(epoch FROM clock_timestamp() - h.seen_at) * 1000000)::bigint,
 		(SELECT count(*) FROM lanes WHERE holder = h.id) FROM holders h ORDER BY h.id`)
 	for i := range all {
 		all[i].Seen = max(all[i].Seen, 0)

@@ -62,7 +62,7 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 		check(t, err)
 		deliverers, err := db.Deliverers(t.Context())
 		check(t, err)
-		if len(deliverers) != 1 || deliverers[0].ID != holder.ID || deliverers[0].Has != store.Lanes {
+		if len(deliverers) != 1 || deliverers[0].ID != db.ProcessID() || deliverers[0].Has != store.Lanes {
 			t.Errorf("the deliverers are %+v", deliverers)
 		}
 		check(t, holder.ReleaseAll(t.Context()))

@@ -92,6 +92,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -144,7 +145,8 @@ type Store struct {
 	keys      *keyring.Keyring
 	onRevoke  func(id string, at time.Time)
 	tracer    trace.Tracer // nil for none
-	processID string       // identifies the notifications of this process
+	processID string       // see ProcessID
+	leases    atomic.Int64 // how many lease holders this process had
 	signals   *signals
 	counting  chan struct{} // has a value for each replay that is counted
 	records   *commitQueue[*record]
@@ -212,6 +214,10 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 
 // Name returns the DSN of the database without the password and the parameters.
 func (s *Store) Name() string { return s.name }
+
+// ProcessID returns the random name of this process. It is in its notifications, its leases on lanes and renderings, and the
+// list of daemons.
+func (s *Store) ProcessID() string { return s.processID }
 
 // Close waits for running queries and closes the database.
 func (s *Store) Close() error { return s.engine.close() }
