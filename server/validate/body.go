@@ -62,7 +62,7 @@ func (v *Validator) checkLimits(cfg Config) error {
 
 // check checks the body of r. It returns the body that the next handler reads, and its length, which is -1 if
 // unknown.
-func (b *requestBody) check(w *walker, r *http.Request) (body io.ReadCloser, length int64, err error) {
+func (b *requestBody) check(w *checker, r *http.Request) (body io.ReadCloser, length int64, err error) {
 	media, params := mediaTypeOf(r.Header)
 	c := b.contents.find(media, params)
 	if c == nil {
@@ -92,7 +92,7 @@ func (b *requestBody) check(w *walker, r *http.Request) (body io.ReadCloser, len
 }
 
 // stream checks what is known before the body is read. The rest is checked while the next handler reads it.
-func (b *requestBody) stream(w *walker, r *http.Request, c *content, boundary string) (io.ReadCloser, int64, error) {
+func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary string) (io.ReadCloser, int64, error) {
 	if r.ContentLength > b.limits.body {
 		return nil, 0, tooLarge(b.limits.body)
 	}
@@ -133,7 +133,7 @@ func isEmpty(r *http.Request) bool {
 
 // checkBuffered checks a body that is in memory. For text, forms and sequences, it returns the JSON value
 // that the body was converted to.
-func (w *walker) checkBuffered(c *content, body []byte) (asJSON []byte) {
+func (w *checker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	switch {
 	case c.json:
 		w.walkBody(body, c.node)
@@ -145,7 +145,7 @@ func (w *walker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	case !utf8.Valid(body):
 		w.malformed = "The body is not valid UTF-8."
 	default:
-		asJSON = c.text.appendScalar(nil, string(body), w)
+		asJSON = c.text.appendScalar(nil, string(body), w.walker)
 	}
 	if asJSON != nil {
 		w.walkBody(asJSON, c.node)
@@ -157,7 +157,7 @@ func (w *walker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 const startBytes = 16 << 10
 
 // read reads the whole body into w.body.
-func (w *walker) read(r *http.Request, limit int64) error {
+func (w *checker) read(r *http.Request, limit int64) error {
 	w.body = w.body[:0]
 	if r.ContentLength > limit {
 		return tooLarge(limit)

@@ -12,6 +12,34 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
+// schemaCompiler compiles the schemas of a document, each once. It adds to the errors of the document what is invalid or not
+// supported in them.
+type schemaCompiler struct {
+	*loader
+
+	formats  map[string]*format // of the package
+	custom   map[string]func(string) bool
+	patterns map[string]*pattern
+	nodes    map[nodeKey]*node
+	order    []locatedNode // nodes with their locations, in the order of compilation
+	pending  []func()      // called after all schemas have been compiled
+}
+
+type locatedNode struct {
+	at   *document.Node
+	node *node
+}
+
+// newSchemaCompiler returns a compiler for the schemas of a document. custom adds formats, or replaces those of the package.
+func newSchemaCompiler(l *loader, custom map[string]func(string) bool) *schemaCompiler {
+	return &schemaCompiler{
+		loader: l, formats: formats(), custom: custom, patterns: make(map[string]*pattern), nodes: make(map[nodeKey]*node),
+	}
+}
+
+// whenCompiled calls f after all schemas have been compiled, unless some contain themselves.
+func (c *schemaCompiler) whenCompiled(f func()) { c.pending = append(c.pending, f) }
+
 // nodeKey identifies a compiled schema. The same schema can compile to several nodes, because the target of a
 // $dynamicRef depends on the dynamic scope.
 type nodeKey struct {
@@ -21,9 +49,14 @@ type nodeKey struct {
 
 // schema compiles a schema. It compiles each schema of the document only once. It returns nil for a schema
 // that allows all values.
-func (c *compiler) schema(source *document.Node) *node { return c.schemaIn(nil, source) }
+func (c *schemaCompiler) schema(source *document.Node) *node { return c.schemaIn(nil, source) }
 
-func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
+// eventSchema compiles the schema of server-sent events, in which contentSchema is enforced.
+func (c *schemaCompiler) eventSchema(source *document.Node) *node {
+	return c.schemaIn(&scope{text: "events ", events: true}, source)
+}
+
+func (c *schemaCompiler) schemaIn(s *scope, source *document.Node) *node {
 	if source == nil || source.Kind == jsontext.KindTrue {
 		return nil
 	}
@@ -43,10 +76,10 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 		return n
 	}
 	c.order = append(c.order, locatedNode{source, n})
-	if isTrue(source.Get("readOnly")) {
+	if source.Get("readOnly").IsTrue() {
 		n.forbidden |= inRequest
 	}
-	if isTrue(source.Get("writeOnly")) {
+	if source.Get("writeOnly").IsTrue() {
 		n.forbidden |= inResponse
 	}
 	c.types(n, source)
@@ -61,7 +94,7 @@ func (c *compiler) schemaIn(s *scope, source *document.Node) *node {
 }
 
 // schemaOrAny is schemaIn, but returns an empty node instead of nil.
-func (c *compiler) schemaOrAny(s *scope, source *document.Node) *node {
+func (c *schemaCompiler) schemaOrAny(s *scope, source *document.Node) *node {
 	if n := c.schemaIn(s, source); n != nil {
 		return n
 	}
@@ -84,7 +117,7 @@ func isPlain(source *document.Node, keyword string) bool {
 
 // typesOf returns the types that the schema, or the target of its $ref, allows. It returns 0 if all are
 // allowed.
-func (c *compiler) typesOf(source *document.Node) kinds {
+func (c *schemaCompiler) typesOf(source *document.Node) kinds {
 	var n node
 	for range 100 { // cyclic references are reported elsewhere
 		if c.types(&n, source); n.types != 0 || source.Get("$ref") == nil {
@@ -95,7 +128,7 @@ func (c *compiler) typesOf(source *document.Node) kinds {
 	return 0
 }
 
-func (c *compiler) types(n *node, source *document.Node) {
+func (c *schemaCompiler) types(n *node, source *document.Node) {
 	t := source.Get("type")
 	if t == nil {
 		return
@@ -117,7 +150,7 @@ func (c *compiler) types(n *node, source *document.Node) {
 	}
 }
 
-func (c *compiler) literals(n *node, source *document.Node) {
+func (c *schemaCompiler) literals(n *node, source *document.Node) {
 	if value := source.Get("const"); value != nil {
 		n.literals = append(n.literals, c.literal(value, "const", []*document.Node{value}))
 	}
@@ -126,7 +159,7 @@ func (c *compiler) literals(n *node, source *document.Node) {
 	}
 }
 
-func (c *compiler) literal(at *document.Node, keyword string, values []*document.Node) *literal {
+func (c *schemaCompiler) literal(at *document.Node, keyword string, values []*document.Node) *literal {
 	l := &literal{keyword: keyword, values: make(map[string]struct{}, len(values))}
 	var texts []string
 	for _, value := range values {
@@ -149,7 +182,7 @@ func (c *compiler) literal(at *document.Node, keyword string, values []*document
 	return l
 }
 
-func (c *compiler) scalars(n *node, source *document.Node) {
+func (c *schemaCompiler) scalars(n *node, source *document.Node) {
 	n.minLength, n.maxLength = least(source.Get("minLength")), most(source.Get("maxLength"))
 	if text := source.Get("pattern"); text != nil {
 		n.pattern = c.pattern(text)
@@ -165,7 +198,7 @@ func (c *compiler) scalars(n *node, source *document.Node) {
 }
 
 // pattern compiles a regular expression. It returns nil if the expression is not supported.
-func (c *compiler) pattern(n *document.Node) *pattern {
+func (c *schemaCompiler) pattern(n *document.Node) *pattern {
 	if known := c.patterns[n.Text]; known != nil {
 		return known
 	}
@@ -179,7 +212,7 @@ func (c *compiler) pattern(n *document.Node) *pattern {
 }
 
 // format compiles the format of a schema. Numbers must fit their Go type even without a format.
-func (c *compiler) format(n *node, name *document.Node) {
+func (c *schemaCompiler) format(n *node, name *document.Node) {
 	if n.types&kindNumber != 0 {
 		n.number = c.formats["double"]
 	} else if n.types&kindInteger != 0 {
@@ -189,7 +222,7 @@ func (c *compiler) format(n *node, name *document.Node) {
 		return
 	}
 	f := c.formats[name.Text]
-	if check := c.cfg.Formats[name.Text]; check != nil {
+	if check := c.custom[name.Text]; check != nil {
 		f = &format{kindString, func(text []byte) bool { return check(string(text)) }, "must be of the format " + name.Text}
 	}
 	switch { // a format constrains the values of its own type only
@@ -202,14 +235,14 @@ func (c *compiler) format(n *node, name *document.Node) {
 	}
 }
 
-func (c *compiler) bound(n *node, source *document.Node, keyword, relation string) {
+func (c *schemaCompiler) bound(n *node, source *document.Node, keyword, relation string) {
 	if value := source.Get(keyword); value != nil {
 		n.bounds = append(n.bounds, bound{keyword, parseDecimal(nil, []byte(value.Text)), "must be " + relation + value.Text})
 	}
 }
 
 // multipleOf compiles a multipleOf with its exact value.
-func (c *compiler) multipleOf(n *document.Node) *multiple {
+func (c *schemaCompiler) multipleOf(n *document.Node) *multiple {
 	d := parseDecimal(nil, []byte(n.Text))
 	switch {
 	case d.negative || len(d.digits) == 0:
@@ -224,7 +257,7 @@ func (c *compiler) multipleOf(n *document.Node) *multiple {
 	return &multiple{digits: value, exp: d.exp - int64(len(d.digits)), detail: "must be a multiple of " + n.Text}
 }
 
-func (c *compiler) arrays(s *scope, n *node, source *document.Node) {
+func (c *schemaCompiler) arrays(s *scope, n *node, source *document.Node) {
 	n.minItems, n.maxItems = least(source.Get("minItems")), most(source.Get("maxItems"))
 	if prefix := source.Get("prefixItems"); prefix != nil {
 		if len(prefix.Elements) == 0 {
@@ -239,21 +272,19 @@ func (c *compiler) arrays(s *scope, n *node, source *document.Node) {
 		n.contains = &contains{node: c.schemaOrAny(s, contained), most: most(source.Get("maxContains"))}
 		n.contains.least = most(source.Get("minContains")) // minContains: 0 differs from no minContains
 	}
-	n.unique = isTrue(source.Get("uniqueItems"))
+	n.unique = source.Get("uniqueItems").IsTrue()
 	n.unevaluatedItems = c.unevaluated(s, source.Get("unevaluatedItems"))
 }
 
 // unevaluated compiles unevaluatedItems or unevaluatedProperties.
-func (c *compiler) unevaluated(s *scope, source *document.Node) *unevaluated {
+func (c *schemaCompiler) unevaluated(s *scope, source *document.Node) *unevaluated {
 	if source == nil {
 		return nil
 	}
 	return &unevaluated{closed: source.Kind == jsontext.KindFalse, node: c.schemaIn(s, source)}
 }
 
-func isTrue(n *document.Node) bool { return n != nil && n.Kind == jsontext.KindTrue }
-
-func (c *compiler) objects(s *scope, n *node, source *document.Node) {
+func (c *schemaCompiler) objects(s *scope, n *node, source *document.Node) {
 	n.minProps, n.maxProps = least(source.Get("minProperties")), most(source.Get("maxProperties"))
 	if additional := source.Get("additionalProperties"); additional != nil {
 		n.closed, n.hasAdditional = additional.Kind == jsontext.KindFalse, true
@@ -289,7 +320,7 @@ func (c *compiler) objects(s *scope, n *node, source *document.Node) {
 }
 
 // moreObjects compiles the rarer object keywords.
-func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
+func (c *schemaCompiler) moreObjects(s *scope, n *node, source *document.Node) {
 	if patterns := source.Get("patternProperties"); patterns != nil {
 		for _, m := range patterns.Members {
 			if compiled := c.pattern(patterns.Key(m)); compiled != nil {
@@ -312,7 +343,7 @@ func (c *compiler) moreObjects(s *scope, n *node, source *document.Node) {
 }
 
 // inPlace compiles the keywords that apply other schemas to the same value.
-func (c *compiler) inPlace(s *scope, n *node, source *document.Node) {
+func (c *schemaCompiler) inPlace(s *scope, n *node, source *document.Node) {
 	if ref := source.Get("$ref"); ref != nil {
 		n.addAllOf(c.schemaIn(s, c.targets[ref]))
 	}
@@ -361,7 +392,7 @@ func most(n *document.Node) limit {
 
 // rejectCycles reports schemas that contain themselves at the same location of a value, and whether there are
 // any.
-func (c *compiler) rejectCycles() (found bool) {
+func (c *schemaCompiler) rejectCycles() (found bool) {
 	const open, done = 1, 2
 	state := make(map[*node]int)
 	var visit func(at *document.Node, n *node)
@@ -386,8 +417,14 @@ func (c *compiler) rejectCycles() (found bool) {
 	return found
 }
 
-// finish computes what depends on several schemas.
-func (c *compiler) finish() {
+// finish computes what depends on several schemas, after all have been compiled.
+func (c *schemaCompiler) finish() {
+	if c.rejectCycles() {
+		return
+	}
+	for _, f := range c.pending {
+		f()
+	}
 	oneWay := slices.ContainsFunc(c.order, func(p locatedNode) bool { return p.node.forbidden != 0 && p.node.forbidden != always })
 	for i, p := range c.order {
 		n := p.node

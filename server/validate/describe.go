@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,9 +67,9 @@ func isIgnoredHeader(name string) bool {
 func (c *compiler) parameter(source *document.Node, name string, in *document.Node) *parameter {
 	p := &parameter{
 		in:         inHeader,
-		required:   isTrue(source.Get("required")),
-		allowEmpty: isTrue(source.Get("allowEmptyValue")),
-		reserved:   isTrue(source.Get("allowReserved")),
+		required:   source.Get("required").IsTrue(),
+		allowEmpty: source.Get("allowEmptyValue").IsTrue(),
+		reserved:   source.Get("allowReserved").IsTrue(),
 	}
 	if in != nil {
 		p.in = in.Text
@@ -99,10 +98,10 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 		c.fail(in, "is not path, query, querystring, header or cookie: "+in.Text)
 	}
 	c.serialization(p, stylesIn(p.in), source)
-	if member := source.Get("allowEmptyValue"); isTrue(member) && p.in != inQuery {
+	if member := source.Get("allowEmptyValue"); member.IsTrue() && p.in != inQuery {
 		c.fail(member, "is for query parameters")
 	}
-	if member := source.Get("allowReserved"); isTrue(member) && p.in != inQuery {
+	if member := source.Get("allowReserved"); member.IsTrue() && p.in != inQuery {
 		switch {
 		case p.in == inHeader || p.style == styleCookie:
 			c.fail(member, "is for values that are percent-encoded")
@@ -135,7 +134,7 @@ func (c *compiler) serialization(p *parameter, styles []string, source *document
 	}
 	p.explode = p.style == styleForm || p.style == styleCookie
 	if explode := source.Get("explode"); explode != nil {
-		p.explode = isTrue(explode)
+		p.explode = explode.IsTrue()
 	}
 }
 
@@ -166,10 +165,7 @@ func (c *compiler) value(p *parameter, source *document.Node) {
 		case (p.style == styleSpaceDelimited || p.style == stylePipeDelimited) && p.shape.types&(kindArray|kindObject) == 0:
 			c.fail(at, "is for arrays and objects")
 		}
-		switch p.node.types {
-		case kindString, kindInteger, kindNumber, kindBoolean:
-			p.plain = (p.in == inHeader || p.in == inQuery) && !p.allowEmpty && !p.reserved
-		}
+		p.plain = p.node.hasOneType() && (p.in == inHeader || p.in == inQuery) && !p.allowEmpty && !p.reserved
 	})
 }
 
@@ -222,7 +218,7 @@ func (o *Operation) locate() {
 
 func (c *compiler) requestBody(source *document.Node) *requestBody {
 	content := source.Get("content")
-	body := &requestBody{required: isTrue(source.Get("required")), contents: c.contents(content)}
+	body := &requestBody{required: source.Get("required").IsTrue(), contents: c.contents(content)}
 	if content != nil && len(content.Members) == 0 {
 		c.fail(content, "must have a media type")
 	}
@@ -290,7 +286,7 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 		result.multipart = &multiparts{byName: make(map[string]*part)}
 		headers := c.encodingHeaders(at)
 		c.whenCompiled(func() { c.multipart(at, result.multipart, shapeOf(result.node), headers) })
-	case inRange(mediaJSON, media) && !isLength(result.node):
+	case inRange(mediaJSON, media) && !result.node.isLength():
 		result.inJSON = &content{media: media, json: true, node: result.node}
 	default:
 		result.size = c.opaque(at.Get("schema"), result.node)
@@ -321,54 +317,36 @@ func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *
 			c.unsupported(encoding, "is for multipart")
 		}
 	}
-	var s *scope
-	if c.is32 {
-		s = scopeOf(formatOf(media))
+	switch schema := at.Get("schema"); {
+	case schema == nil:
+		return withoutSchema(media)
+	case c.is32:
+		return c.itemOf(formatOf(media), schema)
+	default:
+		return c.schema(schema)
 	}
-	if n := withoutSchema(media); at.Get("schema") == nil && n != nil {
-		return n
-	}
-	return c.schemaIn(s, at.Get("schema"))
 }
 
 // withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and so
 // is each field of a form. It returns nil for any value.
 func withoutSchema(media string) *node {
-	text := &node{types: kindString}
 	switch media {
 	case mediaText:
-		return text
+		return newText()
 	case mediaForm:
-		return &node{types: kindObject, additional: text, hasAdditional: true}
+		return newTexts()
 	}
 	return nil
 }
 
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
 // that constrains anything else as unsupported.
-func (c *compiler) opaque(at *document.Node, n *node) (size [2]limit) {
-	if !isLength(n) {
+func (c *compiler) opaque(at *document.Node, n *node) [2]limit {
+	least, most, only := n.size()
+	if !only {
 		c.unsupported(at, "says more than the length of a body that is not looked into")
 	}
-	if n == nil {
-		return size
-	}
-	return [2]limit{n.minLength, n.maxLength}
-}
-
-// isLength reports whether a schema constrains only the length of a text.
-func isLength(n *node) bool {
-	if n == nil {
-		return true
-	}
-	rest := *n
-	rest.types &^= kindString
-	rest.shared = false
-	rest.minLength, rest.maxLength = limit{}, limit{}
-	if rest.format.isBinary() {
-		rest.format = nil
-	}
-	return reflect.ValueOf(rest).IsZero()
+	return [2]limit{least, most}
 }
 
 func (c *compiler) responses(o *Operation, source *document.Node) {

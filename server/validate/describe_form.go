@@ -23,7 +23,7 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 		switch {
 		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
 			c.serialization(p, stylesIn(inQuery), encoding)
-			p.reserved = isTrue(encoding.Get("allowReserved"))
+			p.reserved = encoding.Get("allowReserved").IsTrue()
 		case contentType != nil && isJSON(contentType.Text):
 			p.json, p.explode = true, false
 		case contentType != nil && contentType.Text != mediaText:
@@ -106,7 +106,7 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 		}
 	}
 	if isMultipart && hasPositions(encoding) {
-		p.nested, p.streamed = &content{media: p.media[0], node: &node{allOf: p.shape.nodes}, multipart: &multiparts{}}, false
+		p.nested, p.streamed = &content{media: p.media[0], node: newAll(p.shape.nodes), multipart: &multiparts{}}, false
 		c.positions(encoding, at, p.nested, p.shape, headers)
 	}
 	if p.streamed {
@@ -155,12 +155,11 @@ func (p *part) setMedia(contentType *document.Node) {
 			}
 		}
 	}
-	isBinary := slices.ContainsFunc(p.shape.nodes, func(n *node) bool { return n.format.isBinary() })
 	switch {
 	case len(p.media) > 0:
 		p.json = !slices.ContainsFunc(p.media, func(media string) bool { return !isJSON(media) })
 		p.streamed = !p.json && slices.ContainsFunc(p.media, func(media string) bool { return media != mediaText })
-	case isBinary || p.shape.types == kindAny:
+	case p.shape.isBinary() || p.shape.types == kindAny:
 		p.streamed = true
 	case p.shape.types&kindObject != 0, p.shape.types&kindScalar == 0:
 		p.json, p.media = true, []string{mediaJSON}

@@ -1,6 +1,12 @@
 package validate
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+)
 
 // Error is the error for a request, response or value that does not match the document. Its Status, Detail
 // and Violations are safe to send to the caller.
@@ -42,4 +48,29 @@ func (e *Error) Error() string {
 		text.WriteString(" [" + v.Pointer + " " + v.Detail + "]")
 	}
 	return text.String()
+}
+
+// DocumentError is an error at one location of a document that [Load] rejects.
+type DocumentError struct {
+	File         string
+	Line, Column int    // 1-based
+	Pointer      string // JSON pointer (RFC 6901) into the document
+	Detail       string
+}
+
+func documentError(e *document.Error) *DocumentError {
+	return &DocumentError{e.Position.File, e.Position.Line, e.Position.Column, e.Pointer, e.Detail}
+}
+
+// documentErrors returns the error of Load.
+func documentErrors(all []document.Error) error {
+	errs := make([]error, len(all))
+	for i := range all {
+		errs[i] = documentError(&all[i])
+	}
+	return fmt.Errorf("validate: %w", errors.Join(errs...))
+}
+
+func (e *DocumentError) Error() string {
+	return (&document.Error{Position: document.Position{File: e.File, Line: e.Line, Column: e.Column}, Pointer: e.Pointer, Detail: e.Detail}).Error()
 }

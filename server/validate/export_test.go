@@ -7,7 +7,7 @@ import (
 
 // Work validates body and returns the number of node checks plus the number of bytes read more than once.
 func (s *Schema) Work(body []byte) int {
-	w := newWalker(s.pool)
+	w := newChecker(s.pool, elsewhere)
 	defer w.release()
 	w.walkBody(body, s.node)
 	return w.work

@@ -15,7 +15,7 @@ type form struct {
 }
 
 // formJSON converts a form to JSON. If a field cannot be decoded, it reports a violation and returns nil.
-func (w *walker) formJSON(f *form, body string) []byte {
+func (w *checker) formJSON(f *form, body string) []byte {
 	pairs := queryPairs(body)
 	object := textValue{kind: kindObject}
 	for _, field := range f.fields {
@@ -37,11 +37,11 @@ func (w *walker) formJSON(f *form, body string) []byte {
 		w.addDecodeError(&parameter{pointer: f.root + anyMember}, err)
 		return nil
 	}
-	return f.shape.appendJSON(nil, object, w)
+	return f.shape.appendJSON(nil, object, w.walker)
 }
 
 // readField returns the JSON of a field. It does not check the syntax of a field that is JSON itself.
-func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
+func (w *checker) readField(field *parameter, pairs []pair) ([]byte, error) {
 	if hasSemicolon(field, pairs) {
 		return nil, errEscape
 	}
@@ -56,7 +56,7 @@ func (w *walker) readField(field *parameter, pairs []pair) ([]byte, error) {
 			}
 			list.elements[i].kind = kindAny
 		}
-		return field.shape.appendJSON(nil, list, w), nil
+		return field.shape.appendJSON(nil, list, w.walker), nil
 	}
 	return w.readJSON(field, func(as kinds) (textValue, error) { return field.readPairs(pairs, as) })
 }

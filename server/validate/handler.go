@@ -26,8 +26,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 		fail = writeProblem
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w := newWalker(o.pool)
-		w.direction = o.direction
+		w := newChecker(o.pool, o.direction)
 		w.checkRequest(o.parameters, r)
 		original, originalLength := r.Body, r.ContentLength
 		if o.body == nil || !o.body.required && isEmpty(r) {
@@ -58,7 +57,7 @@ func (o *Operation) Handler(next http.Handler, fail func(http.ResponseWriter, *h
 }
 
 // setPathValues stores the JSON of the parameters in the request, for the next handler.
-func (w *walker) setPathValues(r *http.Request) {
+func (w *checker) setPathValues(r *http.Request) {
 	for _, p := range w.parameters {
 		r.SetPathValue(p.pointer, string(p.json))
 	}

@@ -13,7 +13,7 @@ import (
 // Items checks the items of a stream: of a body whose media type has an itemSchema or x-itemSchema. It is not safe for concurrent
 // use.
 type Items struct {
-	w      *walker
+	w      *checker
 	node   *node
 	status int
 	detail string
@@ -23,9 +23,8 @@ type Items struct {
 // ResponseItems checks the status, the headers and the content type of a response, as [Operation.ResponseHeader]
 // does. It returns nil if the body is no stream.
 func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error) {
-	w := newWalker(o.pool)
+	w := newChecker(o.pool, o.direction^(inRequest|inResponse))
 	defer w.release()
-	w.direction = o.direction ^ (inRequest | inResponse)
 	c, err := o.responseHeader(w, status, header, true)
 	if err == nil {
 		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
@@ -36,9 +35,8 @@ func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error
 	return newItems(w, c, http.StatusInternalServerError, mismatchedResponse), nil
 }
 
-func newItems(w *walker, c *content, status int, detail string) *Items {
-	own := newWalker(w.pool) // the walker of the request is released before the last item
-	own.direction = w.direction
+func newItems(w *checker, c *content, status int, detail string) *Items {
+	own := newChecker(w.pool, w.direction) // that of the request is released before the last item
 	return &Items{w: own, node: c.node, status: status, detail: detail}
 }
 
@@ -55,10 +53,7 @@ func (i *Items) CheckEvent(event stream.Frame) error {
 	if !utf8.Valid(event.Data) || !utf8.Valid(event.Event) || !utf8.Valid(event.ID) {
 		i.w.malformed = "The event is not valid UTF-8."
 	} else {
-		i.w.tape.setEvent(event)
-		i.w.walk(i.node)
-		i.w.known = nil
-		i.w.tape.release()
+		i.w.walkEvent(event, i.node)
 	}
 	return i.result()
 }
@@ -92,18 +87,13 @@ func (c *compiler) items(result *content, at, schema *document.Node, byPosition 
 	if whole := at.Get("schema"); whole != nil && at.Get("itemSchema") != nil {
 		c.unsupported(whole, "is beside itemSchema")
 	}
-	result.node, result.isStream = c.schemaIn(scopeOf(result.format), schema), true
+	result.node, result.isStream = c.itemOf(result.format, schema), true
 }
 
-// contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an
-// annotation.
-func (c *compiler) contentSchema(s *scope, n *node, source *document.Node) {
-	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
-	switch {
-	case s == nil || !s.events:
-	case media != nil && isJSON(media.Text) && source.Get("contentEncoding") == nil:
-		n.content = c.schemaOrAny(s.inContent(), schema)
-	case schema != nil:
-		c.unsupported(schema, "needs the contentMediaType "+mediaJSON+" and no contentEncoding")
+// itemOf compiles the schema of a value of a stream.
+func (c *compiler) itemOf(f stream.Format, schema *document.Node) *node {
+	if f == stream.Events {
+		return c.eventSchema(schema)
 	}
+	return c.schema(schema)
 }

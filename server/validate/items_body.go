@@ -26,7 +26,7 @@ type itemsBody struct {
 	err    error          // returned after out
 }
 
-func newItemsBody(w *walker, c *content, body io.Reader, limit int64) (*itemsBody, error) {
+func newItemsBody(w *checker, c *content, body io.Reader, limit int64) (*itemsBody, error) {
 	b := &itemsBody{items: newItems(w, c, http.StatusBadRequest, mismatch), media: c.media, format: c.format, limit: limit}
 	var err error
 	if b.reader, err = stream.NewReader(body, c.media, int(limit)); err == nil {
@@ -86,7 +86,7 @@ func appendEvent(dst []byte, event stream.Frame) []byte {
 }
 
 // sequenceJSON converts a sequence in memory to a JSON array. If it is malformed, it returns nil.
-func (w *walker) sequenceJSON(c *content, body []byte) []byte {
+func (w *checker) sequenceJSON(c *content, body []byte) []byte {
 	reader, err := stream.NewReader(bytes.NewReader(body), c.media, len(body))
 	array := []byte{'['}
 	for err == nil {

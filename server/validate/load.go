@@ -11,6 +11,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
+const (
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	digits  = "0123456789"
+)
+
 // The dialects of JSON Schema that a document may declare.
 const (
 	dialectJSONSchema = "https://json-schema.org/draft/2020-12/schema"
@@ -20,7 +25,10 @@ const (
 
 // loader reads documents, checks that they are well-formed OpenAPI, and resolves references.
 type loader struct {
-	problems
+	lenient func(*document.Error)
+	known   map[document.Error]bool
+	errs    []document.Error
+
 	name      string            // of the main document
 	documents map[string][]byte // documents that have not been read yet, by URI
 
@@ -46,10 +54,23 @@ type resource struct {
 	dynamic map[string]*document.Node // the $dynamicAnchors
 }
 
-func newLoader(cfg Config) *loader {
-	l := &loader{
-		problems:  problems{lenient: cfg.Lenient, known: make(map[DocumentError]bool)},
-		name:      cmp.Or(cfg.Name, "openapi.yaml"),
+// loaderConfig configures newLoader.
+type loaderConfig struct {
+	// Name is the file name or URI of the document. References are relative to it, or to the $self of the document.
+	Name string
+	// Others are the other documents that references may point to, by the name or URI that a reference resolves to.
+	Others map[string][]byte
+	// Lenient, if not nil, is called for each part that is unknown or not supported, which is no error then.
+	Lenient func(*document.Error)
+}
+
+// newLoader loads a document and all documents that it refers to. ok is false if the document cannot be compiled. What does
+// not conform to OpenAPI is reported and is missing from the document.
+func newLoader(text []byte, cfg loaderConfig) (l *loader, ok bool) {
+	l = &loader{
+		lenient:   cfg.Lenient,
+		known:     make(map[document.Error]bool),
+		name:      cfg.Name,
 		documents: make(map[string][]byte),
 		visited:   make(map[visit]bool),
 		unfit:     make(map[*document.Node]bool),
@@ -59,14 +80,13 @@ func newLoader(cfg Config) *loader {
 		targets:   make(map[*document.Node]*document.Node),
 		schemes:   make(map[*document.Node]*document.Node),
 	}
-	for name, text := range cfg.Documents {
+	for name, text := range cfg.Others {
 		l.documents[fileURI(name).String()] = text
 	}
-	return l
+	return l, l.load(text)
 }
 
-// load reads the main document and all documents that it refers to. It reports whether the document can be
-// compiled. What does not conform to OpenAPI is reported and is missing from the compiled document.
+// load reads the main document and all documents that it refers to. It reports whether the document can be compiled.
 func (l *loader) load(text []byte) bool {
 	root := l.read(l.name, fileURI(l.name), text)
 	if root == nil {
@@ -210,7 +230,7 @@ func (l *loader) resourceOf(n *document.Node) *resource {
 }
 
 func (l *loader) anchor(n, name *document.Node, dynamic bool) {
-	if name.Text == "" || !isLetter(name.Text[0]) && name.Text[0] != '_' || !consistsOf([]byte(name.Text), "-_.") {
+	if name.Text == "" || strings.IndexByte(letters+"_", name.Text[0]) < 0 || strings.Trim(name.Text, letters+digits+"-_.") != "" {
 		l.fail(name, "must begin with a letter, and have letters, digits and -_. only")
 		return
 	}

@@ -90,14 +90,6 @@ func (c contents) String() string {
 	return oneOf(names)
 }
 
-func oneOf(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
 // inRange reports whether media equals pattern or is in its range.
 func inRange(media, pattern string) bool {
 	if kind, ok := strings.CutSuffix(pattern, "*"); ok {

@@ -40,7 +40,7 @@ const maxBufferedBytes = 1 << 20
 // multipartBody is a multipart body whose parts are checked while they are read. A part that is not streamed
 // is checked as a whole before its first byte is returned.
 type multipartBody struct {
-	w        *walker
+	w        *checker
 	content  *content
 	boundary string
 	source   *headerLimit
@@ -61,13 +61,12 @@ type multipartBody struct {
 	fields   textValue
 }
 
-func newMultipartBody(w *walker, c *content, boundary string, body io.Reader, l bodyLimits) (*multipartBody, error) {
+func newMultipartBody(w *checker, c *content, boundary string, body io.Reader, l bodyLimits) (*multipartBody, error) {
 	if boundary == "" {
 		return nil, &Error{Status: http.StatusBadRequest, Detail: "The content type of the body has no boundary."}
 	}
 	source := &headerLimit{source: body, left: -1}
-	own := newWalker(w.pool) // the body may be read after the walker of the request has been released
-	own.direction = w.direction
+	own := newChecker(w.pool, w.direction) // the body may be read after the checker of the request has been released
 	fields := textValue{kind: kindObject}
 	if c.multipart.byPosition != nil {
 		fields.kind = kindArray
@@ -195,7 +194,7 @@ func (b *multipartBody) checkNested(p *multipart.Part, name string, text []byte)
 	for pointer, known := range inner.streamed {
 		b.streamed[b.pointer+pointer] = known
 	}
-	b.add(name, b.rule.repeated, textValue{kind: kindAny, text: string(b.rule.shape.appendJSON(nil, inner.fields, b.w))})
+	b.add(name, b.rule.repeated, textValue{kind: kindAny, text: string(b.rule.shape.appendJSON(nil, inner.fields, b.w.walker))})
 	return nil
 }
 
@@ -262,7 +261,7 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 	case b.rule.json:
 		v.kind = kindAny
 	}
-	value := b.rule.shape.appendJSON(nil, v, b.w)
+	value := b.rule.shape.appendJSON(nil, v, b.w.walker)
 	b.w.root = b.pointer
 	for _, n := range b.rule.shape.nodes {
 		b.w.walkBody(value, n)
@@ -302,7 +301,7 @@ func (b *multipartBody) checkWhole() error {
 	if b.content.isStream {
 		return nil
 	}
-	text := b.content.multipart.shape.appendJSON(nil, b.fields, b.w)
+	text := b.content.multipart.shape.appendJSON(nil, b.fields, b.w.walker)
 	b.w.walkBody(text, b.content.node)
 	b.w.found = slices.DeleteFunc(b.w.found, func(v Violation) bool {
 		for pointer, known := range b.streamed {

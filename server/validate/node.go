@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -130,6 +131,40 @@ func (n *node) requires(name string) bool {
 				return (a.types == 0 || a.types&kindObject != 0) && !a.node.requires(name)
 			})
 		})
+}
+
+// newText returns the schema of any string, and newTexts that of an object with any strings.
+func newText() *node { return &node{types: kindString} }
+
+func newTexts() *node { return &node{types: kindObject, additional: newText(), hasAdditional: true} }
+
+// newAll returns the schema of the values that match all nodes.
+func newAll(nodes []*node) *node { return &node{allOf: nodes} }
+
+// hasOneType reports whether all values of n are strings, integers, numbers, or booleans.
+func (n *node) hasOneType() bool {
+	return n.types == kindString || n.types == kindInteger || n.types == kindNumber || n.types == kindBoolean
+}
+
+// size returns the least and the most length of a text, and whether n constrains nothing else.
+func (n *node) size() (least, most limit, only bool) {
+	if n == nil {
+		return limit{}, limit{}, true
+	}
+	rest := *n
+	rest.types &^= kindString
+	rest.shared = false
+	rest.minLength, rest.maxLength = limit{}, limit{}
+	if rest.format.isBinary() {
+		rest.format = nil
+	}
+	return n.minLength, n.maxLength, reflect.ValueOf(rest).IsZero()
+}
+
+// isLength reports whether n constrains only the length of a text.
+func (n *node) isLength() bool {
+	_, _, only := n.size()
+	return only
 }
 
 // allows reports whether n has one of the types.

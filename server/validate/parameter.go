@@ -88,7 +88,7 @@ type readParameter struct {
 }
 
 // checkRequest checks the parameters of a request.
-func (w *walker) checkRequest(parameters []*parameter, r *http.Request) {
+func (w *checker) checkRequest(parameters []*parameter, r *http.Request) {
 	var query []pair
 	var parsed bool
 	for _, p := range parameters {
@@ -128,7 +128,7 @@ func hasSemicolon(p *parameter, pairs []pair) bool {
 }
 
 // checkHeader checks a header of a request, response or part.
-func (w *walker) checkHeader(p *parameter, header http.Header) {
+func (w *checker) checkHeader(p *parameter, header http.Header) {
 	values := header[p.canonical]
 	switch {
 	case len(values) == 0:
@@ -148,7 +148,7 @@ func (w *walker) checkHeader(p *parameter, header http.Header) {
 }
 
 // checkQuery checks a scalar in a query. It ignores all other parts of the query, even malformed ones.
-func (w *walker) checkQuery(p *parameter, query string) {
+func (w *checker) checkQuery(p *parameter, query string) {
 	value, count := "", 0
 	for query != "" {
 		var pair string
@@ -179,7 +179,7 @@ func (w *walker) checkQuery(p *parameter, query string) {
 }
 
 // checkQueryString checks a parameter that is the whole query.
-func (w *walker) checkQueryString(p *parameter, query string) {
+func (w *checker) checkQueryString(p *parameter, query string) {
 	switch {
 	case query == "" && (p.form == nil || !p.required): // an empty form is an object without members
 		w.checkAbsent(p)
@@ -202,7 +202,7 @@ func isNamed(escaped, wanted string) bool {
 }
 
 // checkPairs checks a parameter in a query or cookie that is not plain.
-func (w *walker) checkPairs(p *parameter, pairs []pair) {
+func (w *checker) checkPairs(p *parameter, pairs []pair) {
 	if p.allowEmpty && slices.Contains(pairs, pair{name: p.name}) {
 		w.parameters = append(w.parameters, readParameter{p.pointer, []byte("null")})
 		return
@@ -211,7 +211,7 @@ func (w *walker) checkPairs(p *parameter, pairs []pair) {
 }
 
 // checkSegment checks a path parameter. It finds its segment from the end, because the path may have a prefix.
-func (w *walker) checkSegment(p *parameter, path string) {
+func (w *checker) checkSegment(p *parameter, path string) {
 	for range p.fromEnd {
 		path = path[:max(0, strings.LastIndexByte(path, '/'))]
 	}
@@ -223,7 +223,7 @@ func (w *walker) checkSegment(p *parameter, path string) {
 	w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(text, as) })
 }
 
-func (w *walker) checkStyled(p *parameter, read func(as kinds) (textValue, error)) {
+func (w *checker) checkStyled(p *parameter, read func(as kinds) (textValue, error)) {
 	text, err := w.readJSON(p, read)
 	switch {
 	case err == nil:
@@ -237,7 +237,7 @@ func (w *walker) checkStyled(p *parameter, read func(as kinds) (textValue, error
 
 // readJSON decodes a parameter in each form that its schema allows. It returns the JSON of the first form
 // that matches the schema. If none matches, it returns the first form that can be decoded.
-func (w *walker) readJSON(p *parameter, read func(as kinds) (textValue, error)) (text []byte, err error) {
+func (w *checker) readJSON(p *parameter, read func(as kinds) (textValue, error)) (text []byte, err error) {
 	if p.json {
 		v, err := read(kindString)
 		return []byte(v.text), err
@@ -254,7 +254,7 @@ func (w *walker) readJSON(p *parameter, read func(as kinds) (textValue, error)) 
 			err = cmp.Or(err, unreadable)
 			continue
 		}
-		candidate := p.shape.appendJSON(nil, v, w)
+		candidate := p.shape.appendJSON(nil, v, w.walker)
 		if len(p.as) == 1 || w.accepts(p.shape.nodes, candidate) {
 			return candidate, nil
 		}
@@ -269,9 +269,9 @@ func (w *walker) readJSON(p *parameter, read func(as kinds) (textValue, error)) 
 }
 
 // checkJSON checks the JSON of a parameter.
-func (w *walker) checkJSON(p *parameter, text []byte) {
+func (w *checker) checkJSON(p *parameter, text []byte) {
 	before := len(w.found)
-	w.root, w.path = p.pointer, w.path[:0]
+	w.root = p.pointer
 	w.walkBody(text, p.node)
 	w.root = ""
 	w.parameters = append(w.parameters, readParameter{p.pointer, text})
@@ -281,14 +281,14 @@ func (w *walker) checkJSON(p *parameter, text []byte) {
 	}
 }
 
-func (w *walker) checkAbsent(p *parameter) {
+func (w *checker) checkAbsent(p *parameter) {
 	if p.required {
 		w.addParameter(p, "required", "is required")
 	}
 }
 
 // checkText checks the text of a plain parameter as a scalar of the type that the schema allows.
-func (w *walker) checkText(p *parameter, text string) {
+func (w *checker) checkText(p *parameter, text string) {
 	if p.required && text == "" {
 		w.addParameter(p, "required", "must not be empty")
 		return
@@ -297,19 +297,18 @@ func (w *walker) checkText(p *parameter, text string) {
 		w.addDecodeError(p, errUTF8)
 		return
 	}
-	w.tape.setScalar(text, !isLiteral(text, p.node.types))
 	w.root = p.pointer
-	w.walk(p.node)
+	w.walkText(text, p.node)
 	w.root = ""
 }
 
 // addDecodeError reports why a parameter cannot be decoded.
-func (w *walker) addDecodeError(p *parameter, err error) {
+func (w *checker) addDecodeError(p *parameter, err error) {
 	if e := (*decodeError)(nil); errors.As(err, &e) {
 		w.addParameter(p, e.keyword, e.detail)
 	}
 }
 
-func (w *walker) addParameter(p *parameter, keyword, detail string) {
+func (w *checker) addParameter(p *parameter, keyword, detail string) {
 	w.record(Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
 }

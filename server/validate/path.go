@@ -27,7 +27,9 @@ func operationsOf(item *document.Node) iter.Seq2[string, *document.Node] {
 }
 
 // isToken reports whether text can be a method or the name of a header (RFC 9110, section 5.6.2).
-func isToken(text string) bool { return text != "" && consistsOf([]byte(text), "!#$%&'*+-.^_`|~") }
+func isToken(text string) bool {
+	return text != "" && strings.Trim(text, letters+digits+"!#$%&'*+-.^_`|~") == ""
+}
 
 // pathItem checks the members beside a $ref, and the methods of additionalOperations.
 func (l *loader) pathItem(n *document.Node) {
@@ -110,7 +112,7 @@ func (l *loader) template(item, operation *document.Node, names []string) {
 			name, in := p.Get("name"), p.Get("in")
 			if name == nil || in == nil {
 				complete = false
-			} else if in.Text == inPath {
+			} else if in.Text == "path" {
 				parameters[name.Text] = p
 			}
 		}
@@ -124,7 +126,7 @@ func (l *loader) template(item, operation *document.Node, names []string) {
 		if !slices.Contains(names, name) {
 			l.fail(parameter, "is no parameter of its path: "+name)
 		}
-		if !isTrue(parameter.Get("required")) {
+		if !parameter.Get("required").IsTrue() {
 			l.fail(parameter, "must be required, as it is in the path")
 		}
 	}

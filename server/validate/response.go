@@ -22,9 +22,8 @@ const mismatchedResponse = "The response does not match the interface."
 // declared, the body must be empty. A response to HEAD and a 304 may be empty in any case. The error is an
 // [*Error] with status 500.
 func (o *Operation) Response(status int, header http.Header, body []byte) error {
-	w := newWalker(o.pool)
+	w := newChecker(o.pool, o.direction^(inRequest|inResponse))
 	defer w.release()
-	w.direction = o.direction ^ (inRequest | inResponse)
 	c, err := o.responseHeader(w, status, header, len(body) > 0)
 	switch {
 	case err != nil:
@@ -45,7 +44,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 }
 
 // checkParts checks a multipart body that is in memory.
-func (w *walker) checkParts(c *content, header http.Header, body []byte) {
+func (w *checker) checkParts(c *content, header http.Header, body []byte) {
 	_, params := mediaTypeOf(header)
 	all := int64(len(body)) + 1
 	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), bodyLimits{all, all, all, all, len(body)})
@@ -53,13 +52,13 @@ func (w *walker) checkParts(c *content, header http.Header, body []byte) {
 }
 
 // checkItems checks a stream that is in memory.
-func (w *walker) checkItems(c *content, body []byte) {
+func (w *checker) checkItems(c *content, body []byte) {
 	items, err := newItemsBody(w, c, bytes.NewReader(body), int64(len(body)))
 	w.checkAll(items, err)
 }
 
 // checkAll reads a body that is checked while it is read, unless err is set.
-func (w *walker) checkAll(body io.Reader, err error) {
+func (w *checker) checkAll(body io.Reader, err error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)
 	}
@@ -75,9 +74,8 @@ func (w *walker) checkAll(body io.Reader, err error) {
 // does. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
 // have to be buffered.
 func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool, err error) {
-	w := newWalker(o.pool)
+	w := newChecker(o.pool, o.direction^(inRequest|inResponse))
 	defer w.release()
-	w.direction = o.direction ^ (inRequest | inResponse)
 	c, err := o.responseHeader(w, status, header, true)
 	if err == nil {
 		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
@@ -86,7 +84,7 @@ func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool,
 }
 
 // responseHeader returns the content that the body must have, or nil if the body must be empty.
-func (o *Operation) responseHeader(w *walker, status int, header http.Header, hasBody bool) (*content, error) {
+func (o *Operation) responseHeader(w *checker, status int, header http.Header, hasBody bool) (*content, error) {
 	declared := o.declared(status)
 	if declared == nil {
 		return nil, mismatched("The document does not declare the status " + strconv.Itoa(status) + ".")

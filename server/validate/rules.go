@@ -171,7 +171,7 @@ func (l *loader) securityScheme(n *document.Node) {
 	if how := n.Get("scheme"); how != nil && strings.EqualFold(how.Text, "basic") {
 		own = own[:1]
 	}
-	if in := n.Get("in"); in != nil && kind.Text == "apiKey" && !slices.Contains([]string{inHeader, inQuery, inCookie}, in.Text) {
+	if in := n.Get("in"); in != nil && kind.Text == "apiKey" && !slices.Contains([]string{"header", "query", "cookie"}, in.Text) {
 		l.fail(in, "is not header, query or cookie")
 	}
 	if name := n.Get("name"); name != nil && name.Text == "" {

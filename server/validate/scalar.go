@@ -63,7 +63,7 @@ func (w *walker) checkContent(n *node, text []byte) {
 	inner.walkBody(text, n)
 	switch {
 	case inner.malformed != "":
-		w.add(errNotJSON.keyword, errNotJSON.detail)
+		w.add("content", "must be valid JSON")
 	case w.quiet > 0:
 		w.done = w.done || len(inner.found) > 0
 	default:

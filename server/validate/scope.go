@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -17,14 +16,6 @@ type scope struct {
 	dynamic map[string]*document.Node
 	text    string
 	events  bool // whether the schema describes server-sent events, whose data has a contentSchema that is enforced
-}
-
-// scopeOf returns the scope of the schema of a body.
-func scopeOf(f stream.Format) *scope {
-	if f == stream.Events {
-		return &scope{text: "events ", events: true}
-	}
-	return nil
 }
 
 func (s *scope) key() string {
@@ -68,11 +59,24 @@ func (s *scope) inContent() *scope {
 }
 
 // dynamicTarget returns the target of a $dynamicRef.
-func (c *compiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
+func (c *schemaCompiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
 	target := c.targets[ref]
 	anchor := target.Get("$dynamicAnchor")
 	if anchor == nil || !strings.HasSuffix(ref.Text, "#"+anchor.Text) || s == nil || s.dynamic[anchor.Text] == nil {
 		return target
 	}
 	return s.dynamic[anchor.Text]
+}
+
+// contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an
+// annotation.
+func (c *schemaCompiler) contentSchema(s *scope, n *node, source *document.Node) {
+	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
+	switch {
+	case s == nil || !s.events:
+	case media != nil && isJSON(media.Text) && source.Get("contentEncoding") == nil:
+		n.content = c.schemaOrAny(s.inContent(), schema)
+	case schema != nil:
+		c.unsupported(schema, "needs the contentMediaType "+mediaJSON+" and no contentEncoding")
+	}
 }

@@ -92,7 +92,7 @@ func (w *walker) likely(u *union, v int, kind kinds) (likely *node) {
 }
 
 // union compiles a oneOf or anyOf.
-func (c *compiler) union(s *scope, keyword string, schemas, discriminator *document.Node) *union {
+func (c *schemaCompiler) union(s *scope, keyword string, schemas, discriminator *document.Node) *union {
 	u := &union{keyword: keyword}
 	if len(schemas.Elements) == 0 {
 		c.fail(schemas, "must have a schema")
@@ -114,7 +114,7 @@ func (c *compiler) union(s *scope, keyword string, schemas, discriminator *docum
 }
 
 // hintByMember sets the alternatives that the values of a member name, if it has a different constant in each.
-func (c *compiler) hintByMember(u *union, sources []*document.Node) {
+func (c *schemaCompiler) hintByMember(u *union, sources []*document.Node) {
 	for name := range sources[0].Get("properties").All() {
 		byHint := make(map[string]*node)
 		for i, source := range sources {
@@ -130,7 +130,7 @@ func (c *compiler) hintByMember(u *union, sources []*document.Node) {
 }
 
 // hint sets the alternatives that the values of a discriminator name.
-func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
+func (c *schemaCompiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
 	name := discriminator.Get("propertyName")
 	if name == nil {
 		return
@@ -154,7 +154,7 @@ func (c *compiler) hint(u *union, discriminator *document.Node, schemas []*docum
 }
 
 // maps reports whether a discriminator maps to the target of a reference.
-func (c *compiler) maps(target, ref *document.Node) bool {
+func (c *schemaCompiler) maps(target, ref *document.Node) bool {
 	return c.mapped(target.Text) == c.targets[ref] || c.targets[target] == c.targets[ref]
 }
 
@@ -195,7 +195,7 @@ func (u *union) selectByType() bool {
 
 // selectByMember selects the alternative by a required member that has a different constant in each alternative.
 // One further alternative may be null.
-func (c *compiler) selectByMember(u *union, sources []*document.Node) bool {
+func (c *schemaCompiler) selectByMember(u *union, sources []*document.Node) bool {
 	var objects, null []alternative
 	var objectSources []*document.Node
 	for i, a := range u.alternatives {
@@ -242,7 +242,7 @@ func requires(source *document.Node, name string) bool {
 }
 
 // constant returns the string that a member must equal.
-func (c *compiler) constant(source *document.Node, name string) (string, bool) {
+func (c *schemaCompiler) constant(source *document.Node, name string) (string, bool) {
 	value := c.resolve(source.Get("properties").Get(name)).Get("const")
 	if value == nil || value.Kind != jsontext.KindString {
 		return "", false

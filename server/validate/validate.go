@@ -207,33 +207,28 @@ func load(text []byte, cfg Config) (*Validator, *loader, error) {
 	if min(cfg.MaxBodyBytes, cfg.MaxItemBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
 		return nil, nil, errors.New("validate: a limit is negative")
 	}
-	l := newLoader(cfg)
-	if !l.load(text) {
-		return nil, nil, l.err()
+	loading := loaderConfig{Name: cmp.Or(cfg.Name, "openapi.yaml"), Others: cfg.Documents}
+	if cfg.Lenient != nil {
+		loading.Lenient = func(e *document.Error) { cfg.Lenient(documentError(e)) }
+	}
+	l, ok := newLoader(text, loading)
+	if !ok {
+		return nil, nil, documentErrors(l.sorted())
 	}
 	c := &compiler{
-		loader:        l,
-		cfg:           cfg,
-		formats:       formats(),
-		pool:          newPool(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
-		patterns:      make(map[string]*pattern),
-		nodes:         make(map[nodeKey]*node),
-		responseCache: make(map[*document.Node]*response),
-		callbacks:     make(map[*document.Node]bool),
+		schemaCompiler: newSchemaCompiler(l, cfg.Formats),
+		cfg:            cfg,
+		pool:           newCheckers(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
+		responseCache:  make(map[*document.Node]*response),
+		callbacks:      make(map[*document.Node]bool),
 	}
 	v := c.validator()
-	if !c.rejectCycles() {
-		for _, setShape := range c.pending {
-			setShape()
-		}
-	}
-	if err := c.err(); err != nil {
-		return nil, nil, err
+	if c.finish(); len(l.errs) > 0 {
+		return nil, nil, documentErrors(l.sorted())
 	}
 	if err := v.checkLimits(cfg); err != nil {
 		return nil, nil, err
 	}
-	c.finish()
 	return v, l, nil
 }
 
@@ -343,7 +338,7 @@ type Schema struct {
 
 // Validate checks body, which must be a single JSON value. The error is an [*Error] with status 400.
 func (s *Schema) Validate(body []byte) error {
-	w := newWalker(s.pool)
+	w := newChecker(s.pool, elsewhere)
 	defer w.release()
 	w.walkBody(body, s.node)
 	return w.failure(http.StatusBadRequest, "The value does not match the document.")
@@ -351,22 +346,10 @@ func (s *Schema) Validate(body []byte) error {
 
 // compiler compiles a loaded document, and collects what is invalid or not supported.
 type compiler struct {
-	*loader
+	*schemaCompiler
+
 	cfg           Config
-	formats       map[string]*format // of the package
 	pool          *sync.Pool
-	patterns      map[string]*pattern
-	nodes         map[nodeKey]*node
-	order         []locatedNode // nodes with their locations, in the order of compilation
 	responseCache map[*document.Node]*response
 	callbacks     map[*document.Node]bool // the path items of callbacks that have been compiled
-	pending       []func()                // called after all schemas have been compiled
-}
-
-// whenCompiled calls f after all schemas have been compiled without errors.
-func (c *compiler) whenCompiled(f func()) { c.pending = append(c.pending, f) }
-
-type locatedNode struct {
-	at   *document.Node
-	node *node
 }

@@ -9,14 +9,15 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
 
-// walker checks one value or one request. Several nodes can be active at the same location: an object is
+// walker checks values. Several nodes can be active at the same location: an object is
 // checked against its schema and all schemas that apply to the same value, such as those of allOf.
 type walker struct {
-	pool *sync.Pool
-	body []byte // reused between requests
-	tape tape   // the JSON text that is being checked
+	pool *sync.Pool // of walkers
+	tape tape       // the JSON text that is being checked
 
 	active []entry
 	seen   []uint64 // bits of the required members, for each entry
@@ -30,11 +31,10 @@ type walker struct {
 
 	work int // for tests: node checks and bytes read more than once
 
-	scratch    []byte          // buffer for a canonical value or a folded name
-	parameters []readParameter // decoded parameters that are not plain
-	root       string          // prefix of all pointers: the parameter, or "" for a body
-	found      []Violation
-	malformed  string // why the text is not JSON
+	scratch   []byte // buffer for a canonical value or a folded name
+	root      string // prefix of all pointers: the parameter, or "" for a body
+	found     []Violation
+	malformed string // why the text is not JSON
 }
 
 // entry is an active node.
@@ -70,24 +70,17 @@ func newWalker(pool *sync.Pool) *walker {
 	return w
 }
 
-// release returns w and its buffers to the pool.
-func (w *walker) release() {
-	if cap(w.body) > keepBytes || cap(w.scratch) > keepBytes {
-		return
-	}
-	w.parameters = nil
+// reset prepares w for another value. It reports whether the buffers are small enough to keep.
+func (w *walker) reset() bool {
 	w.found, w.root, w.malformed, w.direction = w.found[:0], "", "", elsewhere
-	w.pool.Put(w)
+	return cap(w.scratch) <= keepBytes
 }
 
-// failure returns the violations as an [*Error], or nil if there are none.
-func (w *walker) failure(status int, detail string) error {
-	if w.malformed != "" {
-		detail = w.malformed
-	} else if len(w.found) == 0 {
-		return nil
+// release returns w to its pool.
+func (w *walker) release() {
+	if w.reset() {
+		w.pool.Put(w)
 	}
-	return &Error{Status: status, Detail: detail, Violations: slices.Clone(w.found)}
 }
 
 // add reports a violation at the current location.
@@ -148,6 +141,20 @@ func (w *walker) walkBody(text []byte, n *node) {
 	if w.malformed != "" {
 		w.found = w.found[:before]
 	}
+	w.known = nil
+	w.tape.release()
+}
+
+// walkText checks a text that stands for a scalar of the only type of n.
+func (w *walker) walkText(text string, n *node) {
+	w.tape.setScalar(text, !isLiteral(text, n.types))
+	w.walk(n)
+}
+
+// walkEvent checks a server-sent event, whose texts must be valid UTF-8.
+func (w *walker) walkEvent(event stream.Frame, n *node) {
+	w.tape.setEvent(event)
+	w.walk(n)
 	w.known = nil
 	w.tape.release()
 }

@@ -51,10 +51,17 @@ func (p Position) String() string {
 // Error is a place at which a text is not a valid document.
 type Error struct {
 	Position Position
+	Pointer  string // the JSON pointer (RFC 6901) of the value, or "" if the text cannot be parsed
 	Detail   string
 }
 
-func (e *Error) Error() string { return e.Position.String() + ": " + e.Detail }
+func (e *Error) Error() string {
+	text := e.Position.String() + ": "
+	if e.Pointer != "" {
+		text += e.Pointer + ": "
+	}
+	return text + e.Detail
+}
 
 // Errors are all errors of a document.
 type Errors []*Error
@@ -107,6 +114,9 @@ func (n *Node) Get(name string) *Node {
 	}
 	return nil
 }
+
+// IsTrue reports whether n is the boolean true. It may be nil.
+func (n *Node) IsTrue() bool { return n != nil && n.Kind == jsontext.KindTrue }
 
 // All iterates over the members of an object. It yields none if n is nil or no object.
 func (n *Node) All() iter.Seq2[string, *Node] {
@@ -188,7 +198,7 @@ func (n *Node) unique() (errs Errors) {
 	kept := n.Members[:0]
 	for _, m := range n.Members {
 		if names[m.Name] || names == nil && slices.ContainsFunc(kept, func(k Member) bool { return k.Name == m.Name }) {
-			errs = append(errs, &Error{m.Position, "occurs more than once in its object: " + m.Name})
+			errs = append(errs, &Error{Position: m.Position, Detail: "occurs more than once in its object: " + m.Name})
 			continue
 		}
 		if names != nil {

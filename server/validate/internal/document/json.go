@@ -38,10 +38,10 @@ func parseJSON(file string, text []byte) (*Node, error) {
 		if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
 			offset = syntactic.ByteOffset
 		}
-		return nil, Errors{{p.position(int(offset)), "is not valid JSON"}}
+		return nil, Errors{{Position: p.position(int(offset)), Detail: "is not valid JSON"}}
 	}
 	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, Errors{{p.position(int(p.dec.InputOffset())), "has text after its end"}}
+		return nil, Errors{{Position: p.position(int(p.dec.InputOffset())), Detail: "has text after its end"}}
 	}
 	return root, p.errs.asError()
 }
@@ -98,7 +98,7 @@ func (p *jsonParser) value(parent *Node, token string, depth int) (*Node, error)
 	n := p.node()
 	n.Kind, n.Position, n.parent, n.token = p.dec.PeekKind(), p.next(), parent, token
 	if depth > maxDepth {
-		p.errs = append(p.errs, &Error{n.Position, "is nested too deep"})
+		p.errs = append(p.errs, &Error{Position: n.Position, Detail: "is nested too deep"})
 		return n, p.dec.SkipValue()
 	}
 	read, err := p.dec.ReadToken()

@@ -20,7 +20,7 @@ func parseYAML(file string, text []byte) (*Node, error) {
 	var source, second yaml.Node
 	switch err := decoder.Decode(&source); {
 	case errors.Is(err, io.EOF) || err == nil && len(source.Content) == 0:
-		return nil, Errors{{Position{file, 1, 1}, "is empty"}}
+		return nil, Errors{{Position: Position{file, 1, 1}, Detail: "is empty"}}
 	case err != nil:
 		return nil, Errors{yamlError(file, text, err)}
 	}
@@ -48,7 +48,7 @@ func yamlError(file string, text []byte, err error) *Error {
 		}
 		position.Line = min(position.Line, 1+bytes.Count(bytes.TrimSpace(text), []byte("\n")))
 	}
-	return &Error{position, "is not valid YAML: " + detail}
+	return &Error{Position: position, Detail: "is not valid YAML: " + detail}
 }
 
 type yamlParser struct {
@@ -58,7 +58,7 @@ type yamlParser struct {
 }
 
 func (p *yamlParser) fail(at Position, detail string) {
-	p.errs = append(p.errs, &Error{at, detail})
+	p.errs = append(p.errs, &Error{Position: at, Detail: detail})
 }
 
 func (p *yamlParser) at(source *yaml.Node) Position {
