@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // requestBody is the compiled request body of an operation.
@@ -97,7 +99,7 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 		return nil, 0, tooLarge(b.limits.body)
 	}
 	if b.required && isEmpty(r) {
-		w.add("required", "is required")
+		w.Add("required", "is required")
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, 0, err
@@ -136,19 +138,19 @@ func isEmpty(r *http.Request) bool {
 func (w *checker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	switch {
 	case c.json:
-		w.walkBody(body, c.node)
+		w.Check(body, c.node)
 		return nil
 	case c.format != 0:
 		asJSON = w.sequenceJSON(c, body)
 	case c.form != nil:
 		asJSON = w.formJSON(c.form, string(body))
 	case !utf8.Valid(body):
-		w.malformed = "The body is not valid UTF-8."
+		w.Malformed = "The body is not valid UTF-8."
 	default:
-		asJSON = c.text.appendScalar(nil, string(body), w.walker)
+		asJSON = c.text.AppendScalar(nil, string(body), w.Walker)
 	}
 	if asJSON != nil {
-		w.walkBody(asJSON, c.node)
+		w.Check(asJSON, c.node)
 	}
 	return asJSON
 }
@@ -270,7 +272,7 @@ func (b limitedBody) Read(p []byte) (int, error) {
 // schema.
 type streamedBody struct {
 	source io.Reader
-	size   [2]limit
+	size   [2]schema.Limit
 	n      uint64
 	err    error
 }
@@ -290,12 +292,12 @@ func (b *streamedBody) Read(p []byte) (int, error) {
 
 // sizeViolation returns the violation if n bytes exceed the maximum of size or, once the body has ended, are
 // fewer than the minimum.
-func sizeViolation(pointer string, n uint64, size [2]limit, ended bool) *Violation {
+func sizeViolation(pointer string, n uint64, size [2]schema.Limit, ended bool) *Violation {
 	switch least, most := size[0], size[1]; {
-	case most.set && n > most.n:
-		return &Violation{pointer, "maxLength", "must have " + strconv.FormatUint(most.n, 10) + " or fewer bytes"}
-	case ended && least.set && n < least.n:
-		return &Violation{pointer, "minLength", "must have " + strconv.FormatUint(least.n, 10) + " or more bytes"}
+	case most.Set && n > most.N:
+		return &Violation{pointer, "maxLength", "must have " + strconv.FormatUint(most.N, 10) + " or fewer bytes"}
+	case ended && least.Set && n < least.N:
+		return &Violation{pointer, "minLength", "must have " + strconv.FormatUint(least.N, 10) + " or more bytes"}
 	}
 	return nil
 }

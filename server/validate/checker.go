@@ -1,13 +1,14 @@
 package validate
 
 import (
-	"slices"
 	"sync"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // checker checks one request, response or value. Its buffers serve the next one.
 type checker struct {
-	*walker
+	*schema.Walker
 
 	pool       *sync.Pool      // of checkers
 	body       []byte          // the body of the request
@@ -15,32 +16,36 @@ type checker struct {
 }
 
 // newCheckers returns a pool of checkers.
-func newCheckers(l limits) *sync.Pool {
-	walkers := newPool(l)
-	return &sync.Pool{New: func() any { return &checker{walker: newWalker(walkers)} }}
+func newCheckers(depth, violations int) *sync.Pool {
+	walkers := schema.NewPool(depth, violations)
+	return &sync.Pool{New: func() any { return &checker{Walker: schema.NewWalker(walkers)} }}
 }
 
 // newChecker returns a checker of values that are sent in a direction.
-func newChecker(pool *sync.Pool, sent direction) *checker {
+func newChecker(pool *sync.Pool, sent schema.Direction) *checker {
 	w := pool.Get().(*checker)
-	w.pool, w.direction = pool, sent
+	w.pool, w.Direction = pool, sent
 	return w
 }
 
 // release returns w to its pool, unless its buffers are large.
 func (w *checker) release() {
 	w.parameters = nil
-	if w.reset() && cap(w.body) <= keepBytes {
+	if w.Reset() && cap(w.body) <= schema.KeepBytes {
 		w.pool.Put(w)
 	}
 }
 
 // failure returns the violations as an [*Error], or nil if there are none.
 func (w *checker) failure(status int, detail string) error {
-	if w.malformed != "" {
-		detail = w.malformed
-	} else if len(w.found) == 0 {
+	if w.Malformed != "" {
+		detail = w.Malformed
+	} else if len(w.Found) == 0 {
 		return nil
 	}
-	return &Error{Status: status, Detail: detail, Violations: slices.Clone(w.found)}
+	all := make([]Violation, len(w.Found))
+	for i, v := range w.Found {
+		all[i] = Violation(v)
+	}
+	return &Error{Status: status, Detail: detail, Violations: all}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // parameters compiles the parameters of an operation. Its own parameters override those of the path item.
@@ -24,7 +25,7 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 		}
 		overriding := len(parameters)
 		for _, element := range list.Elements {
-			source := c.resolve(element)
+			source := c.Resolve(element)
 			name, in := source.Get("name"), source.Get("in")
 			if name == nil || in == nil || in.Text == inHeader && isIgnoredHeader(name.Text) {
 				continue
@@ -39,7 +40,7 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 					wholeQuery = element
 				}
 			case i >= overriding:
-				c.fail(element, "occurs more than once in its list: "+name.Text)
+				c.Fail(element, "occurs more than once in its list: "+name.Text)
 			}
 		}
 	}
@@ -50,7 +51,7 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 				p.siblings = append(p.siblings, q)
 			}
 			if q != p && p.in == inQueryString && (q.in == inQuery || q.in == inQueryString) {
-				c.fail(wholeQuery, "is the whole query, beside which no other parameter may be in the query")
+				c.Fail(wholeQuery, "is the whole query, beside which no other parameter may be in the query")
 			}
 		}
 	}
@@ -79,45 +80,38 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 	case inPath:
 		p.unescape = url.PathUnescape
 	case inHeader:
-		if !isToken(name) {
-			c.fail(source, "has a name that no header can have: "+name)
+		if !document.IsToken(name) {
+			c.Fail(source, "has a name that no header can have: "+name)
 		}
 		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
 	case inQuery:
 		p.unescape = url.QueryUnescape
 	case inQueryString:
 		p.unescape = url.PathUnescape // a plus is no space, except in a form
-		c.since32(in)
+		c.Since32(in)
 		for _, name := range []string{"schema", "allowReserved"} {
 			if member := source.Get(name); member != nil {
-				c.fail(member, "is not for querystring parameters, which have content")
+				c.Fail(member, "is not for querystring parameters, which have content")
 			}
 		}
 	case inCookie:
 	default:
-		c.fail(in, "is not path, query, querystring, header or cookie: "+in.Text)
+		c.Fail(in, "is not path, query, querystring, header or cookie: "+in.Text)
 	}
 	c.serialization(p, stylesIn(p.in), source)
 	if member := source.Get("allowEmptyValue"); member.IsTrue() && p.in != inQuery {
-		c.fail(member, "is for query parameters")
+		c.Fail(member, "is for query parameters")
 	}
 	if member := source.Get("allowReserved"); member.IsTrue() && p.in != inQuery {
 		switch {
 		case p.in == inHeader || p.style == styleCookie:
-			c.fail(member, "is for values that are percent-encoded")
+			c.Fail(member, "is for values that are percent-encoded")
 		case p.in != inQueryString:
-			c.since32(member)
+			c.Since32(member)
 		}
 	}
 	c.value(p, source)
 	return p
-}
-
-// since32 reports a value that needs OpenAPI 3.2.
-func (c *compiler) since32(n *document.Node) {
-	if !c.is32 {
-		c.unsupported(n, needs32)
-	}
 }
 
 // serialization sets style and explode. The default is the first of styles.
@@ -126,10 +120,10 @@ func (c *compiler) serialization(p *parameter, styles []string, source *document
 	if style := source.Get("style"); style != nil {
 		p.style = style.Text
 		if !slices.Contains(styles, p.style) {
-			c.fail(style, "is not "+oneOf(styles))
+			c.Fail(style, "is not "+document.OneOf(styles))
 		}
 		if p.style == styleCookie {
-			c.since32(style)
+			c.Since32(style)
 		}
 	}
 	p.explode = p.style == styleForm || p.style == styleCookie
@@ -140,32 +134,32 @@ func (c *compiler) serialization(p *parameter, styles []string, source *document
 
 // value compiles the schema or the content of a parameter.
 func (c *compiler) value(p *parameter, source *document.Node) {
-	schema, content := source.Get("schema"), source.Get("content")
+	of, content := source.Get("schema"), source.Get("content")
 	switch {
-	case schema != nil && content != nil:
-		c.fail(content, "must not be beside schema")
-	case schema != nil:
-		p.node = c.schema(schema)
+	case of != nil && content != nil:
+		c.Fail(content, "must not be beside schema")
+	case of != nil:
+		p.node = c.Schema(of)
 	case content == nil:
-		c.fail(source, "must have the member schema or the member content")
+		c.Fail(source, "must have the member schema or the member content")
 	case len(content.Members) != 1:
-		c.fail(content, "must have one media type")
+		c.Fail(content, "must have one media type")
 	default:
 		c.contentOf(p, source, content)
 	}
-	c.whenCompiled(func() {
-		p.setShape(shapeOf(p.node))
+	c.WhenCompiled(func() {
+		p.setShape(schema.ShapeOf(p.node))
 		if p.json || p.node == nil {
 			return
 		}
 		switch at := source.Get("style"); {
 		case at == nil:
-		case p.style == styleDeepObject && p.shape.types&kindObject == 0:
-			c.fail(at, "is for objects")
-		case (p.style == styleSpaceDelimited || p.style == stylePipeDelimited) && p.shape.types&(kindArray|kindObject) == 0:
-			c.fail(at, "is for arrays and objects")
+		case p.style == styleDeepObject && p.shape.Types&schema.KindObject == 0:
+			c.Fail(at, "is for objects")
+		case (p.style == styleSpaceDelimited || p.style == stylePipeDelimited) && p.shape.Types&(schema.KindArray|schema.KindObject) == 0:
+			c.Fail(at, "is for arrays and objects")
 		}
-		p.plain = p.node.hasOneType() && (p.in == inHeader || p.in == inQuery) && !p.allowEmpty && !p.reserved
+		p.plain = p.node.HasOneType() && (p.in == inHeader || p.in == inQuery) && !p.allowEmpty && !p.reserved
 	})
 }
 
@@ -174,24 +168,24 @@ func (c *compiler) value(p *parameter, source *document.Node) {
 func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 	for _, name := range []string{"style", "explode"} {
 		if member := source.Get(name); member != nil {
-			c.fail(member, "must not be beside content")
+			c.Fail(member, "must not be beside content")
 		}
 	}
 	media := content.Members[0]
-	at := c.resolve(media.Value)
-	p.json = isJSON(media.Name)
+	at := c.Resolve(media.Value)
+	p.json = schema.IsJSONMedia(media.Name)
 	switch {
 	case p.in == inQueryString && media.Name == mediaForm:
 		p.form = &form{root: p.pointer}
-		c.whenCompiled(func() { c.form(at, p.form, shapeOf(p.node)) })
+		c.WhenCompiled(func() { c.form(at, p.form, schema.ShapeOf(p.node)) })
 	case p.in == inQueryString && !p.json:
-		c.whenCompiled(func() {
-			if shapeOf(p.node).types&kindScalar == 0 {
-				c.fail(at.Get("schema"), "does not allow text")
+		c.WhenCompiled(func() {
+			if schema.ShapeOf(p.node).Types&schema.KindScalar == 0 {
+				c.Fail(at.Get("schema"), "does not allow text")
 			}
 		})
 	case !p.json && media.Name != mediaText:
-		c.unsupported(content.Key(media), "is not JSON or "+mediaText)
+		c.Unsupported(content.Key(media), "is not JSON or "+mediaText)
 		return
 	}
 	p.explode = false
@@ -220,7 +214,7 @@ func (c *compiler) requestBody(source *document.Node) *requestBody {
 	content := source.Get("content")
 	body := &requestBody{required: source.Get("required").IsTrue(), contents: c.contents(content)}
 	if content != nil && len(content.Members) == 0 {
-		c.fail(content, "must have a media type")
+		c.Fail(content, "must have a media type")
 	}
 	body.accepted = body.contents.String()
 	if len(body.contents) == 1 && isText(body.contents[0].media) {
@@ -244,17 +238,17 @@ func (c *compiler) contents(source *document.Node) contents {
 func (c *compiler) content(source *document.Node, m document.Member) *content {
 	media, params, ok := parseRange(m.Name)
 	if !ok {
-		c.unsupported(source.Key(m), "is no media type that can be checked")
+		c.Unsupported(source.Key(m), "is no media type that can be checked")
 		return &content{media: m.Name}
 	}
 	result := &content{media: media, params: params}
-	at := c.resolve(m.Value)
+	at := c.Resolve(m.Value)
 	if at == nil {
 		return result
 	}
 	items := itemSchema(at)
 	byPosition := strings.HasPrefix(media, "multipart/") &&
-		(items != nil || c.is32 && media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
+		(items != nil || c.Is32 && media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
 	result.node = c.mediaType(at, media, byPosition)
 	if items != nil {
 		c.items(result, at, items, byPosition)
@@ -263,30 +257,30 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 	case byPosition:
 		result.multipart = &multiparts{}
 		headers := c.encodingHeaders(at)
-		c.whenCompiled(func() {
-			c.positions(at, cmp.Or(items, at.Get("schema")), result, shapeOf(result.node), headers)
+		c.WhenCompiled(func() {
+			c.positions(at, cmp.Or(items, at.Get("schema")), result, schema.ShapeOf(result.node), headers)
 		})
 	case result.isStream:
-	case c.is32 && formatOf(media) != 0 && at.Get("schema") != nil:
+	case c.Is32 && formatOf(media) != 0 && at.Get("schema") != nil:
 		result.format = formatOf(media)
-	case isJSON(media):
+	case schema.IsJSONMedia(media):
 		result.json = true
 	case media == mediaText:
-		result.text = &shape{}
-		c.whenCompiled(func() {
-			result.text = shapeOf(result.node)
-			if result.text.types&kindScalar == 0 {
-				c.fail(at.Get("schema"), "does not allow text")
+		result.text = &schema.Shape{}
+		c.WhenCompiled(func() {
+			result.text = schema.ShapeOf(result.node)
+			if result.text.Types&schema.KindScalar == 0 {
+				c.Fail(at.Get("schema"), "does not allow text")
 			}
 		})
 	case media == mediaForm:
 		result.form = &form{}
-		c.whenCompiled(func() { c.form(at, result.form, shapeOf(result.node)) })
+		c.WhenCompiled(func() { c.form(at, result.form, schema.ShapeOf(result.node)) })
 	case media == mediaMultipart:
 		result.multipart = &multiparts{byName: make(map[string]*part)}
 		headers := c.encodingHeaders(at)
-		c.whenCompiled(func() { c.multipart(at, result.multipart, shapeOf(result.node), headers) })
-	case inRange(mediaJSON, media) && !result.node.isLength():
+		c.WhenCompiled(func() { c.multipart(at, result.multipart, schema.ShapeOf(result.node), headers) })
+	case inRange(mediaJSON, media) && !result.node.IsLength():
 		result.inJSON = &content{media: media, json: true, node: result.node}
 	default:
 		result.size = c.opaque(at.Get("schema"), result.node)
@@ -308,45 +302,45 @@ func parseRange(name string) (media string, params map[string]string, ok bool) {
 }
 
 // mediaType compiles the schema of a media type. It returns nil if all values are allowed.
-func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *node {
+func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *schema.Node {
 	if encoding := at.Get("encoding"); encoding != nil && (byPosition || media != mediaForm && media != mediaMultipart) {
-		c.unsupported(encoding, "is for forms and "+mediaMultipart)
+		c.Unsupported(encoding, "is for forms and "+mediaMultipart)
 	}
 	for _, name := range positions() {
 		if encoding := at.Get(name); encoding != nil && !byPosition {
-			c.unsupported(encoding, "is for multipart")
+			c.Unsupported(encoding, "is for multipart")
 		}
 	}
 	switch schema := at.Get("schema"); {
 	case schema == nil:
 		return withoutSchema(media)
-	case c.is32:
+	case c.Is32:
 		return c.itemOf(formatOf(media), schema)
 	default:
-		return c.schema(schema)
+		return c.Schema(schema)
 	}
 }
 
 // withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and so
 // is each field of a form. It returns nil for any value.
-func withoutSchema(media string) *node {
+func withoutSchema(media string) *schema.Node {
 	switch media {
 	case mediaText:
-		return newText()
+		return schema.NewText()
 	case mediaForm:
-		return newTexts()
+		return schema.NewTexts()
 	}
 	return nil
 }
 
 // opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
 // that constrains anything else as unsupported.
-func (c *compiler) opaque(at *document.Node, n *node) [2]limit {
-	least, most, only := n.size()
+func (c *compiler) opaque(at *document.Node, n *schema.Node) [2]schema.Limit {
+	least, most, only := n.Size()
 	if !only {
-		c.unsupported(at, "says more than the length of a body that is not looked into")
+		c.Unsupported(at, "says more than the length of a body that is not looked into")
 	}
-	return [2]limit{least, most}
+	return [2]schema.Limit{least, most}
 }
 
 func (c *compiler) responses(o *Operation, source *document.Node) {
@@ -361,17 +355,17 @@ func (c *compiler) responses(o *Operation, source *document.Node) {
 		case err == nil:
 			o.exact[code] = r
 			if r != nil && len(r.contents) > 0 && (code < 200 || code == http.StatusNoContent || code == http.StatusResetContent) {
-				c.unsupported(declared, "has content, which this status does not have")
+				c.Unsupported(declared, "has content, which this status does not have")
 				o.exact[code] = &response{headers: r.headers}
 			}
-		case isStatus(status): // a range such as 2XX
+		case document.IsStatus(status): // a range such as 2XX
 			o.ranges[status[0]-'0'] = r
 		}
 	}
 }
 
 func (c *compiler) response(source *document.Node) *response {
-	if source = c.resolve(source); source == nil {
+	if source = c.Resolve(source); source == nil {
 		return nil
 	}
 	if r := c.responseCache[source]; r != nil {
@@ -391,7 +385,7 @@ func (c *compiler) headers(source *document.Node) []*parameter {
 		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
 			continue
 		}
-		if header = c.resolve(header); header != nil {
+		if header = c.Resolve(header); header != nil {
 			headers = append(headers, c.parameter(header, name, nil))
 		}
 	}

@@ -9,32 +9,33 @@ import (
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // form compiles the fields of application/x-www-form-urlencoded.
-func (c *compiler) form(at *document.Node, f *form, s *shape) {
+func (c *compiler) form(at *document.Node, f *form, s *schema.Shape) {
 	f.shape = s
 	c.checkFields(at, s)
-	for _, name := range s.names() {
+	for _, name := range s.Names() {
 		p := &parameter{pointer: f.root + "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
-		encoding, member := at.Get("encoding").Get(name), s.member(name)
-		types, contentType := member.types&^kindNull, encoding.Get("contentType")
+		encoding, member := at.Get("encoding").Get(name), s.Member(name)
+		types, contentType := member.Types&^schema.KindNull, encoding.Get("contentType")
 		switch {
 		case encoding.Get("style") != nil || encoding.Get("explode") != nil || encoding.Get("allowReserved") != nil:
 			c.serialization(p, stylesIn(inQuery), encoding)
 			p.reserved = encoding.Get("allowReserved").IsTrue()
-		case contentType != nil && isJSON(contentType.Text):
+		case contentType != nil && schema.IsJSONMedia(contentType.Text):
 			p.json, p.explode = true, false
 		case contentType != nil && contentType.Text != mediaText:
-			c.unsupported(contentType, "is not JSON or "+mediaText)
-		case types == kindArray:
-			p.elementsJSON = member.element(math.MaxInt).types&kindScalar&^kindNull == 0
-		case types != 0 && types&kindScalar == 0: // the default of OpenAPI 3.1.1
+			c.Unsupported(contentType, "is not JSON or "+mediaText)
+		case types == schema.KindArray:
+			p.elementsJSON = member.Element(math.MaxInt).Types&schema.KindScalar&^schema.KindNull == 0
+		case types != 0 && types&schema.KindScalar == 0: // the default of OpenAPI 3.1.1
 			p.json, p.explode = true, false
 		}
 		if headers := encoding.Get("headers"); headers != nil {
-			c.unsupported(headers, "is for multipart")
+			c.Unsupported(headers, "is for multipart")
 		}
 		p.setShape(member)
 		f.fields = append(f.fields, p)
@@ -45,13 +46,13 @@ func (c *compiler) form(at *document.Node, f *form, s *shape) {
 }
 
 // multipart compiles the parts of multipart/form-data.
-func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers map[*document.Node][]*parameter) {
+func (c *compiler) multipart(at *document.Node, m *multiparts, s *schema.Shape, headers map[*document.Node][]*parameter) {
 	m.shape = s
 	c.checkFields(at, s)
-	for _, name := range s.names() {
-		p := &part{name: name, token: "/" + document.Escape(name), shape: s.member(name)}
-		if p.shape.types&kindArray != 0 && p.shape.types&(kindObject|kindScalar) == 0 {
-			p.repeated, p.shape = true, p.shape.element(math.MaxInt)
+	for _, name := range s.Names() {
+		p := &part{name: name, token: "/" + document.Escape(name), shape: s.Member(name)}
+		if p.shape.Types&schema.KindArray != 0 && p.shape.Types&(schema.KindObject|schema.KindScalar) == 0 {
+			p.repeated, p.shape = true, p.shape.Element(math.MaxInt)
 		}
 		c.part(p, cmp.Or(at.Get("schema").Get("properties").Get(name), at), at.Get("encoding").Get(name), headers)
 		m.byName[name] = p
@@ -60,7 +61,7 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *shape, headers
 
 // positions compiles the parts of a multipart body without names. The encodings are those of the media type at, or of
 // the encoding of a part that is multipart itself. s is the shape of the array of parts, or of each part of a stream.
-func (c *compiler) positions(at, schema *document.Node, body *content, s *shape, headers map[*document.Node][]*parameter) {
+func (c *compiler) positions(at, parts *document.Node, body *content, s *schema.Shape, headers map[*document.Node][]*parameter) {
 	m := body.multipart
 	m.shape = s
 	all, rest := at.Get("prefixEncoding"), at.Get("itemEncoding")
@@ -69,9 +70,9 @@ func (c *compiler) positions(at, schema *document.Node, body *content, s *shape,
 		count = len(all.Elements)
 	}
 	if !body.isStream {
-		count = max(count, s.prefixed)
-		if s.types&kindArray == 0 {
-			c.fail(cmp.Or(schema, at), "does not allow an array")
+		count = max(count, s.Prefixed)
+		if s.Types&schema.KindArray == 0 {
+			c.Fail(cmp.Or(parts, at), "does not allow an array")
 		}
 	}
 	for i := range count + 1 { // the last one describes the other parts
@@ -80,9 +81,9 @@ func (c *compiler) positions(at, schema *document.Node, body *content, s *shape,
 			encoding = all.Elements[i]
 		}
 		if !body.isStream {
-			p.shape = s.element(i)
+			p.shape = s.Element(i)
 		}
-		c.part(p, cmp.Or(schema, at), encoding, headers)
+		c.part(p, cmp.Or(parts, at), encoding, headers)
 		m.byPosition = append(m.byPosition, p)
 	}
 }
@@ -91,26 +92,26 @@ func (c *compiler) positions(at, schema *document.Node, body *content, s *shape,
 func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*document.Node][]*parameter) {
 	for _, member := range []string{"style", "explode", "allowReserved"} {
 		if style := encoding.Get(member); style != nil {
-			c.unsupported(style, "is for "+mediaForm)
+			c.Unsupported(style, "is for "+mediaForm)
 		}
 	}
 	if nested := encoding.Get("encoding"); nested != nil {
-		c.unsupported(nested, "is in another encoding")
+		c.Unsupported(nested, "is in another encoding")
 	}
 	p.headers = headers[encoding]
 	p.setMedia(encoding.Get("contentType"))
 	isMultipart := len(p.media) == 1 && strings.HasPrefix(p.media[0], "multipart/")
 	for _, member := range positions() {
 		if nested := encoding.Get(member); nested != nil && !isMultipart {
-			c.unsupported(nested, "is for multipart")
+			c.Unsupported(nested, "is for multipart")
 		}
 	}
 	if isMultipart && hasPositions(encoding) {
-		p.nested, p.streamed = &content{media: p.media[0], node: newAll(p.shape.nodes), multipart: &multiparts{}}, false
+		p.nested, p.streamed = &content{media: p.media[0], node: schema.NewAll(p.shape.Nodes), multipart: &multiparts{}}, false
 		c.positions(encoding, at, p.nested, p.shape, headers)
 	}
 	if p.streamed {
-		for _, n := range p.shape.nodes {
+		for _, n := range p.shape.Nodes {
 			p.size = c.opaque(at, n)
 		}
 	}
@@ -157,11 +158,11 @@ func (p *part) setMedia(contentType *document.Node) {
 	}
 	switch {
 	case len(p.media) > 0:
-		p.json = !slices.ContainsFunc(p.media, func(media string) bool { return !isJSON(media) })
+		p.json = !slices.ContainsFunc(p.media, func(media string) bool { return !schema.IsJSONMedia(media) })
 		p.streamed = !p.json && slices.ContainsFunc(p.media, func(media string) bool { return media != mediaText })
-	case p.shape.isBinary() || p.shape.types == kindAny:
+	case p.shape.IsBinary() || p.shape.Types == schema.KindAny:
 		p.streamed = true
-	case p.shape.types&kindObject != 0, p.shape.types&kindScalar == 0:
+	case p.shape.Types&schema.KindObject != 0, p.shape.Types&schema.KindScalar == 0:
 		p.json, p.media = true, []string{mediaJSON}
 	default:
 		p.media = []string{mediaText}
@@ -169,13 +170,13 @@ func (p *part) setMedia(contentType *document.Node) {
 }
 
 // checkFields reports a schema without fields, and encodings for fields that it does not have.
-func (c *compiler) checkFields(at *document.Node, s *shape) {
-	if s.types&kindObject == 0 {
-		c.fail(at.Get("schema"), "does not allow an object")
+func (c *compiler) checkFields(at *document.Node, s *schema.Shape) {
+	if s.Types&schema.KindObject == 0 {
+		c.Fail(at.Get("schema"), "does not allow an object")
 	}
 	for name, encoding := range at.Get("encoding").All() {
-		if !s.declares(name) {
-			c.fail(encoding, "is no property of the schema")
+		if !s.Declares(name) {
+			c.Fail(encoding, "is no property of the schema")
 		}
 	}
 }

@@ -1,24 +1,17 @@
 package validate
 
 import (
-	"maps"
-	"slices"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // Work validates body and returns the number of node checks plus the number of bytes read more than once.
 func (s *Schema) Work(body []byte) int {
-	w := newChecker(s.pool, elsewhere)
+	w := newChecker(s.pool, schema.Elsewhere)
 	defer w.release()
-	w.walkBody(body, s.node)
-	return w.work
-}
-
-// TranslatePattern translates a pattern of ECMA-262 to the syntax of RE2.
-func TranslatePattern(text string) (string, error) {
-	t := translator{source: text}
-	err := t.translate()
-	return t.out.String(), err
+	w.Check(body, s.node)
+	return w.Work
 }
 
 // Keywords returns the keywords that a schema may have, sorted.
-func Keywords() []string { return slices.Sorted(maps.Keys(openAPIObjects(true)["Schema"].members)) }
+func Keywords() []string { return document.Keywords() }

@@ -5,39 +5,41 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // form is a compiled application/x-www-form-urlencoded body or query.
 type form struct {
 	root   string       // prefix of all pointers: the parameter, or "" for a body
 	fields []*parameter // one for each property of the schema, sorted by name
-	shape  *shape
+	shape  *schema.Shape
 }
 
 // formJSON converts a form to JSON. If a field cannot be decoded, it reports a violation and returns nil.
 func (w *checker) formJSON(f *form, body string) []byte {
 	pairs := queryPairs(body)
-	object := textValue{kind: kindObject}
+	object := schema.TextValue{Kind: schema.KindObject}
 	for _, field := range f.fields {
 		text, err := w.readField(field, pairs)
 		if errors.Is(err, errAbsent) {
 			continue
 		}
-		if err == nil && !w.isJSON(text) {
+		if err == nil && !w.IsJSON(text) {
 			err = errNotJSON
 		}
 		if err != nil {
 			w.addDecodeError(field, err)
 			return nil
 		}
-		object.names = append(object.names, field.name)
-		object.elements = append(object.elements, textValue{kind: kindAny, text: string(text)})
+		object.Names = append(object.Names, field.name)
+		object.Elements = append(object.Elements, schema.TextValue{Kind: schema.KindAny, Text: string(text)})
 	}
 	if err := f.addOthers(&object, pairs); err != nil {
-		w.addDecodeError(&parameter{pointer: f.root + anyMember}, err)
+		w.addDecodeError(&parameter{pointer: f.root + schema.AnyMember}, err)
 		return nil
 	}
-	return f.shape.appendJSON(nil, object, w.walker)
+	return f.shape.AppendJSON(nil, object, w.Walker)
 }
 
 // readField returns the JSON of a field. It does not check the syntax of a field that is JSON itself.
@@ -46,24 +48,24 @@ func (w *checker) readField(field *parameter, pairs []pair) ([]byte, error) {
 		return nil, errEscape
 	}
 	if field.elementsJSON {
-		list, err := field.readPairs(pairs, kindArray)
+		list, err := field.readPairs(pairs, schema.KindArray)
 		if err != nil {
 			return nil, err
 		}
-		for i, element := range list.elements {
-			if !w.isJSON([]byte(element.text)) {
+		for i, element := range list.Elements {
+			if !w.IsJSON([]byte(element.Text)) {
 				return nil, errNotJSON
 			}
-			list.elements[i].kind = kindAny
+			list.Elements[i].Kind = schema.KindAny
 		}
-		return field.shape.appendJSON(nil, list, w.walker), nil
+		return field.shape.AppendJSON(nil, list, w.Walker), nil
 	}
-	return w.readJSON(field, func(as kinds) (textValue, error) { return field.readPairs(pairs, as) })
+	return w.readJSON(field, func(as schema.Kinds) (schema.TextValue, error) { return field.readPairs(pairs, as) })
 }
 
 // addOthers adds the fields that are not properties of the schema.
-func (f *form) addOthers(object *textValue, pairs []pair) error {
-	others := make(map[string]*textValue)
+func (f *form) addOthers(object *schema.TextValue, pairs []pair) error {
+	others := make(map[string]*schema.TextValue)
 	var names []string
 	for _, p := range pairs {
 		if slices.ContainsFunc(f.fields, func(field *parameter) bool { return field.takes(p.name) }) {
@@ -74,20 +76,20 @@ func (f *form) addOthers(object *textValue, pairs []pair) error {
 			return errEscape
 		}
 		if others[p.name] == nil {
-			others[p.name] = &textValue{kind: kindArray}
+			others[p.name] = &schema.TextValue{Kind: schema.KindArray}
 			names = append(names, p.name)
 		}
-		others[p.name].elements = append(others[p.name].elements, stringValue(text))
+		others[p.name].Elements = append(others[p.name].Elements, schema.StringValue(text))
 	}
 	for _, name := range names {
 		value := *others[name]
-		if len(value.elements) == 1 {
-			value = value.elements[0]
+		if len(value.Elements) == 1 {
+			value = value.Elements[0]
 		}
-		if !value.isUTF8() || !(textValue{text: name}).isUTF8() {
+		if !value.IsUTF8() || !(schema.TextValue{Text: name}).IsUTF8() {
 			return errUTF8
 		}
-		object.names, object.elements = append(object.names, name), append(object.elements, value)
+		object.Names, object.Elements = append(object.Names, name), append(object.Elements, value)
 	}
 	return nil
 }

@@ -116,23 +116,6 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzPattern checks that no pattern causes a panic, and that a pattern without special syntax is not changed
-// by the translation.
-func FuzzPattern(f *testing.F) {
-	for _, pattern := range []string{
-		`[[:alpha:]][^]a]`, `\cJ\0\x41[\b]`, `\`, `(?:a|(?<n>b))+?`, `(?=a)`, `^[a-z0-9_-]{1,9}$`, `[a-\d]`, `^[\s\S]*\s\S.$`,
-		`\p{Lu}\P{Script=Greek}\u{1F600}\ud83d\ude00`,
-	} {
-		f.Add(pattern)
-	}
-	f.Fuzz(func(t *testing.T, pattern string) {
-		translated, err := validate.TranslatePattern(pattern)
-		if !strings.ContainsAny(pattern, `\.[(`) && (err != nil || translated != pattern) {
-			t.Errorf("%q becomes %q, %v", pattern, translated, err)
-		}
-	})
-}
-
 // isStrictJSON reports whether package jsontext accepts text, which it does only if it is I-JSON.
 func isStrictJSON(text []byte) bool {
 	if !jsontext.Value(text).IsValid() {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // Items checks the items of a stream: of a body whose media type has an itemSchema or x-itemSchema. It is not safe for concurrent
 // use.
 type Items struct {
 	w      *checker
-	node   *node
+	node   *schema.Node
 	status int
 	detail string
 	count  int
@@ -23,7 +24,7 @@ type Items struct {
 // ResponseItems checks the status, the headers and the content type of a response, as [Operation.ResponseHeader]
 // does. It returns nil if the body is no stream.
 func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error) {
-	w := newChecker(o.pool, o.direction^(inRequest|inResponse))
+	w := newChecker(o.pool, o.direction^(schema.InRequest|schema.InResponse))
 	defer w.release()
 	c, err := o.responseHeader(w, status, header, true)
 	if err == nil {
@@ -36,14 +37,14 @@ func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error
 }
 
 func newItems(w *checker, c *content, status int, detail string) *Items {
-	own := newChecker(w.pool, w.direction) // that of the request is released before the last item
+	own := newChecker(w.pool, w.Direction) // that of the request is released before the last item
 	return &Items{w: own, node: c.node, status: status, detail: detail}
 }
 
 // Check checks the next item, which is JSON. If the schema of a string in it has a contentSchema, that applies to the
 // JSON in the string. The error is an [*Error], whose pointers begin with the index of the item.
 func (i *Items) Check(item []byte) error {
-	i.w.walkBody(item, i.node)
+	i.w.Check(item, i.node)
 	return i.result()
 }
 
@@ -51,9 +52,9 @@ func (i *Items) Check(item []byte) error {
 // they are empty, event, id and retry, which is a number of milliseconds.
 func (i *Items) CheckEvent(event stream.Frame) error {
 	if !utf8.Valid(event.Data) || !utf8.Valid(event.Event) || !utf8.Valid(event.ID) {
-		i.w.malformed = "The event is not valid UTF-8."
+		i.w.Malformed = "The event is not valid UTF-8."
 	} else {
-		i.w.walkEvent(event, i.node)
+		i.w.CheckEvent(event, i.node)
 	}
 	return i.result()
 }
@@ -61,14 +62,14 @@ func (i *Items) CheckEvent(event stream.Frame) error {
 // result returns what was found about an item.
 func (i *Items) result() error {
 	i.count++
-	if i.w.malformed == "" && len(i.w.found) == 0 {
+	if i.w.Malformed == "" && len(i.w.Found) == 0 {
 		return nil
 	}
-	for n := range i.w.found {
-		i.w.found[n].Pointer = "/" + strconv.Itoa(i.count-1) + i.w.found[n].Pointer
+	for n := range i.w.Found {
+		i.w.Found[n].Pointer = "/" + strconv.Itoa(i.count-1) + i.w.Found[n].Pointer
 	}
 	err := i.w.failure(i.status, i.detail)
-	i.w.found, i.w.malformed = i.w.found[:0], ""
+	i.w.Found, i.w.Malformed = i.w.Found[:0], ""
 	return err
 }
 
@@ -81,19 +82,19 @@ func itemSchema(media *document.Node) *document.Node {
 func (c *compiler) items(result *content, at, schema *document.Node, byPosition bool) {
 	result.format = formatOf(result.media)
 	if result.format == 0 && !byPosition {
-		c.unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
+		c.Unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
 		return
 	}
 	if whole := at.Get("schema"); whole != nil && at.Get("itemSchema") != nil {
-		c.unsupported(whole, "is beside itemSchema")
+		c.Unsupported(whole, "is beside itemSchema")
 	}
 	result.node, result.isStream = c.itemOf(result.format, schema), true
 }
 
 // itemOf compiles the schema of a value of a stream.
-func (c *compiler) itemOf(f stream.Format, schema *document.Node) *node {
+func (c *compiler) itemOf(f stream.Format, schema *document.Node) *schema.Node {
 	if f == stream.Events {
-		return c.eventSchema(schema)
+		return c.EventSchema(schema)
 	}
-	return c.schema(schema)
+	return c.Schema(schema)
 }

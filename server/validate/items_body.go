@@ -103,12 +103,12 @@ func (w *checker) sequenceJSON(c *content, body []byte) []byte {
 		} else {
 			array = append(array, item.Data...)
 		}
-		if !w.isJSON(array[start:]) {
+		if !w.IsJSON(array[start:]) {
 			err = stream.ErrMalformed
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		w.malformed = "The body is not valid " + c.media + "."
+		w.Malformed = "The body is not valid " + c.media + "."
 		return nil
 	}
 	return append(array, ']')

@@ -1,6 +1,9 @@
 package validate
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // maxJSON limits the length of a document in bytes of JSON, which aliases of YAML can make far longer than its text.
 const maxJSON = 64 << 20
@@ -11,9 +14,9 @@ func JSON(text []byte, cfg Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := l.root.AppendJSON(nil, maxJSON)
+	whole, err := l.Root.AppendJSON(nil, maxJSON)
 	if err != nil {
-		return nil, fmt.Errorf("validate: %s: %w", l.name, err)
+		return nil, fmt.Errorf("validate: %s: %w", cmp.Or(cfg.Name, defaultName), err)
 	}
 	return whole, nil
 }

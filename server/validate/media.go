@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 const (
@@ -29,14 +31,14 @@ type content struct {
 	media     string            // or a range such as video/* or */*
 	params    map[string]string // that the media type of a body must have, without the charset
 	json      bool
-	node      *node         // schema of JSON, text, a form, the parts of a multipart body together, or each item of a stream
-	text      *shape        // set for text
-	form      *form         // set for application/x-www-form-urlencoded
-	multipart *multiparts   // set for multipart
-	isStream  bool          // whether node is the schema of each item
-	format    stream.Format // set for a sequence of JSON or of server-sent events
-	size      [2]limit      // minimum and maximum size of a body whose content is not checked
-	inJSON    *content      // set for a range of media types whose schema applies to JSON only
+	node      *schema.Node    // schema of JSON, text, a form, the parts of a multipart body together, or each item of a stream
+	text      *schema.Shape   // set for text
+	form      *form           // set for application/x-www-form-urlencoded
+	multipart *multiparts     // set for multipart
+	isStream  bool            // whether node is the schema of each item
+	format    stream.Format   // set for a sequence of JSON or of server-sent events
+	size      [2]schema.Limit // minimum and maximum size of a body whose content is not checked
+	inJSON    *content        // set for a range of media types whose schema applies to JSON only
 }
 
 // streamed reports whether a body is passed on without being buffered.
@@ -62,7 +64,7 @@ func (c contents) find(media string, params map[string]string) *content {
 	for _, content := range c {
 		switch {
 		case !inRange(media, content.media) || !content.hasParams(params):
-		case content.inJSON != nil && isJSON(media):
+		case content.inJSON != nil && schema.IsJSONMedia(media):
 			return content.inJSON
 		default:
 			return content
@@ -87,7 +89,7 @@ func (c contents) String() string {
 	for i, content := range c {
 		names[i] = mime.FormatMediaType(content.media, content.params)
 	}
-	return oneOf(names)
+	return document.OneOf(names)
 }
 
 // inRange reports whether media equals pattern or is in its range.
@@ -96,10 +98,6 @@ func inRange(media, pattern string) bool {
 		return media != "" && (pattern == "*/*" || strings.HasPrefix(media, kind))
 	}
 	return media == pattern
-}
-
-func isJSON(media string) bool {
-	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json")
 }
 
 // mediaTypeOf returns the media type of a body and its parameters. The media type is "" if it is missing,
@@ -124,7 +122,7 @@ func mediaTypeOf(header http.Header) (media string, params map[string]string) {
 
 // isText reports whether a body of this media type is decoded as text, so that its charset matters.
 func isText(media string) bool {
-	return isJSON(media) || media == mediaText || media == mediaForm
+	return schema.IsJSONMedia(media) || media == mediaText || media == mediaForm
 }
 
 // isEncoded reports whether a body has a content coding. The coding identity has no effect (RFC 9110, section

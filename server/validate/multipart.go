@@ -11,13 +11,16 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // multiparts is a compiled multipart body.
 type multiparts struct {
 	byName     map[string]*part // of multipart/form-data
 	byPosition []*part          // set if parts have no names; the last one describes all further parts
-	shape      *shape           // all parts together as an object or array, or each part of a stream
+	shape      *schema.Shape    // all parts together as an object or array, or each part of a stream
 }
 
 // part is the compiled description of the parts with one name or at one position.
@@ -29,8 +32,8 @@ type part struct {
 	json        bool
 	streamed    bool     // content is not checked
 	nested      *content // set if the part is multipart and its parts are checked
-	size        [2]limit
-	shape       *shape // of a single part
+	size        [2]schema.Limit
+	shape       *schema.Shape // of a single part
 	headers     []*parameter
 }
 
@@ -58,7 +61,7 @@ type multipartBody struct {
 	buffered int
 	counts   map[string]int
 	streamed map[string]bool // the pointers of the parts that were not checked
-	fields   textValue
+	fields   schema.TextValue
 }
 
 func newMultipartBody(w *checker, c *content, boundary string, body io.Reader, l bodyLimits) (*multipartBody, error) {
@@ -66,10 +69,10 @@ func newMultipartBody(w *checker, c *content, boundary string, body io.Reader, l
 		return nil, &Error{Status: http.StatusBadRequest, Detail: "The content type of the body has no boundary."}
 	}
 	source := &headerLimit{source: body, left: -1}
-	own := newChecker(w.pool, w.direction) // the body may be read after the checker of the request has been released
-	fields := textValue{kind: kindObject}
+	own := newChecker(w.pool, w.Direction) // the body may be read after the checker of the request has been released
+	fields := schema.TextValue{Kind: schema.KindObject}
 	if c.multipart.byPosition != nil {
-		fields.kind = kindArray
+		fields.Kind = schema.KindArray
 	}
 	return &multipartBody{
 		w: own, content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,
@@ -155,7 +158,7 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	}
 	if rule.streamed {
 		b.streamed[b.pointer] = rule.name != "" || rule.byPosition
-		b.add(name, rule.repeated, textValue{kind: kindString})
+		b.add(name, rule.repeated, schema.TextValue{Kind: schema.KindString})
 		return nil
 	}
 	limit := min(b.limits.part, int64(maxBufferedBytes-b.buffered))
@@ -194,7 +197,7 @@ func (b *multipartBody) checkNested(p *multipart.Part, name string, text []byte)
 	for pointer, known := range inner.streamed {
 		b.streamed[b.pointer+pointer] = known
 	}
-	b.add(name, b.rule.repeated, textValue{kind: kindAny, text: string(b.rule.shape.appendJSON(nil, inner.fields, b.w.walker))})
+	b.add(name, b.rule.repeated, schema.TextValue{Kind: schema.KindAny, Text: string(b.rule.shape.AppendJSON(nil, inner.fields, b.w.Walker))})
 	return nil
 }
 
@@ -224,7 +227,7 @@ func (b *multipartBody) find(p *multipart.Part) (rule *part, name string, err er
 
 // unnamed returns the description of a part that is not a property of the schema.
 func (m *multiparts) unnamed(p *multipart.Part) *part {
-	return &part{token: anyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.member(p.FormName())}
+	return &part{token: schema.AnyMember, streamed: p.FileName() != "" || p.Header.Get("Content-Type") != "", shape: m.shape.Member(p.FormName())}
 }
 
 func (b *multipartBody) checkHeader(p *multipart.Part) error {
@@ -239,59 +242,59 @@ func (b *multipartBody) checkHeader(p *multipart.Part) error {
 		media = mediaJSON // senders of forms often omit the content type
 	}
 	if len(b.rule.media) > 0 && !slices.ContainsFunc(b.rule.media, func(pattern string) bool { return inRange(media, pattern) }) {
-		return b.violated("contentType", "must have the content type "+oneOf(b.rule.media))
+		return b.violated("contentType", "must have the content type "+document.OneOf(b.rule.media))
 	}
 	for _, h := range b.rule.headers {
 		b.w.checkHeader(h, header)
 	}
-	for i := range b.w.found {
-		b.w.found[i].Pointer = b.pointer + "/" + b.w.found[i].Pointer
+	for i := range b.w.Found {
+		b.w.Found[i].Pointer = b.pointer + "/" + b.w.Found[i].Pointer
 	}
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
 
 // checkField checks a buffered part.
 func (b *multipartBody) checkField(name string, text []byte) error {
-	v := textValue{kind: kindString, text: string(text)}
+	v := schema.TextValue{Kind: schema.KindString, Text: string(text)}
 	switch {
 	case !utf8.Valid(text):
 		return b.violated(errUTF8.keyword, errUTF8.detail)
-	case b.rule.json && !b.w.isJSON(text):
+	case b.rule.json && !b.w.IsJSON(text):
 		return b.violated(errNotJSON.keyword, errNotJSON.detail)
 	case b.rule.json:
-		v.kind = kindAny
+		v.Kind = schema.KindAny
 	}
-	value := b.rule.shape.appendJSON(nil, v, b.w.walker)
-	b.w.root = b.pointer
-	for _, n := range b.rule.shape.nodes {
-		b.w.walkBody(value, n)
+	value := b.rule.shape.AppendJSON(nil, v, b.w.Walker)
+	b.w.Root = b.pointer
+	for _, n := range b.rule.shape.Nodes {
+		b.w.Check(value, n)
 	}
-	b.w.root = ""
-	b.add(name, b.rule.repeated, textValue{kind: kindAny, text: string(value)})
+	b.w.Root = ""
+	b.add(name, b.rule.repeated, schema.TextValue{Kind: schema.KindAny, Text: string(value)})
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
 
 // add adds a part to the object of all fields.
-func (b *multipartBody) add(name string, repeated bool, value textValue) {
+func (b *multipartBody) add(name string, repeated bool, value schema.TextValue) {
 	v := &b.fields
 	if b.content.isStream {
 		return
 	}
-	if v.kind == kindArray {
-		v.elements = append(v.elements, value)
+	if v.Kind == schema.KindArray {
+		v.Elements = append(v.Elements, value)
 		return
 	}
-	i := slices.Index(v.names, name)
+	i := slices.Index(v.Names, name)
 	switch {
-	case i >= 0 && v.elements[i].kind != kindArray: // a repeated part that is not in the schema
-		v.elements[i] = textValue{kind: kindArray, elements: []textValue{v.elements[i], value}}
+	case i >= 0 && v.Elements[i].Kind != schema.KindArray: // a repeated part that is not in the schema
+		v.Elements[i] = schema.TextValue{Kind: schema.KindArray, Elements: []schema.TextValue{v.Elements[i], value}}
 	case i >= 0:
-		v.elements[i].elements = append(v.elements[i].elements, value)
+		v.Elements[i].Elements = append(v.Elements[i].Elements, value)
 	case repeated:
-		v.names = append(v.names, name)
-		v.elements = append(v.elements, textValue{kind: kindArray, elements: []textValue{value}})
+		v.Names = append(v.Names, name)
+		v.Elements = append(v.Elements, schema.TextValue{Kind: schema.KindArray, Elements: []schema.TextValue{value}})
 	default:
-		v.names, v.elements = append(v.names, name), append(v.elements, value)
+		v.Names, v.Elements = append(v.Names, name), append(v.Elements, value)
 	}
 }
 
@@ -301,9 +304,9 @@ func (b *multipartBody) checkWhole() error {
 	if b.content.isStream {
 		return nil
 	}
-	text := b.content.multipart.shape.appendJSON(nil, b.fields, b.w.walker)
-	b.w.walkBody(text, b.content.node)
-	b.w.found = slices.DeleteFunc(b.w.found, func(v Violation) bool {
+	text := b.content.multipart.shape.AppendJSON(nil, b.fields, b.w.Walker)
+	b.w.Check(text, b.content.node)
+	b.w.Found = slices.DeleteFunc(b.w.Found, func(v schema.Violation) bool {
 		for pointer, known := range b.streamed {
 			if known && (v.Pointer == pointer || strings.HasPrefix(v.Pointer, pointer+"/")) {
 				return true

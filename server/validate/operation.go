@@ -5,13 +5,14 @@ import (
 	"sync"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // Operation is a compiled operation. It is immutable and safe for concurrent use.
 type Operation struct {
 	id, method, path string
 	security         [][]SecurityRequirement
-	direction        direction // of the request; inverted for webhooks
+	direction        schema.Direction // of the request; inverted for webhooks
 	parameters       []*parameter
 	body             *requestBody // nil if the operation has no request body
 	exact            map[int]*response
@@ -31,11 +32,11 @@ func (o *Operation) Path() string { return o.path }
 
 // pathItem compiles the operations of a path or webhook.
 func (c *compiler) pathItem(path string, item *document.Node) []*Operation {
-	if item = c.resolve(item); item == nil {
+	if item = c.Resolve(item); item == nil {
 		return nil
 	}
 	var operations []*Operation
-	for method, source := range operationsOf(item) {
+	for method, source := range document.Operations(item) {
 		o := c.operation(method, path, item, source)
 		o.locate()
 		operations = append(operations, o)
@@ -49,7 +50,7 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		method:    method,
 		path:      path,
 		security:  c.securityOf(source),
-		direction: inRequest,
+		direction: schema.InRequest,
 		exact:     make(map[int]*response),
 		pool:      c.pool,
 	}
@@ -57,14 +58,14 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		o.id = id.Text
 	}
 	o.parameters = c.parameters(item.Get("parameters"), source.Get("parameters"), o.security)
-	if body := c.resolve(source.Get("requestBody")); body != nil {
+	if body := c.Resolve(source.Get("requestBody")); body != nil {
 		o.body = c.requestBody(body)
 		o.body.limits = c.cfg.bodyLimits(o.id, o.Public())
 	}
 	c.responses(o, source.Get("responses"))
 	for _, callback := range source.Get("callbacks").All() { // callbacks are compiled only to report errors
-		for url, item := range c.resolve(callback).All() {
-			if item = c.resolve(item); !strings.HasPrefix(url, "x-") && !c.callbacks[item] { // an item may contain itself
+		for url, item := range c.Resolve(callback).All() {
+			if item = c.Resolve(item); !strings.HasPrefix(url, "x-") && !c.callbacks[item] { // an item may contain itself
 				c.callbacks[item] = true
 				c.pathItem("", item)
 			}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // The locations of a parameter.
@@ -33,47 +34,47 @@ type parameter struct {
 	json          bool  // whether the text is JSON
 	form          *form // set if a querystring is a form
 	elementsJSON  bool  // whether it is a field of a form with a text in JSON for each element
-	node          *node
+	node          *schema.Node
 	plain         bool // whether it is a scalar of a single type in a query or header
 	segment       pathtemplate.Segment
-	nth, fromEnd  int          // number of parameters before it in its segment, and of path segments after that
-	shape         *shape       // set after all schemas have been compiled
-	open          bool         // whether it is an object that is meant to have members that are not declared
-	as            []kinds      // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
-	siblings      []*parameter // the other parameters at the same location, and the API keys there
+	nth, fromEnd  int            // number of parameters before it in its segment, and of path segments after that
+	shape         *schema.Shape  // set after all schemas have been compiled
+	open          bool           // whether it is an object that is meant to have members that are not declared
+	as            []schema.Kinds // the forms to decode the text as, in this order: kindString for all scalars, kindArray, kindObject
+	siblings      []*parameter   // the other parameters at the same location, and the API keys there
 }
 
 // setShape completes a parameter after all schemas have been compiled.
-func (p *parameter) setShape(s *shape) {
+func (p *parameter) setShape(s *schema.Shape) {
 	p.shape = s
-	p.open = s.types&^kindObject == 0 && s.isOpen()
-	for _, as := range []struct{ types, kind kinds }{{kindScalar, kindString}, {kindArray, kindArray}, {kindObject, kindObject}} {
-		if p.shape.types&as.types != 0 {
+	p.open = s.Types&^schema.KindObject == 0 && s.IsOpen()
+	for _, as := range []struct{ types, kind schema.Kinds }{{schema.KindScalar, schema.KindString}, {schema.KindArray, schema.KindArray}, {schema.KindObject, schema.KindObject}} {
+		if p.shape.Types&as.types != 0 {
 			p.as = append(p.as, as.kind)
 		}
 	}
 	if len(p.as) == 0 {
-		p.as = []kinds{kindString}
+		p.as = []schema.Kinds{schema.KindString}
 	}
 	if p.style == styleDeepObject { // the keys determine the type
-		p.as = []kinds{kindObject}
+		p.as = []schema.Kinds{schema.KindObject}
 	}
 }
 
 // acceptsMember reports whether a name in a query, cookie or form is a member of the exploded object p.
 func (p *parameter) acceptsMember(name string) bool {
-	return p.shape.declares(name) || p.open && !slices.ContainsFunc(p.siblings, func(q *parameter) bool { return q.declares(name) })
+	return p.shape.Declares(name) || p.open && !slices.ContainsFunc(p.siblings, func(q *parameter) bool { return q.declares(name) })
 }
 
 // declares reports whether the document gives a name in a query, cookie or form to p.
 func (p *parameter) declares(name string) bool {
 	keys, named := strings.CutPrefix(name, p.name)
-	return named && (keys == "" || keys[0] == '[' && p.style == styleDeepObject) || p.readsMembers() && p.shape.declares(name)
+	return named && (keys == "" || keys[0] == '[' && p.style == styleDeepObject) || p.readsMembers() && p.shape.Declares(name)
 }
 
 // readsMembers reports whether the parameter can be an exploded object, whose members are beside other parameters.
 func (p *parameter) readsMembers() bool {
-	return p.explode && p.style != styleDeepObject && p.as[len(p.as)-1] == kindObject
+	return p.explode && p.style != styleDeepObject && p.as[len(p.as)-1] == schema.KindObject
 }
 
 // takes reports whether a name in a query, cookie or form belongs to p.
@@ -138,9 +139,9 @@ func (w *checker) checkHeader(p *parameter, header http.Header) {
 	case p.plain || p.json && len(values) > 1:
 		w.addDecodeError(p, errRepeated)
 	default:
-		w.checkStyled(p, func(as kinds) (textValue, error) {
-			if as == kindString && len(values) > 1 {
-				return textValue{}, errRepeated
+		w.checkStyled(p, func(as schema.Kinds) (schema.TextValue, error) {
+			if as == schema.KindString && len(values) > 1 {
+				return schema.TextValue{}, errRepeated
 			}
 			return p.readText(strings.Join(values, ","), as) // as RFC 9110 combines field lines
 		})
@@ -184,7 +185,7 @@ func (w *checker) checkQueryString(p *parameter, query string) {
 	case query == "" && (p.form == nil || !p.required): // an empty form is an object without members
 		w.checkAbsent(p)
 	case p.form == nil:
-		w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(query, as) })
+		w.checkStyled(p, func(as schema.Kinds) (schema.TextValue, error) { return p.readText(query, as) })
 	default:
 		if text := w.formJSON(p.form, query); text != nil {
 			w.checkJSON(p, text)
@@ -207,7 +208,7 @@ func (w *checker) checkPairs(p *parameter, pairs []pair) {
 		w.parameters = append(w.parameters, readParameter{p.pointer, []byte("null")})
 		return
 	}
-	w.checkStyled(p, func(as kinds) (textValue, error) { return p.readPairs(pairs, as) })
+	w.checkStyled(p, func(as schema.Kinds) (schema.TextValue, error) { return p.readPairs(pairs, as) })
 }
 
 // checkSegment checks a path parameter. It finds its segment from the end, because the path may have a prefix.
@@ -220,10 +221,10 @@ func (w *checker) checkSegment(p *parameter, path string) {
 	if values, ok := p.segment.Match(scratch[:0], path[strings.LastIndexByte(path, '/')+1:]); ok {
 		text = values[p.nth]
 	}
-	w.checkStyled(p, func(as kinds) (textValue, error) { return p.readText(text, as) })
+	w.checkStyled(p, func(as schema.Kinds) (schema.TextValue, error) { return p.readText(text, as) })
 }
 
-func (w *checker) checkStyled(p *parameter, read func(as kinds) (textValue, error)) {
+func (w *checker) checkStyled(p *parameter, read func(as schema.Kinds) (schema.TextValue, error)) {
 	text, err := w.readJSON(p, read)
 	switch {
 	case err == nil:
@@ -237,25 +238,25 @@ func (w *checker) checkStyled(p *parameter, read func(as kinds) (textValue, erro
 
 // readJSON decodes a parameter in each form that its schema allows. It returns the JSON of the first form
 // that matches the schema. If none matches, it returns the first form that can be decoded.
-func (w *checker) readJSON(p *parameter, read func(as kinds) (textValue, error)) (text []byte, err error) {
+func (w *checker) readJSON(p *parameter, read func(as schema.Kinds) (schema.TextValue, error)) (text []byte, err error) {
 	if p.json {
-		v, err := read(kindString)
-		return []byte(v.text), err
+		v, err := read(schema.KindString)
+		return []byte(v.Text), err
 	}
 	for _, as := range p.as {
 		v, unreadable := read(as)
-		if unreadable == nil && !v.isUTF8() {
+		if unreadable == nil && !v.IsUTF8() {
 			unreadable = errUTF8
 		}
-		if unreadable == nil && p.required && v.kind == kindString && v.text == "" {
+		if unreadable == nil && p.required && v.Kind == schema.KindString && v.Text == "" {
 			return nil, errEmpty
 		}
 		if unreadable != nil {
 			err = cmp.Or(err, unreadable)
 			continue
 		}
-		candidate := p.shape.appendJSON(nil, v, w.walker)
-		if len(p.as) == 1 || w.accepts(p.shape.nodes, candidate) {
+		candidate := p.shape.AppendJSON(nil, v, w.Walker)
+		if len(p.as) == 1 || w.Accepts(p.shape.Nodes, candidate) {
 			return candidate, nil
 		}
 		if text == nil {
@@ -270,13 +271,13 @@ func (w *checker) readJSON(p *parameter, read func(as kinds) (textValue, error))
 
 // checkJSON checks the JSON of a parameter.
 func (w *checker) checkJSON(p *parameter, text []byte) {
-	before := len(w.found)
-	w.root = p.pointer
-	w.walkBody(text, p.node)
-	w.root = ""
+	before := len(w.Found)
+	w.Root = p.pointer
+	w.Check(text, p.node)
+	w.Root = ""
 	w.parameters = append(w.parameters, readParameter{p.pointer, text})
-	if w.malformed != "" {
-		w.malformed, w.found = "", w.found[:before]
+	if w.Malformed != "" {
+		w.Malformed, w.Found = "", w.Found[:before]
 		w.addDecodeError(p, errNotJSON)
 	}
 }
@@ -297,9 +298,9 @@ func (w *checker) checkText(p *parameter, text string) {
 		w.addDecodeError(p, errUTF8)
 		return
 	}
-	w.root = p.pointer
-	w.walkText(text, p.node)
-	w.root = ""
+	w.Root = p.pointer
+	w.CheckText(text, p.node)
+	w.Root = ""
 }
 
 // addDecodeError reports why a parameter cannot be decoded.
@@ -310,5 +311,5 @@ func (w *checker) addDecodeError(p *parameter, err error) {
 }
 
 func (w *checker) addParameter(p *parameter, keyword, detail string) {
-	w.record(Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
+	w.Record(schema.Violation{Pointer: p.pointer, Keyword: keyword, Detail: detail})
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // response is the compiled description of the responses with one status, a range of statuses, or any other
@@ -22,7 +24,7 @@ const mismatchedResponse = "The response does not match the interface."
 // declared, the body must be empty. A response to HEAD and a 304 may be empty in any case. The error is an
 // [*Error] with status 500.
 func (o *Operation) Response(status int, header http.Header, body []byte) error {
-	w := newChecker(o.pool, o.direction^(inRequest|inResponse))
+	w := newChecker(o.pool, o.direction^(schema.InRequest|schema.InResponse))
 	defer w.release()
 	c, err := o.responseHeader(w, status, header, len(body) > 0)
 	switch {
@@ -35,7 +37,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 		w.checkItems(c, body)
 	case c.streamed():
 		if v := sizeViolation("", uint64(len(body)), c.size, true); v != nil {
-			w.record(*v)
+			w.Record(schema.Violation(*v))
 		}
 	default:
 		w.checkBuffered(c, body)
@@ -63,9 +65,11 @@ func (w *checker) checkAll(body io.Reader, err error) {
 		_, err = io.Copy(io.Discard, body)
 	}
 	if invalid := (*Error)(nil); errors.As(err, &invalid) {
-		w.found = append(w.found, invalid.Violations...)
+		for _, v := range invalid.Violations {
+			w.Found = append(w.Found, schema.Violation(v))
+		}
 		if len(invalid.Violations) == 0 {
-			w.malformed = invalid.Detail
+			w.Malformed = invalid.Detail
 		}
 	}
 }
@@ -74,7 +78,7 @@ func (w *checker) checkAll(body io.Reader, err error) {
 // does. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
 // have to be buffered.
 func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool, err error) {
-	w := newChecker(o.pool, o.direction^(inRequest|inResponse))
+	w := newChecker(o.pool, o.direction^(schema.InRequest|schema.InResponse))
 	defer w.release()
 	c, err := o.responseHeader(w, status, header, true)
 	if err == nil {

@@ -77,7 +77,7 @@ func Challenge(alternatives [][]SecurityRequirement) string {
 func (c *compiler) securityOf(source *document.Node) [][]SecurityRequirement {
 	alternatives := source.Get("security")
 	if alternatives == nil {
-		alternatives = c.root.Get("security")
+		alternatives = c.Root.Get("security")
 	}
 	if alternatives == nil {
 		return nil
@@ -111,16 +111,7 @@ func apiKeys(security [][]SecurityRequirement) (keys []*parameter) {
 // securityScheme compiles a scheme. An unsupported scheme has no kind, so that no request satisfies it.
 func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityScheme {
 	scheme := &SecurityScheme{Name: name}
-	source := c.resolve(c.root.Get("components").Get("securitySchemes").Get(name))
-	if ref := c.schemes[scopes]; source == nil && ref != nil {
-		if source = c.resolve(c.targets[ref]); source == nil { // then it leads nowhere
-			return scheme
-		}
-	}
-	if source == nil {
-		c.fail(scopes, "is no security scheme of the document")
-		return scheme
-	}
+	source := c.SecurityScheme(name, scopes)
 	switch kind := source.Get("type"); {
 	case kind == nil:
 	case kind.Text == "http":
@@ -131,7 +122,7 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 		case strings.EqualFold(how.Text, "basic"):
 			scheme.Kind = SecurityBasic
 		default:
-			c.unsupported(how, "is not bearer or basic")
+			c.Unsupported(how, "is not bearer or basic")
 		}
 	case kind.Text == "apiKey" && source.Get("in") != nil && source.Get("name") != nil:
 		scheme.Kind, scheme.In, scheme.Parameter = SecurityAPIKey, source.Get("in").Text, source.Get("name").Text
@@ -158,7 +149,7 @@ func (c *compiler) checkScopes(source *document.Node, name string, scopes *docum
 			offered = offered || flow.Get("scopes").Get(scope.Text) != nil
 		}
 		if !offered {
-			c.fail(scope, "is no scope of the flows of "+name)
+			c.Fail(scope, "is no scope of the flows of "+name)
 		}
 	}
 }

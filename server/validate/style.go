@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // The parameter styles of OpenAPI.
@@ -73,7 +75,7 @@ func (s *serialization) unescaped(text string) (string, error) {
 }
 
 // readText decodes a text in the style matrix, label or simple.
-func (s *serialization) readText(text string, as kinds) (textValue, error) {
+func (s *serialization) readText(text string, as schema.Kinds) (schema.TextValue, error) {
 	prefix, delimiter := "", ","
 	switch s.style {
 	case styleLabel:
@@ -86,18 +88,18 @@ func (s *serialization) readText(text string, as kinds) (textValue, error) {
 	}
 	text, ok := strings.CutPrefix(text, prefix)
 	if !ok {
-		return textValue{}, wrongStyle(s.style)
+		return schema.TextValue{}, wrongStyle(s.style)
 	}
 	if s.style == styleMatrix {
 		switch {
-		case s.explode && as == kindObject:
+		case s.explode && as == schema.KindObject:
 			delimiter = ";"
-		case s.explode && as == kindArray:
+		case s.explode && as == schema.KindArray:
 			return s.readNamed(strings.Split(text, ";"))
 		default:
 			value, err := s.cutName(text)
 			if err != nil {
-				return textValue{}, err
+				return schema.TextValue{}, err
 			}
 			text = value
 		}
@@ -115,7 +117,7 @@ func (s *serialization) cutName(pair string) (value string, err error) {
 }
 
 // readNamed decodes elements that are each preceded by the name of the parameter.
-func (s *serialization) readNamed(pairs []string) (v textValue, err error) {
+func (s *serialization) readNamed(pairs []string) (v schema.TextValue, err error) {
 	values := make([]string, len(pairs))
 	for i, pair := range pairs {
 		if values[i], err = s.cutName(pair); err != nil {
@@ -125,43 +127,43 @@ func (s *serialization) readNamed(pairs []string) (v textValue, err error) {
 	return s.readElements(values)
 }
 
-func (s *serialization) readElements(values []string) (textValue, error) {
-	v := textValue{kind: kindArray}
+func (s *serialization) readElements(values []string) (schema.TextValue, error) {
+	v := schema.TextValue{Kind: schema.KindArray}
 	for _, value := range values {
 		text, err := s.unescaped(value)
 		if err != nil {
-			return textValue{}, err
+			return schema.TextValue{}, err
 		}
-		v.elements = append(v.elements, stringValue(text))
+		v.Elements = append(v.Elements, schema.StringValue(text))
 	}
 	return v, nil
 }
 
 // readList decodes a scalar, or an array or object with delimiters. An empty text is an empty list.
-func (s *serialization) readList(text string, as kinds, delimiter string) (textValue, error) {
-	if as == kindString {
+func (s *serialization) readList(text string, as schema.Kinds, delimiter string) (schema.TextValue, error) {
+	if as == schema.KindString {
 		text, err := s.unescaped(text)
-		return stringValue(text), err
+		return schema.StringValue(text), err
 	}
-	v := textValue{kind: as}
+	v := schema.TextValue{Kind: as}
 	if text == "" {
 		return v, nil
 	}
 	parts := strings.Split(text, delimiter)
-	if as == kindObject {
+	if as == schema.KindObject {
 		if s.explode {
 			names := make([]string, 0, 2*len(parts))
 			for _, part := range parts {
 				name, value, ok := strings.Cut(part, "=")
 				if !ok {
-					return textValue{}, wrongStyle(s.style)
+					return schema.TextValue{}, wrongStyle(s.style)
 				}
 				names = append(names, name, value)
 			}
 			parts = names
 		}
 		if len(parts)%2 != 0 {
-			return textValue{}, wrongStyle(s.style)
+			return schema.TextValue{}, wrongStyle(s.style)
 		}
 	}
 	for i, part := range parts {
@@ -170,12 +172,12 @@ func (s *serialization) readList(text string, as kinds, delimiter string) (textV
 		}
 		part, err := s.unescaped(part)
 		if err != nil {
-			return textValue{}, err
+			return schema.TextValue{}, err
 		}
-		if as == kindObject && i%2 == 0 {
-			v.names = append(v.names, part)
+		if as == schema.KindObject && i%2 == 0 {
+			v.Names = append(v.Names, part)
 		} else {
-			v.elements = append(v.elements, stringValue(part))
+			v.Elements = append(v.Elements, schema.StringValue(part))
 		}
 	}
 	return v, nil
@@ -209,8 +211,8 @@ func queryPairs(query string) []pair {
 
 // readPairs decodes the pairs of a value in the style form, spaceDelimited, pipeDelimited or deepObject. The error
 // is errAbsent if no pair belongs to the value.
-func (p *parameter) readPairs(pairs []pair, as kinds) (textValue, error) {
-	if p.style == styleDeepObject || p.explode && as == kindObject {
+func (p *parameter) readPairs(pairs []pair, as schema.Kinds) (schema.TextValue, error) {
+	if p.style == styleDeepObject || p.explode && as == schema.KindObject {
 		return p.readMembers(pairs)
 	}
 	var values []string
@@ -221,14 +223,14 @@ func (p *parameter) readPairs(pairs []pair, as kinds) (textValue, error) {
 	}
 	switch {
 	case len(values) == 0:
-		return textValue{}, errAbsent
-	case p.explode && as == kindArray:
+		return schema.TextValue{}, errAbsent
+	case p.explode && as == schema.KindArray:
 		return p.readElements(values)
 	case len(values) > 1:
-		return textValue{}, errRepeated
+		return schema.TextValue{}, errRepeated
 	}
 	delimiter, text := ",", values[0]
-	if as != kindString {
+	if as != schema.KindString {
 		switch p.style {
 		case styleSpaceDelimited:
 			delimiter, text = "%20", strings.NewReplacer("+", "%20", " ", "%20").Replace(text)
@@ -248,7 +250,7 @@ type keyedText struct {
 }
 
 // readMembers decodes an object that has a pair for each member, or several for a member that is an array.
-func (p *parameter) readMembers(pairs []pair) (v textValue, err error) {
+func (p *parameter) readMembers(pairs []pair) (v schema.TextValue, err error) {
 	var members []keyedText
 	for _, q := range pairs {
 		var path []string
@@ -291,13 +293,13 @@ func splitBrackets(text string) (keys []string, ok bool) {
 }
 
 // nest combines entries into one value.
-func nest(entries []keyedText, s *shape, style string) (textValue, error) {
+func nest(entries []keyedText, s *schema.Shape, style string) (schema.TextValue, error) {
 	var keys []string
 	below := make(map[string][]keyedText)
-	leaf := textValue{kind: kindArray}
+	leaf := schema.TextValue{Kind: schema.KindArray}
 	for _, e := range entries {
 		if len(e.path) == 0 {
-			leaf.elements = append(leaf.elements, stringValue(e.text))
+			leaf.Elements = append(leaf.Elements, schema.StringValue(e.text))
 			continue
 		}
 		key := e.path[0]
@@ -306,54 +308,54 @@ func nest(entries []keyedText, s *shape, style string) (textValue, error) {
 		}
 		below[key] = append(below[key], keyedText{e.path[1:], e.text})
 	}
-	isArray := s.types&kindArray != 0 && s.types&kindObject == 0
+	isArray := s.Types&schema.KindArray != 0 && s.Types&schema.KindObject == 0
 	switch {
-	case len(leaf.elements) > 0 && len(keys) > 0:
-		return textValue{}, wrongStyle(style)
-	case len(leaf.elements) > 1 && s.types&kindArray == 0:
-		return textValue{}, errRepeated
-	case len(leaf.elements) == 1 && !isArray:
-		return leaf.elements[0], nil
-	case len(leaf.elements) > 0:
+	case len(leaf.Elements) > 0 && len(keys) > 0:
+		return schema.TextValue{}, wrongStyle(style)
+	case len(leaf.Elements) > 1 && s.Types&schema.KindArray == 0:
+		return schema.TextValue{}, errRepeated
+	case len(leaf.Elements) == 1 && !isArray:
+		return leaf.Elements[0], nil
+	case len(leaf.Elements) > 0:
 		return leaf, nil
 	case isArray:
-		return nestElements(keys, below, s.element(math.MaxInt), style)
+		return nestElements(keys, below, s.Element(math.MaxInt), style)
 	}
-	v := textValue{kind: kindObject, names: keys}
+	v := schema.TextValue{Kind: schema.KindObject, Names: keys}
 	for _, key := range keys {
-		member, err := nest(below[key], s.member(key), style)
+		member, err := nest(below[key], s.Member(key), style)
 		if err != nil {
-			return textValue{}, err
+			return schema.TextValue{}, err
 		}
-		v.elements = append(v.elements, member)
+		v.Elements = append(v.Elements, member)
 	}
 	return v, nil
 }
 
 // nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty.
-func nestElements(keys []string, below map[string][]keyedText, items *shape, style string) (textValue, error) {
+func nestElements(keys []string, below map[string][]keyedText, items *schema.Shape, style string) (schema.TextValue, error) {
 	if slices.Equal(keys, []string{""}) {
-		v := textValue{kind: kindArray}
+		v := schema.TextValue{Kind: schema.KindArray}
 		for _, e := range below[""] {
 			element, err := nest([]keyedText{e}, items, style)
 			if err != nil {
-				return textValue{}, err
+				return schema.TextValue{}, err
 			}
-			v.elements = append(v.elements, element)
+			v.Elements = append(v.Elements, element)
 		}
 		return v, nil
 	}
-	v := textValue{kind: kindArray, elements: make([]textValue, len(keys))}
+	v := schema.TextValue{Kind: schema.KindArray, Elements: make([]schema.TextValue, len(keys))}
 	for _, key := range keys {
 		i, err := strconv.Atoi(key)
 		if err != nil || i < 0 || i >= len(keys) || strconv.Itoa(i) != key {
-			return textValue{}, wrongStyle(style)
+			return schema.TextValue{}, wrongStyle(style)
 		}
 		element, err := nest(below[key], items, style)
 		if err != nil {
-			return textValue{}, err
+			return schema.TextValue{}, err
 		}
-		v.elements[i] = element
+		v.Elements[i] = element
 	}
 	return v, nil
 }

@@ -121,6 +121,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
 // The default limits of [Config].
@@ -128,6 +129,8 @@ const (
 	MaxDepth      = 64 // levels of nesting of a body
 	MaxViolations = 32 // in one [Error]
 )
+
+const defaultName = "openapi.yaml"
 
 // Config configures [Load]. The zero value is valid.
 type Config struct {
@@ -203,28 +206,28 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 }
 
 // load returns the validator, and the loader with the documents.
-func load(text []byte, cfg Config) (*Validator, *loader, error) {
+func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 	if min(cfg.MaxBodyBytes, cfg.MaxItemBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
 		return nil, nil, errors.New("validate: a limit is negative")
 	}
-	loading := loaderConfig{Name: cmp.Or(cfg.Name, "openapi.yaml"), Others: cfg.Documents}
+	loading := document.Config{Name: cmp.Or(cfg.Name, defaultName), Others: cfg.Documents}
 	if cfg.Lenient != nil {
 		loading.Lenient = func(e *document.Error) { cfg.Lenient(documentError(e)) }
 	}
-	l, ok := newLoader(text, loading)
+	l, ok := document.Load(text, loading)
 	if !ok {
-		return nil, nil, documentErrors(l.sorted())
+		return nil, nil, documentErrors(l.Errors())
 	}
 	c := &compiler{
-		schemaCompiler: newSchemaCompiler(l, cfg.Formats),
-		cfg:            cfg,
-		pool:           newCheckers(limits{cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)}),
-		responseCache:  make(map[*document.Node]*response),
-		callbacks:      make(map[*document.Node]bool),
+		Compiler:      schema.NewCompiler(l, cfg.Formats),
+		cfg:           cfg,
+		pool:          newCheckers(cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)),
+		responseCache: make(map[*document.Node]*response),
+		callbacks:     make(map[*document.Node]bool),
 	}
 	v := c.validator()
-	if c.finish(); len(l.errs) > 0 {
-		return nil, nil, documentErrors(l.sorted())
+	if c.Finish(); len(l.Errors()) > 0 {
+		return nil, nil, documentErrors(l.Errors())
 	}
 	if err := v.checkLimits(cfg); err != nil {
 		return nil, nil, err
@@ -247,10 +250,10 @@ func (c *compiler) validator() *Validator {
 	if c.cfg.Fail != nil {
 		v.fail = c.cfg.Fail
 	}
-	for name, schema := range c.root.Get("components").Get("schemas").All() {
-		v.schemas[name] = &Schema{node: c.schema(schema), pool: c.pool}
+	for name, schema := range c.Root.Get("components").Get("schemas").All() {
+		v.schemas[name] = &Schema{node: c.Schema(schema), pool: c.pool}
 	}
-	for path, item := range c.root.Get("paths").All() {
+	for path, item := range c.Root.Get("paths").All() {
 		if strings.HasPrefix(path, "x-") {
 			continue
 		}
@@ -262,10 +265,10 @@ func (c *compiler) validator() *Validator {
 	slices.SortFunc(v.operations, func(a, b *Operation) int {
 		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.method, b.method))
 	})
-	for name, item := range c.root.Get("webhooks").All() {
+	for name, item := range c.Root.Get("webhooks").All() {
 		operations := c.pathItem(name, item)
 		for _, o := range operations {
-			o.direction = inResponse
+			o.direction = schema.InResponse
 			key := name
 			if len(operations) > 1 {
 				key = o.method + " " + name
@@ -279,30 +282,27 @@ func (c *compiler) validator() *Validator {
 
 // unused compiles the components that no reference leads to, only to report errors.
 func (c *compiler) unused() {
-	used := make(map[*document.Node]bool, len(c.targets))
-	for _, target := range c.targets {
-		used[target] = true
-	}
-	components := func(group string, compile func(name string, source *document.Node)) {
-		for name, source := range c.root.Get("components").Get(group).All() {
-			if source = c.resolve(source); source != nil && !used[source] {
-				compile(name, source)
-			}
-		}
-	}
-	components("parameters", func(_ string, source *document.Node) {
+	for _, source := range c.Unused("parameters") {
 		if name, in := source.Get("name"), source.Get("in"); name != nil && in != nil {
 			c.parameter(source, name.Text, in)
 		}
-	})
-	components("headers", func(name string, source *document.Node) { c.parameter(source, name, nil) })
-	components("requestBodies", func(_ string, source *document.Node) { c.requestBody(source) })
-	components("responses", func(_ string, source *document.Node) { c.response(source) })
-	components("mediaTypes", func(_ string, source *document.Node) {
-		c.schema(source.Get("schema"))
-		c.schema(itemSchema(source))
-	})
-	components("pathItems", func(_ string, source *document.Node) { c.pathItem("", source) })
+	}
+	for name, source := range c.Unused("headers") {
+		c.parameter(source, name, nil)
+	}
+	for _, source := range c.Unused("requestBodies") {
+		c.requestBody(source)
+	}
+	for _, source := range c.Unused("responses") {
+		c.response(source)
+	}
+	for _, source := range c.Unused("mediaTypes") {
+		c.Schema(source.Get("schema"))
+		c.Schema(itemSchema(source))
+	}
+	for _, source := range c.Unused("pathItems") {
+		c.pathItem("", source)
+	}
 }
 
 // Operation returns the operation with the given method and path. The names of the path parameters are
@@ -332,21 +332,21 @@ func (v *Validator) Schema(name string) (*Schema, bool) {
 
 // Schema is a compiled component schema. It is immutable and safe for concurrent use.
 type Schema struct {
-	node *node
+	node *schema.Node
 	pool *sync.Pool
 }
 
 // Validate checks body, which must be a single JSON value. The error is an [*Error] with status 400.
 func (s *Schema) Validate(body []byte) error {
-	w := newChecker(s.pool, elsewhere)
+	w := newChecker(s.pool, schema.Elsewhere)
 	defer w.release()
-	w.walkBody(body, s.node)
+	w.Check(body, s.node)
 	return w.failure(http.StatusBadRequest, "The value does not match the document.")
 }
 
 // compiler compiles a loaded document, and collects what is invalid or not supported.
 type compiler struct {
-	*schemaCompiler
+	*schema.Compiler
 
 	cfg           Config
 	pool          *sync.Pool

@@ -1,9 +1,11 @@
-package validate
+package schema
 
 import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 )
 
 // closing returns the byte that ends a container.
@@ -123,13 +125,13 @@ func scanNumber(text []byte, i int) (end int) {
 	if text[i] == '-' {
 		i++
 	}
-	whole := leadingDigits(text[i:])
+	whole := decimal.LeadingDigits(text[i:])
 	if whole == 0 || whole > 1 && text[i] == '0' {
 		return -1
 	}
 	i += whole
 	if i < len(text) && text[i] == '.' {
-		digits := leadingDigits(text[i+1:])
+		digits := decimal.LeadingDigits(text[i+1:])
 		if digits == 0 {
 			return -1
 		}
@@ -140,7 +142,7 @@ func scanNumber(text []byte, i int) (end int) {
 		if i < len(text) && (text[i] == '+' || text[i] == '-') {
 			i++
 		}
-		digits := leadingDigits(text[i:])
+		digits := decimal.LeadingDigits(text[i:])
 		if digits == 0 {
 			return -1
 		}

@@ -1,4 +1,4 @@
-package validate
+package document
 
 import (
 	"iter"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // methods returns the names of the members of a path item that are operations.
@@ -14,9 +13,9 @@ func methods() []string {
 	return []string{"delete", "get", "head", "options", "patch", "post", "put", "query", "trace"}
 }
 
-// operationsOf returns the operations of a path item by their method.
-func operationsOf(item *document.Node) iter.Seq2[string, *document.Node] {
-	return func(yield func(string, *document.Node) bool) {
+// Operations returns the operations of a path item by their method.
+func Operations(item *Node) iter.Seq2[string, *Node] {
+	return func(yield func(string, *Node) bool) {
 		for _, method := range methods() {
 			if operation := item.Get(method); operation != nil && !yield(strings.ToUpper(method), operation) {
 				return
@@ -26,17 +25,17 @@ func operationsOf(item *document.Node) iter.Seq2[string, *document.Node] {
 	}
 }
 
-// isToken reports whether text can be a method or the name of a header (RFC 9110, section 5.6.2).
-func isToken(text string) bool {
+// IsToken reports whether text can be a method or the name of a header (RFC 9110, section 5.6.2).
+func IsToken(text string) bool {
 	return text != "" && strings.Trim(text, letters+digits+"!#$%&'*+-.^_`|~") == ""
 }
 
 // pathItem checks the members beside a $ref, and the methods of additionalOperations.
-func (l *loader) pathItem(n *document.Node) {
-	l.addLink(n, "$ref", "PathItem")
+func (d *Document) pathItem(n *Node) {
+	d.addLink(n, "$ref", "PathItem")
 	for _, m := range n.Members {
 		if n.Get("$ref") != nil && !slices.Contains([]string{"$ref", "summary", "description"}, m.Name) && !strings.HasPrefix(m.Name, "x-") {
-			l.unsupported(n.Key(m), "is beside $ref, which replaces it")
+			d.Unsupported(n.Key(m), "is beside $ref, which replaces it")
 		}
 	}
 	additional := n.Get("additionalOperations")
@@ -46,22 +45,22 @@ func (l *loader) pathItem(n *document.Node) {
 	for _, m := range additional.Members {
 		switch lower := strings.ToLower(m.Name); {
 		case slices.Contains(methods(), lower):
-			l.fail(additional.Key(m), "is the method of the member "+lower)
-		case !isToken(m.Name):
-			l.fail(additional.Key(m), "is no HTTP method")
+			d.Fail(additional.Key(m), "is the method of the member "+lower)
+		case !IsToken(m.Name):
+			d.Fail(additional.Key(m), "is no HTTP method")
 		}
 	}
 }
 
-func (l *loader) uniqueIDs() {
+func (d *Document) uniqueIDs() {
 	ids := make(map[string]bool)
-	for _, operation := range l.operations {
+	for _, operation := range d.operations {
 		id := operation.Get("operationId")
 		if id == nil {
 			continue
 		}
 		if ids[id.Text] {
-			l.fail(id, "is not unique")
+			d.Fail(id, "is not unique")
 		}
 		ids[id.Text] = true
 	}
@@ -69,7 +68,7 @@ func (l *loader) uniqueIDs() {
 
 // templates checks that each path contains exactly the path parameters that its operations declare, and that
 // no two paths differ only in the names of their parameters.
-func (l *loader) templates(paths *document.Node) {
+func (d *Document) templates(paths *Node) {
 	if paths == nil {
 		return
 	}
@@ -81,34 +80,34 @@ func (l *loader) templates(paths *document.Node) {
 		t, err := pathtemplate.Parse(m.Name)
 		switch {
 		case err != nil:
-			l.fail(paths.Key(m), err.Error())
+			d.Fail(paths.Key(m), err.Error())
 			continue
 		case shapes[t.Shape]:
-			l.fail(paths.Key(m), "differs from another path in the names of its parameters only")
+			d.Fail(paths.Key(m), "differs from another path in the names of its parameters only")
 		}
 		shapes[t.Shape] = true
-		item := l.resolve(m.Value)
+		item := d.Resolve(m.Value)
 		if item == nil {
 			continue
 		}
-		for _, operation := range operationsOf(item) {
-			l.template(item, operation, t.Names)
+		for _, operation := range Operations(item) {
+			d.template(item, operation, t.Names)
 		}
 	}
 }
 
 // template compares the names in a path with the path parameters of an operation. If a parameter of the
 // operation is invalid or its reference leads nowhere, a name may be its own.
-func (l *loader) template(item, operation *document.Node, names []string) {
-	parameters := make(map[string]*document.Node)
-	complete := !l.lossy[item] && !l.lossy[operation]
-	for _, list := range []*document.Node{item.Get("parameters"), operation.Get("parameters")} {
+func (d *Document) template(item, operation *Node, names []string) {
+	parameters := make(map[string]*Node)
+	complete := !d.lossy[item] && !d.lossy[operation]
+	for _, list := range []*Node{item.Get("parameters"), operation.Get("parameters")} {
 		if list == nil {
 			continue
 		}
-		complete = complete && !l.lossy[list]
+		complete = complete && !d.lossy[list]
 		for _, element := range list.Elements {
-			p := l.resolve(element)
+			p := d.Resolve(element)
 			name, in := p.Get("name"), p.Get("in")
 			if name == nil || in == nil {
 				complete = false
@@ -119,15 +118,15 @@ func (l *loader) template(item, operation *document.Node, names []string) {
 	}
 	for _, name := range names {
 		if parameters[name] == nil && complete {
-			l.fail(operation, "must declare the path parameter "+name)
+			d.Fail(operation, "must declare the path parameter "+name)
 		}
 	}
 	for name, parameter := range parameters {
 		if !slices.Contains(names, name) {
-			l.fail(parameter, "is no parameter of its path: "+name)
+			d.Fail(parameter, "is no parameter of its path: "+name)
 		}
 		if !parameter.Get("required").IsTrue() {
-			l.fail(parameter, "must be required, as it is in the path")
+			d.Fail(parameter, "must be required, as it is in the path")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"bytes"
@@ -17,11 +17,11 @@ func (t *tape) hash(v int) uint64 {
 	var h maphash.Hash
 	h.SetSeed(t.seed)
 	switch t.kind(v) {
-	case kindArray:
+	case KindArray:
 		for at := v + 1; at < t.next(v); at = t.next(at) {
 			maphash.WriteComparable(&h, t.hash(at))
 		}
-	case kindObject:
+	case KindObject:
 		total := uint64(1) // independent of the order of the members
 		for at := v + 1; at < t.next(v); at = t.nextName(at) {
 			total += maphash.Comparable(t.seed, [2]uint64{maphash.Bytes(t.seed, t.string(at)), t.hash(at + 1)})

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"fmt"
@@ -25,10 +25,10 @@ func (s *scope) key() string {
 	return s.text
 }
 
-// enter returns the scope inside a resource.
-func (s *scope) enter(r *resource) *scope {
+// enter returns the scope inside a resource, by its $dynamicAnchors.
+func (s *scope) enter(anchors map[string]*document.Node) *scope {
 	var dynamic map[string]*document.Node
-	for name, target := range r.dynamic {
+	for name, target := range anchors {
 		if s != nil && s.dynamic[name] != nil {
 			continue
 		}
@@ -59,8 +59,8 @@ func (s *scope) inContent() *scope {
 }
 
 // dynamicTarget returns the target of a $dynamicRef.
-func (c *schemaCompiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
-	target := c.targets[ref]
+func (c *Compiler) dynamicTarget(s *scope, ref *document.Node) *document.Node {
+	target := c.Target(ref)
 	anchor := target.Get("$dynamicAnchor")
 	if anchor == nil || !strings.HasSuffix(ref.Text, "#"+anchor.Text) || s == nil || s.dynamic[anchor.Text] == nil {
 		return target
@@ -70,13 +70,18 @@ func (c *schemaCompiler) dynamicTarget(s *scope, ref *document.Node) *document.N
 
 // contentSchema compiles the schema of JSON in the strings of server-sent events. Elsewhere, contentSchema is an
 // annotation.
-func (c *schemaCompiler) contentSchema(s *scope, n *node, source *document.Node) {
+func (c *Compiler) contentSchema(s *scope, n *Node, source *document.Node) {
 	schema, media := source.Get("contentSchema"), source.Get("contentMediaType")
 	switch {
 	case s == nil || !s.events:
-	case media != nil && isJSON(media.Text) && source.Get("contentEncoding") == nil:
+	case media != nil && IsJSONMedia(media.Text) && source.Get("contentEncoding") == nil:
 		n.content = c.schemaOrAny(s.inContent(), schema)
 	case schema != nil:
-		c.unsupported(schema, "needs the contentMediaType "+mediaJSON+" and no contentEncoding")
+		c.Unsupported(schema, "needs the contentMediaType application/json and no contentEncoding")
 	}
+}
+
+// IsJSONMedia reports whether a media type is JSON.
+func IsJSONMedia(media string) bool {
+	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json")
 }

@@ -1,4 +1,5 @@
-package validate
+// Package decimal compares the numbers of documents and values exactly.
+package decimal
 
 import (
 	"bytes"
@@ -8,9 +9,9 @@ import (
 	"strconv"
 )
 
-// decimal is the exact value 0.digits × 10^exp of a JSON number. digits has no leading or trailing zeros.
+// Decimal is the exact value 0.digits × 10^exp of a JSON number. digits has no leading or trailing zeros.
 // Zero has no digits and is not negative.
-type decimal struct {
+type Decimal struct {
 	negative bool
 	digits   []byte
 	exp      int64
@@ -19,13 +20,13 @@ type decimal struct {
 // maxExponent is where large exponents saturate: no body is long enough to have digits that offset them.
 const maxExponent = math.MaxInt64 / 40
 
-// parseDecimal returns the value of a JSON number. It appends the digits to scratch.
-func parseDecimal(scratch, text []byte) (d decimal) {
+// Parse returns the value of a JSON number. It appends the digits to scratch.
+func Parse(scratch, text []byte) (d Decimal) {
 	text, d.negative = bytes.CutPrefix(text, []byte("-"))
-	whole := leadingDigits(text)
+	whole := LeadingDigits(text)
 	d.digits, d.exp = append(scratch[:0], text[:whole]...), int64(whole)
 	if text = text[whole:]; len(text) > 0 && text[0] == '.' {
-		fraction := leadingDigits(text[1:])
+		fraction := LeadingDigits(text[1:])
 		d.digits = append(d.digits, text[1:1+fraction]...)
 		text = text[1+fraction:]
 	}
@@ -50,7 +51,7 @@ func parseDecimal(scratch, text []byte) (d decimal) {
 	return d
 }
 
-func leadingDigits(text []byte) int {
+func LeadingDigits(text []byte) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
 		n++
@@ -58,7 +59,7 @@ func leadingDigits(text []byte) int {
 	return n
 }
 
-func (d decimal) compare(e decimal) int {
+func (d Decimal) Compare(e Decimal) int {
 	if d.negative != e.negative {
 		if d.negative {
 			return -1
@@ -72,15 +73,15 @@ func (d decimal) compare(e decimal) int {
 	return order
 }
 
-func (d decimal) compareMagnitude(e decimal) int {
+func (d Decimal) compareMagnitude(e Decimal) int {
 	if len(d.digits) == 0 || len(e.digits) == 0 {
 		return cmp.Compare(len(d.digits), len(e.digits))
 	}
 	return cmp.Or(cmp.Compare(d.exp, e.exp), bytes.Compare(d.digits, e.digits))
 }
 
-// appendTo appends the canonical text of d, which is the same for equal numbers.
-func (d decimal) appendTo(dst []byte) []byte {
+// AppendTo appends the canonical text of d, which is the same for equal numbers.
+func (d Decimal) AppendTo(dst []byte) []byte {
 	if d.negative {
 		dst = append(dst, '-')
 	}
@@ -90,8 +91,8 @@ func (d decimal) appendTo(dst []byte) []byte {
 	return strconv.AppendInt(dst, d.exp, 10)
 }
 
-// isInteger reports whether a number is written without a fraction and an exponent.
-func isInteger(text []byte) bool {
+// IsInteger reports whether a number is written without a fraction and an exponent.
+func IsInteger(text []byte) bool {
 	for _, b := range text {
 		if b == '.' || b|0x20 == 'e' {
 			return false
@@ -100,8 +101,8 @@ func isInteger(text []byte) bool {
 	return true
 }
 
-// count returns d as a non-negative integer of at most 18 digits.
-func (d decimal) count() (n uint64, ok bool) {
+// Count returns d as a non-negative integer of at most 18 digits.
+func (d Decimal) Count() (n uint64, ok bool) {
 	if d.negative || d.exp < int64(len(d.digits)) || d.exp > 18 {
 		return 0, false
 	}
@@ -114,18 +115,27 @@ func (d decimal) count() (n uint64, ok bool) {
 	return n, true
 }
 
-// multiple is a multipleOf: digits × 10^exp. digits has no trailing zeros.
-type multiple struct {
+// Divisor is a number greater than 0: digits × 10^exp. digits has no trailing zeros.
+type Divisor struct {
 	digits uint64
 	exp    int64
-	detail string
 }
 
-// maxMultiple is the most significant digits that a multipleOf may have.
-const maxMultiple = 18
+// IsPositive reports whether d is greater than 0.
+func (d Decimal) IsPositive() bool { return !d.negative && len(d.digits) > 0 }
 
-// divides reports whether d is an exact multiple of m.
-func (m *multiple) divides(d decimal) bool {
+// Divisor returns d, which must be greater than 0, as a divisor. ok is false if d has more than 18 digits.
+func (d Decimal) Divisor() (m Divisor, ok bool) {
+	if len(d.digits) > 18 {
+		return m, false
+	}
+	digits := Decimal{digits: d.digits, exp: int64(len(d.digits))}
+	value, _ := digits.Count()
+	return Divisor{value, d.exp - int64(len(d.digits))}, true
+}
+
+// Divides reports whether d is an exact multiple of m.
+func (m Divisor) Divides(d Decimal) bool {
 	if len(d.digits) == 0 {
 		return true
 	}

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 // checkKey identifies the check of a value against a shared node.
 type checkKey uint64
@@ -6,7 +6,7 @@ type checkKey uint64
 // matches reports whether v matches n, without reporting violations. It caches the result for a nested
 // container and a shared node. Otherwise, recursive alternatives would double the work at each level of
 // nesting.
-func (w *walker) matches(v int, n *node) bool {
+func (w *Walker) matches(v int, n *Node) bool {
 	if n == nil {
 		return true
 	}
@@ -35,14 +35,14 @@ func (w *walker) matches(v int, n *node) bool {
 
 // applyConditions decides the keywords of n that depend on whether v matches other schemas, and activates the
 // schemas that apply as a result. If all is set, it also activates those that v has been found to match.
-func (w *walker) applyConditions(v int, kind kinds, n *node, base int, all bool) {
+func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool) {
 	for _, u := range n.unions {
 		if u.general {
 			w.tryAll(u, v, kind, base, all)
 		}
 	}
 	if n.not != nil && w.matches(v, n.not) {
-		w.add("not", "must not match what the document excludes")
+		w.Add("not", "must not match what the document excludes")
 	}
 	if c := n.condition; c != nil {
 		if w.matches(v, c.when) {

@@ -1,9 +1,11 @@
-package validate
+package schema
 
 import (
 	"bytes"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 )
 
 // isDateTime accepts the times of RFC 3339 that time.Time can represent.
@@ -14,7 +16,7 @@ func isDateTime(text []byte) bool {
 	}
 	zone := text[len(seconds):]
 	if zone[0] == '.' {
-		zone = zone[1+leadingDigits(zone[1:]):]
+		zone = zone[1+decimal.LeadingDigits(zone[1:]):]
 	}
 	if string(zone) != "Z" && !isOffset(zone) {
 		return false
@@ -72,7 +74,7 @@ func isDuration(text []byte) bool {
 		return false
 	}
 	if weeks, ok := bytes.CutSuffix(rest, []byte("W")); ok {
-		return len(weeks) > 0 && leadingDigits(weeks) == len(weeks)
+		return len(weeks) > 0 && decimal.LeadingDigits(weeks) == len(weeks)
 	}
 	date, clock, hasTime := bytes.Cut(rest, []byte("T"))
 	return hasUnits(date, "YMD") && hasUnits(clock, "HMS") && (!hasTime || len(clock) > 0)
@@ -82,7 +84,7 @@ func isDuration(text []byte) bool {
 func hasUnits(text []byte, units string) bool {
 	last := -1
 	for len(text) > 0 {
-		digits := leadingDigits(text)
+		digits := decimal.LeadingDigits(text)
 		if digits == 0 || digits == len(text) {
 			return false
 		}

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"maps"
@@ -12,14 +12,14 @@ import (
 )
 
 // choose returns the alternative that a value must match by its type or by a member. It may be nil.
-func (w *walker) choose(u *union, v int, kind kinds) *node {
+func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 	for _, a := range u.byType {
 		if a.types.allow(kind, nil) {
 			return a.node
 		}
 	}
-	if u.by == nil || kind != kindObject {
-		w.add("type", "must be "+u.types.String())
+	if u.by == nil || kind != KindObject {
+		w.Add("type", "must be "+u.types.String())
 		return nil
 	}
 	n, given := w.byMember(v, u.by.name, u.byValue)
@@ -34,9 +34,9 @@ func (w *walker) choose(u *union, v int, kind kinds) *node {
 
 // byMember returns the node for the string that an object has as the member name, and whether it has that
 // member.
-func (w *walker) byMember(v int, name string, nodes map[string]*node) (n *node, given bool) {
+func (w *Walker) byMember(v int, name string, nodes map[string]*Node) (n *Node, given bool) {
 	at := w.tape.find(v, name)
-	if at >= 0 && w.tape.kind(at+1) == kindString {
+	if at >= 0 && w.tape.kind(at+1) == KindString {
 		n = nodes[string(w.tape.content(at+1))]
 	}
 	return n, at >= 0
@@ -44,7 +44,7 @@ func (w *walker) byMember(v int, name string, nodes map[string]*node) (n *node, 
 
 // tryAll tries the alternatives of a union one by one, and activates those that match if all is set. If none
 // matches, it activates the one whose violations are reported.
-func (w *walker) tryAll(u *union, v int, kind kinds, base int, all bool) {
+func (w *Walker) tryAll(u *union, v int, kind Kinds, base int, all bool) {
 	matches := 0
 	for _, a := range u.alternatives {
 		if matches > 0 && u.keyword == "anyOf" && !all {
@@ -60,23 +60,23 @@ func (w *walker) tryAll(u *union, v int, kind kinds, base int, all bool) {
 	switch {
 	case matches == 1 || matches > 1 && u.keyword == "anyOf":
 	case matches > 1:
-		w.add(u.keyword, "must match one alternative of the document, and matches several")
+		w.Add(u.keyword, "must match one alternative of the document, and matches several")
 	default:
 		if likely := w.likely(u, v, kind); likely != nil && w.quiet == 0 {
 			w.activate(base, likely)
 			return
 		}
-		w.add(u.keyword, "must match an alternative of the document")
+		w.Add(u.keyword, "must match an alternative of the document")
 	}
 }
 
 // likely returns the alternative that the value was probably meant to match: the one that the discriminator
 // names, or the only one of its type. It returns nil if there is none.
-func (w *walker) likely(u *union, v int, kind kinds) (likely *node) {
+func (w *Walker) likely(u *union, v int, kind Kinds) (likely *Node) {
 	if n, _ := w.byMember(v, u.hint, u.byHint); n != nil {
 		return n
 	}
-	if u.unhinted != nil && kind == kindObject {
+	if u.unhinted != nil && kind == KindObject {
 		return u.unhinted
 	}
 	for _, a := range u.alternatives {
@@ -92,14 +92,14 @@ func (w *walker) likely(u *union, v int, kind kinds) (likely *node) {
 }
 
 // union compiles a oneOf or anyOf.
-func (c *schemaCompiler) union(s *scope, keyword string, schemas, discriminator *document.Node) *union {
+func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *document.Node) *union {
 	u := &union{keyword: keyword}
 	if len(schemas.Elements) == 0 {
-		c.fail(schemas, "must have a schema")
+		c.Fail(schemas, "must have a schema")
 	}
 	sources := make([]*document.Node, len(schemas.Elements)) // the targets of references
 	for i, schema := range schemas.Elements {
-		sources[i] = c.resolve(schema)
+		sources[i] = c.Resolve(schema)
 		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
 	}
 	u.general = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
@@ -114,9 +114,9 @@ func (c *schemaCompiler) union(s *scope, keyword string, schemas, discriminator 
 }
 
 // hintByMember sets the alternatives that the values of a member name, if it has a different constant in each.
-func (c *schemaCompiler) hintByMember(u *union, sources []*document.Node) {
+func (c *Compiler) hintByMember(u *union, sources []*document.Node) {
 	for name := range sources[0].Get("properties").All() {
-		byHint := make(map[string]*node)
+		byHint := make(map[string]*Node)
 		for i, source := range sources {
 			if value, ok := c.constant(source, name); ok {
 				byHint[value] = u.alternatives[i].node
@@ -130,12 +130,12 @@ func (c *schemaCompiler) hintByMember(u *union, sources []*document.Node) {
 }
 
 // hint sets the alternatives that the values of a discriminator name.
-func (c *schemaCompiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
+func (c *Compiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
 	name := discriminator.Get("propertyName")
 	if name == nil {
 		return
 	}
-	u.hint, u.byHint = name.Text, make(map[string]*node)
+	u.hint, u.byHint = name.Text, make(map[string]*Node)
 	for i, schema := range schemas {
 		ref := schema.Get("$ref")
 		if ref == nil {
@@ -154,8 +154,8 @@ func (c *schemaCompiler) hint(u *union, discriminator *document.Node, schemas []
 }
 
 // maps reports whether a discriminator maps to the target of a reference.
-func (c *schemaCompiler) maps(target, ref *document.Node) bool {
-	return c.mapped(target.Text) == c.targets[ref] || c.targets[target] == c.targets[ref]
+func (c *Compiler) maps(target, ref *document.Node) bool {
+	return c.Mapped(target.Text) == c.Target(ref) || c.Target(target) == c.Target(ref)
 }
 
 // selectNullable selects between null and one other schema of an anyOf, which may itself allow null.
@@ -164,10 +164,10 @@ func (u *union) selectNullable(schemas []*document.Node) bool {
 		return false
 	}
 	for i, a := range u.alternatives {
-		if other := u.alternatives[1-i]; a.types == kindNull && isPlain(schemas[i], "type") {
-			u.byType = []alternative{{kindNull, nil}, other}
+		if other := u.alternatives[1-i]; a.types == KindNull && isPlain(schemas[i], "type") {
+			u.byType = []alternative{{KindNull, nil}, other}
 			if u.types = other.types; u.types != 0 {
-				u.types |= kindNull
+				u.types |= KindNull
 			}
 			return true
 		}
@@ -177,7 +177,7 @@ func (u *union) selectNullable(schemas []*document.Node) bool {
 
 // selectByType selects the alternative by the type of the value, if all alternatives have disjoint types.
 func (u *union) selectByType() bool {
-	var taken kinds
+	var taken Kinds
 	for _, a := range u.alternatives {
 		types := a.types
 		if types&(kindInteger|kindNumber) != 0 {
@@ -195,14 +195,14 @@ func (u *union) selectByType() bool {
 
 // selectByMember selects the alternative by a required member that has a different constant in each alternative.
 // One further alternative may be null.
-func (c *schemaCompiler) selectByMember(u *union, sources []*document.Node) bool {
+func (c *Compiler) selectByMember(u *union, sources []*document.Node) bool {
 	var objects, null []alternative
 	var objectSources []*document.Node
 	for i, a := range u.alternatives {
 		switch a.types {
-		case kindObject:
+		case KindObject:
 			objects, objectSources = append(objects, a), append(objectSources, sources[i])
-		case kindNull:
+		case KindNull:
 			null = append(null, a)
 		default:
 			return false
@@ -212,7 +212,7 @@ func (c *schemaCompiler) selectByMember(u *union, sources []*document.Node) bool
 		return false
 	}
 	for name := range objectSources[0].Get("properties").All() {
-		byValue := make(map[string]*node)
+		byValue := make(map[string]*Node)
 		for i, a := range objects {
 			if value, ok := c.constant(objectSources[i], name); ok && requires(objectSources[i], name) {
 				byValue[value] = a.node
@@ -222,9 +222,9 @@ func (c *schemaCompiler) selectByMember(u *union, sources []*document.Node) bool
 			continue
 		}
 		u.by, u.byValue, u.byType = newMember(name), byValue, null
-		u.types = kindObject
+		u.types = KindObject
 		if null != nil {
-			u.types |= kindNull
+			u.types |= KindNull
 		}
 		var values []string
 		for _, value := range slices.Sorted(maps.Keys(byValue)) {
@@ -242,8 +242,8 @@ func requires(source *document.Node, name string) bool {
 }
 
 // constant returns the string that a member must equal.
-func (c *schemaCompiler) constant(source *document.Node, name string) (string, bool) {
-	value := c.resolve(source.Get("properties").Get(name)).Get("const")
+func (c *Compiler) constant(source *document.Node, name string) (string, bool) {
+	value := c.Resolve(source.Get("properties").Get(name)).Get("const")
 	if value == nil || value.Kind != jsontext.KindString {
 		return "", false
 	}

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"reflect"
@@ -7,24 +7,25 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// kinds is a set of JSON types. The zero value allows all types.
-type kinds uint8
+// Kinds is a set of JSON types. The zero value allows all types.
+type Kinds uint8
 
 const (
-	kindNull kinds = 1 << iota
+	KindNull Kinds = 1 << iota
 	kindBoolean
 	kindInteger
 	kindNumber
-	kindString
-	kindArray
-	kindObject
+	KindString
+	KindArray
+	KindObject
 )
 
 // kindNamed returns the type with the given name in JSON Schema, or 0.
-func kindNamed(name string) kinds {
+func kindNamed(name string) Kinds {
 	i := slices.Index([]string{"null", "boolean", "integer", "number", "string", "array", "object"}, name)
 	if i < 0 {
 		return 0
@@ -33,33 +34,33 @@ func kindNamed(name string) kinds {
 }
 
 // kindOf returns the type of a token, or of the value that begins with k. All numbers are kindNumber.
-func kindOf(k jsontext.Kind) kinds {
+func kindOf(k jsontext.Kind) Kinds {
 	switch k {
 	case jsontext.KindNull:
-		return kindNull
+		return KindNull
 	case jsontext.KindTrue, jsontext.KindFalse:
 		return kindBoolean
 	case jsontext.KindNumber, '-', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return kindNumber
 	case jsontext.KindString:
-		return kindString
+		return KindString
 	case jsontext.KindBeginArray:
-		return kindArray
+		return KindArray
 	case jsontext.KindBeginObject:
-		return kindObject
+		return KindObject
 	}
 	return 0
 }
 
 // allow reports whether a value of the given kind and text has one of the types.
-func (k kinds) allow(kind kinds, text []byte) bool {
+func (k Kinds) allow(kind Kinds, text []byte) bool {
 	if k == 0 || k&kind != 0 {
 		return true
 	}
-	return kind == kindNumber && k&kindInteger != 0 && isInteger(text)
+	return kind == kindNumber && k&kindInteger != 0 && decimal.IsInteger(text)
 }
 
-func (k kinds) String() string {
+func (k Kinds) String() string {
 	var texts []string
 	for i, text := range []string{"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"} {
 		if k&(1<<i) != 0 {
@@ -69,162 +70,162 @@ func (k kinds) String() string {
 	return strings.Join(texts, " or ")
 }
 
-// node is a compiled schema. Fields for keywords that the schema does not have are zero. The fields that every value
+// Node is a compiled schema. Fields for keywords that the schema does not have are zero. The fields that every value
 // needs are first, so that they share a cache line.
-type node struct {
-	types     kinds
-	forbidden direction // directions in which a value must not be sent
+type Node struct {
+	types     Kinds
+	forbidden Direction // directions in which a value must not be sent
 	shared    bool      // whether several schemas refer to this node
 	closed    bool      // additional members are not allowed
 	// conditional is set if schemas for the same value apply only if it matches others: a union whose
 	// alternatives must be tried, not, if, or dependentSchemas.
 	conditional bool
 	id          uint32  // unique id of a shared node, and 0 otherwise
-	allOf       []*node // including the targets of references
+	allOf       []*Node // including the targets of references
 	unions      []*union
 
 	members               map[string]*member // properties and required names
 	required              []*member
-	additional            *node
-	names                 *node
+	additional            *Node
+	names                 *Node
 	patterns              []patternMembers
 	unevaluatedProperties *unevaluated
-	minProps, maxProps    limit
+	minProps, maxProps    Limit
 	dependents            []dependent
 	folded                map[string]*member // properties by foldName
 	hasAdditional         bool
 
 	literals []*literal // enum and const
 
-	minLength, maxLength limit
+	minLength, maxLength Limit
 	pattern              *pattern
 	format               *format // format of strings
-	content              *node   // of the JSON in a string
+	content              *Node   // of the JSON in a string
 	number               *format // format of numbers
 	bounds               []bound
 	multipleOf           *multiple
 
-	prefix             []*node // prefixItems
-	items              *node   // schema of the other elements
+	prefix             []*Node // prefixItems
+	items              *Node   // schema of the other elements
 	hasItems           bool
-	minItems, maxItems limit
+	minItems, maxItems Limit
 	contains           *contains
 	unique             bool
 	unevaluatedItems   *unevaluated
 
-	not       *node
+	not       *Node
 	condition *condition
 }
 
 // requires reports whether every object that matches n has a member. It must not be called before cycles have been
 // rejected.
-func (n *node) requires(name string) bool {
+func (n *Node) requires(name string) bool {
 	if n == nil {
 		return false
 	}
 	if m := n.members[name]; m != nil && m.index >= 0 {
 		return true
 	}
-	return slices.ContainsFunc(n.allOf, func(other *node) bool { return other.requires(name) }) ||
+	return slices.ContainsFunc(n.allOf, func(other *Node) bool { return other.requires(name) }) ||
 		slices.ContainsFunc(n.unions, func(u *union) bool {
 			return !slices.ContainsFunc(u.alternatives, func(a alternative) bool {
-				return (a.types == 0 || a.types&kindObject != 0) && !a.node.requires(name)
+				return (a.types == 0 || a.types&KindObject != 0) && !a.node.requires(name)
 			})
 		})
 }
 
-// newText returns the schema of any string, and newTexts that of an object with any strings.
-func newText() *node { return &node{types: kindString} }
+// NewText returns the schema of any string, and newTexts that of an object with any strings.
+func NewText() *Node { return &Node{types: KindString} }
 
-func newTexts() *node { return &node{types: kindObject, additional: newText(), hasAdditional: true} }
+func NewTexts() *Node { return &Node{types: KindObject, additional: NewText(), hasAdditional: true} }
 
-// newAll returns the schema of the values that match all nodes.
-func newAll(nodes []*node) *node { return &node{allOf: nodes} }
+// NewAll returns the schema of the values that match all nodes.
+func NewAll(nodes []*Node) *Node { return &Node{allOf: nodes} }
 
-// hasOneType reports whether all values of n are strings, integers, numbers, or booleans.
-func (n *node) hasOneType() bool {
-	return n.types == kindString || n.types == kindInteger || n.types == kindNumber || n.types == kindBoolean
+// HasOneType reports whether all values of n are strings, integers, numbers, or booleans.
+func (n *Node) HasOneType() bool {
+	return n.types == KindString || n.types == kindInteger || n.types == kindNumber || n.types == kindBoolean
 }
 
-// size returns the least and the most length of a text, and whether n constrains nothing else.
-func (n *node) size() (least, most limit, only bool) {
+// Size returns the least and the most length of a text, and whether n constrains nothing else.
+func (n *Node) Size() (least, most Limit, only bool) {
 	if n == nil {
-		return limit{}, limit{}, true
+		return Limit{}, Limit{}, true
 	}
 	rest := *n
-	rest.types &^= kindString
+	rest.types &^= KindString
 	rest.shared = false
-	rest.minLength, rest.maxLength = limit{}, limit{}
+	rest.minLength, rest.maxLength = Limit{}, Limit{}
 	if rest.format.isBinary() {
 		rest.format = nil
 	}
 	return n.minLength, n.maxLength, reflect.ValueOf(rest).IsZero()
 }
 
-// isLength reports whether n constrains only the length of a text.
-func (n *node) isLength() bool {
-	_, _, only := n.size()
+// IsLength reports whether n constrains only the length of a text.
+func (n *Node) IsLength() bool {
+	_, _, only := n.Size()
 	return only
 }
 
 // allows reports whether n has one of the types.
-func (n *node) allows(types kinds) bool { return n.types == 0 || n.types&types != 0 }
+func (n *Node) allows(types Kinds) bool { return n.types == 0 || n.types&types != 0 }
 
 // contains is a contains with its minContains and maxContains.
 type contains struct {
-	node        *node
-	least, most limit
+	node        *Node
+	least, most Limit
 }
 
 // patternMembers is one entry of patternProperties.
 type patternMembers struct {
 	pattern *pattern
-	node    *node
+	node    *Node
 }
 
 // dependent is one entry of dependentRequired or dependentSchemas.
 type dependent struct {
 	name     string
 	required []*member
-	node     *node
+	node     *Node
 }
 
 // condition is an if with then and else.
 type condition struct {
-	when, then, otherwise *node
+	when, then, otherwise *Node
 }
 
 // unevaluated is an unevaluatedItems or unevaluatedProperties.
 type unevaluated struct {
 	closed bool // whether the schema is false
-	node   *node
+	node   *Node
 }
 
 // unevaluated returns the rule for unevaluated members or elements of a value.
-func (n *node) unevaluated(kind kinds) *unevaluated {
+func (n *Node) unevaluated(kind Kinds) *unevaluated {
 	switch kind {
-	case kindObject:
+	case KindObject:
 		return n.unevaluatedProperties
-	case kindArray:
+	case KindArray:
 		return n.unevaluatedItems
 	}
 	return nil
 }
 
-// direction is a set of directions in which a value is sent.
-type direction uint8
+// Direction is a set of directions in which a value is sent.
+type Direction uint8
 
 const (
-	inRequest direction = 1 << iota
-	inResponse
-	elsewhere
-	always = inRequest | inResponse | elsewhere
+	InRequest Direction = 1 << iota
+	InResponse
+	Elsewhere
+	always = InRequest | InResponse | Elsewhere
 )
 
-// limit is a bound of a length or count. set distinguishes 0 from no limit.
-type limit struct {
-	n   uint64
-	set bool
+// Limit is a bound of a length or count. set distinguishes 0 from no limit.
+type Limit struct {
+	N   uint64
+	Set bool
 }
 
 // literal is an enum or const.
@@ -240,9 +241,9 @@ type member struct {
 	token    string // "/" and the name, escaped for a JSON pointer
 	name     string
 	declared bool      // in properties, and not only in required
-	node     *node     // nil if any value is allowed
+	node     *Node     // nil if any value is allowed
 	index    int       // in required, or -1 if optional
-	exempt   direction // directions in which the member may be missing although it is required
+	exempt   Direction // directions in which the member may be missing although it is required
 }
 
 func newMember(name string) *member {
@@ -250,7 +251,7 @@ func newMember(name string) *member {
 }
 
 // member returns the member with the given name, and creates it if necessary.
-func (n *node) member(name string) *member {
+func (n *Node) member(name string) *member {
 	m := n.members[name]
 	if m == nil {
 		if n.members == nil {
@@ -263,14 +264,14 @@ func (n *node) member(name string) *member {
 }
 
 // addAllOf applies another schema to the same value. A nil schema has no effect.
-func (n *node) addAllOf(other *node) {
+func (n *Node) addAllOf(other *Node) {
 	if other != nil {
 		n.allOf = append(n.allOf, other)
 	}
 }
 
 // inPlace returns the schemas that n applies to the same value. Some may be nil.
-func (n *node) inPlace() []*node {
+func (n *Node) inPlace() []*Node {
 	all := slices.Clone(n.allOf)
 	for _, u := range n.unions {
 		for _, a := range u.alternatives {
@@ -290,14 +291,14 @@ func (n *node) inPlace() []*node {
 type union struct {
 	keyword      string
 	alternatives []alternative
-	types        kinds // types of all alternatives together
+	types        Kinds // types of all alternatives together
 
 	// general is set if the alternatives must be tried one by one. If none matches, hint is the name of the
 	// discriminator, whose value selects the alternative whose violations are reported, or else unhinted.
 	general  bool
 	hint     string
-	byHint   map[string]*node
-	unhinted *node
+	byHint   map[string]*Node
+	unhinted *Node
 
 	// byType is set if the type of a value selects the alternative. The first one that allows the type is
 	// used.
@@ -305,12 +306,12 @@ type union struct {
 
 	// by is set if the value of this member selects the alternative.
 	by      *member
-	byValue map[string]*node
+	byValue map[string]*Node
 	values  string // the values of by, for error messages
 }
 
 // alternative is an alternative of a union.
 type alternative struct {
-	types kinds // 0 allows all types
-	node  *node // nil allows all values
+	types Kinds // 0 allows all types
+	node  *Node // nil allows all values
 }

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 )
 
 // pattern is a regular expression with the detail of its violations.
@@ -66,7 +68,7 @@ type translator struct {
 	source string // what is left of the pattern
 	out    strings.Builder
 	class  bool // inside brackets
-	items  int  // number of items in the class so far
+	count  int  // number of items in the class so far
 	dash   bool // whether the last item is a dash that may form a range
 }
 
@@ -85,7 +87,7 @@ func (t *translator) translate() error {
 			if c == '[' { // RE2 would read [[:alpha:]] as a class
 				t.out.WriteByte('\\')
 			}
-			t.item(c == '-' && t.items > 0)
+			t.item(c == '-' && t.count > 0)
 		case c == '[':
 			switch {
 			case strings.HasPrefix(t.source, "[]"): // matches nothing
@@ -97,7 +99,7 @@ func (t *translator) translate() error {
 			case strings.HasPrefix(t.source, "[^"):
 				t.write(len("["), "[")
 			}
-			t.class, t.items, t.dash = true, 0, false
+			t.class, t.count, t.dash = true, 0, false
 		case slices.ContainsFunc([]string{"(?=", "(?!", "(?<=", "(?<!"}, func(look string) bool { return strings.HasPrefix(t.source, look) }):
 			return errors.New("has a look-ahead or look-behind, which RE2 does not support")
 		case strings.HasPrefix(t.source, "(?") && !strings.HasPrefix(t.source, "(?:") && !strings.HasPrefix(t.source, "(?<"):
@@ -111,7 +113,7 @@ func (t *translator) translate() error {
 	return nil
 }
 
-func (t *translator) item(dash bool) { t.items, t.dash = t.items+1, dash }
+func (t *translator) item(dash bool) { t.count, t.dash = t.count+1, dash }
 
 // escape translates an escape sequence.
 func (t *translator) escape() error {
@@ -136,7 +138,7 @@ func (t *translator) escape() error {
 		t.write(2, `\`+string(c))
 		return nil
 	case '0':
-		if leadingDigits([]byte(t.source[1:])) > 1 {
+		if decimal.LeadingDigits([]byte(t.source[1:])) > 1 {
 			return errPatternEscape
 		}
 		return t.char(2, 0)
@@ -152,7 +154,7 @@ func (t *translator) escape() error {
 			return errors.New("has a back-reference, which RE2 does not support")
 		}
 	}
-	if c >= 0x80 || c == '_' || isLetter(c) || leadingDigits([]byte{c}) > 0 {
+	if c >= 0x80 || c == '_' || isLetter(c) || decimal.LeadingDigits([]byte{c}) > 0 {
 		return errPatternEscape
 	}
 	return t.char(2, rune(c))

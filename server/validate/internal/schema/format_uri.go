@@ -1,8 +1,10 @@
-package validate
+package schema
 
 import (
 	"bytes"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 )
 
 // isURI accepts absolute URIs of RFC 3986.
@@ -84,7 +86,7 @@ func isAuthority(text []byte) bool {
 			return false
 		}
 	}
-	return len(port) == 0 || port[0] == ':' && leadingDigits(port[1:]) == len(port)-1
+	return len(port) == 0 || port[0] == ':' && decimal.LeadingDigits(port[1:]) == len(port)-1
 }
 
 // isIPvFuture accepts the IPvFuture addresses of RFC 3986.
@@ -137,7 +139,7 @@ func isTemplateExpression(text []byte) bool {
 	}
 	for variable := range bytes.SplitSeq(text, []byte{','}) {
 		name, length, hasLength := bytes.Cut(variable, []byte{':'})
-		if hasLength && (len(length) == 0 || len(length) > 4 || length[0] == '0' || leadingDigits(length) != len(length)) {
+		if hasLength && (len(length) == 0 || len(length) > 4 || length[0] == '0' || decimal.LeadingDigits(length) != len(length)) {
 			return false
 		}
 		if !hasLength {
@@ -163,7 +165,7 @@ func isJSONPointer(text []byte) bool {
 }
 
 func isRelativeJSONPointer(text []byte) bool {
-	up := leadingDigits(text)
+	up := decimal.LeadingDigits(text)
 	if up == 0 || up > 1 && text[0] == '0' {
 		return false
 	}

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
@@ -30,20 +31,20 @@ func canonicalLiteral(value *document.Node) (canonical, text string, depth int, 
 }
 
 // checkLiterals compares a container with enum and const.
-func (w *walker) checkLiterals(n *node, v int) {
+func (w *Walker) checkLiterals(n *Node, v int) {
 	for _, l := range n.literals {
 		var ok bool
 		if w.scratch, ok = w.tape.appendCanonical(w.scratch[:0], v, l.depth); !ok {
 			w.scratch = w.scratch[:0] // nested deeper than all allowed values
 		}
-		w.work += len(w.scratch)
+		w.Work += len(w.scratch)
 		w.checkLiteral(l, w.scratch)
 	}
 }
 
-func (w *walker) checkLiteral(l *literal, canonical []byte) {
+func (w *Walker) checkLiteral(l *literal, canonical []byte) {
 	if _, ok := l.values[string(canonical)]; !ok {
-		w.add(l.keyword, l.detail)
+		w.Add(l.keyword, l.detail)
 	}
 }
 
@@ -56,7 +57,7 @@ func (t *tape) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 	if depth == 0 {
 		return dst, false
 	}
-	if t.kind(v) == kindArray {
+	if t.kind(v) == KindArray {
 		dst = append(dst, '[')
 		for at := v + 1; at < t.next(v); at = t.next(at) {
 			var ok bool
@@ -73,7 +74,7 @@ func (t *tape) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 	}
 	dst = append(dst, '{')
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		dst = append(appendScalar(dst, kindString, []byte(name)), ':')
+		dst = append(appendScalar(dst, KindString, []byte(name)), ':')
 		var ok bool
 		if dst, ok = t.appendCanonical(dst, members[name], depth-1); !ok {
 			return dst, false
@@ -84,15 +85,15 @@ func (t *tape) appendCanonical(dst []byte, v, depth int) ([]byte, bool) {
 }
 
 // appendScalar appends the canonical text of a scalar. A string is given without quotes and escapes.
-func appendScalar(dst []byte, kind kinds, text []byte) []byte {
+func appendScalar(dst []byte, kind Kinds, text []byte) []byte {
 	switch kind {
-	case kindString:
+	case KindString:
 		// The length separates the string from what follows it.
 		dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
 		return append(append(dst, ':'), text...)
 	case kindNumber:
 		var scratch [32]byte
-		return parseDecimal(scratch[:], text).appendTo(dst)
+		return decimal.Parse(scratch[:], text).AppendTo(dst)
 	}
 	return append(dst, text...)
 }

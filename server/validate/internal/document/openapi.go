@@ -1,4 +1,4 @@
-package validate
+package document
 
 import (
 	"maps"
@@ -12,12 +12,12 @@ type object struct {
 	required []string
 }
 
-// openAPIObjects returns all objects by name. A type is string, boolean, count, any, or the name of another object;
+// objects returns all objects by name. A type is string, boolean, count, any, or the name of another object;
 // [T] is an array and {T} a map of T. &T may be a Reference Object instead of a T. A leading star marks required
 // members, a leading minus those that OpenAPI 3.1 requires and 3.2 does not, and a leading plus those that 3.1 does
 // not have. Other members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
 // and callbacks.
-func openAPIObjects(is32 bool) map[string]object {
+func objects(is32 bool) map[string]object {
 	objects := make(map[string]object)
 	for name, members := range map[string]map[string]string{
 		"OpenAPI": {
@@ -129,3 +129,6 @@ func openAPIObjects(is32 bool) map[string]object {
 	}
 	return objects
 }
+
+// Keywords returns the keywords that a schema may have, sorted.
+func Keywords() []string { return slices.Sorted(maps.Keys(objects(true)["Schema"].members)) }

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"errors"
@@ -72,7 +72,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 				return t.fail(errDuplicate, parent, i)
 			}
 			parent = t.close(parent)
-			isObject = parent != root && t.kind(parent) == kindObject
+			isObject = parent != root && t.kind(parent) == KindObject
 			depth--
 			i = skipSpace(text, i+1)
 		}
@@ -107,7 +107,7 @@ func (t *tape) close(v int) (parent int) {
 func (t *tape) fail(err error, parent, i int) error {
 	t.err, t.innermost, t.failed = err, parent, i
 	for v := parent; v != root; v = t.close(v) {
-		if t.kind(v) != kindObject {
+		if t.kind(v) != KindObject {
 			continue
 		}
 		if name := t.duplicate(v); name >= 0 {

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"bytes"
@@ -13,48 +13,48 @@ import (
 
 // format is a rule for the text of a scalar.
 type format struct {
-	types  kinds // types that the format applies to
+	types  Kinds // types that the format applies to
 	check  func([]byte) bool
 	detail string
 }
 
 // isBinary reports whether the format allows any bytes.
-func (f *format) isBinary() bool { return f != nil && f.types == kindString && f.detail == "" }
+func (f *format) isBinary() bool { return f != nil && f.types == KindString && f.detail == "" }
 
 // formats returns the formats of the package by name.
 func formats() map[string]*format {
 	anything := func([]byte) bool { return true }
 	all := map[string]*format{
-		"uuid":                  {kindString, isUUID, "must be a UUID"},
-		"date-time":             {kindString, isDateTime, "must be a date and time of RFC 3339"},
-		"date":                  {kindString, isDate, "must be a date of RFC 3339"},
-		"time":                  {kindString, isTime, "must be a time with an offset of RFC 3339"},
-		"duration":              {kindString, isDuration, "must be a duration of ISO 8601"},
-		"email":                 {kindString, isEmail, "must be an email address"},
-		"idn-email":             {kindString, isIDNEmail, "must be an internationalized email address"},
-		"hostname":              {kindString, isHostname, "must be a host name"},
-		"idn-hostname":          {kindString, isIDNHostname, "must be an internationalized host name"},
-		"ipv4":                  {kindString, isIPv4, "must be an IPv4 address"},
-		"ipv6":                  {kindString, isIPv6, "must be an IPv6 address"},
-		"uri":                   {kindString, isURI, "must be an absolute URI"},
-		"uri-reference":         {kindString, isURIReference, "must be a URI reference"},
-		"iri":                   {kindString, isIRI, "must be an absolute IRI"},
-		"iri-reference":         {kindString, isIRIReference, "must be an IRI reference"},
-		"uri-template":          {kindString, isURITemplate, "must be a URI template of RFC 6570"},
-		"json-pointer":          {kindString, isJSONPointer, "must be a JSON pointer"},
-		"relative-json-pointer": {kindString, isRelativeJSONPointer, "must be a relative JSON pointer"},
-		"regex":                 {kindString, isRegex, "must be a regular expression of ECMA-262"},
-		"byte":                  {kindString, isBase64, "must be base64"},
-		"base64url":             {kindString, isBase64URL, "must be base64url"},
-		"decimal":               {kindString, isDecimal, "must be a decimal number"},
-		"http-date":             {kindString, isHTTPDate, "must be a date of HTTP, RFC 9110"},
+		"uuid":                  {KindString, isUUID, "must be a UUID"},
+		"date-time":             {KindString, isDateTime, "must be a date and time of RFC 3339"},
+		"date":                  {KindString, isDate, "must be a date of RFC 3339"},
+		"time":                  {KindString, isTime, "must be a time with an offset of RFC 3339"},
+		"duration":              {KindString, isDuration, "must be a duration of ISO 8601"},
+		"email":                 {KindString, isEmail, "must be an email address"},
+		"idn-email":             {KindString, isIDNEmail, "must be an internationalized email address"},
+		"hostname":              {KindString, isHostname, "must be a host name"},
+		"idn-hostname":          {KindString, isIDNHostname, "must be an internationalized host name"},
+		"ipv4":                  {KindString, isIPv4, "must be an IPv4 address"},
+		"ipv6":                  {KindString, isIPv6, "must be an IPv6 address"},
+		"uri":                   {KindString, isURI, "must be an absolute URI"},
+		"uri-reference":         {KindString, isURIReference, "must be a URI reference"},
+		"iri":                   {KindString, isIRI, "must be an absolute IRI"},
+		"iri-reference":         {KindString, isIRIReference, "must be an IRI reference"},
+		"uri-template":          {KindString, isURITemplate, "must be a URI template of RFC 6570"},
+		"json-pointer":          {KindString, isJSONPointer, "must be a JSON pointer"},
+		"relative-json-pointer": {KindString, isRelativeJSONPointer, "must be a relative JSON pointer"},
+		"regex":                 {KindString, isRegex, "must be a regular expression of ECMA-262"},
+		"byte":                  {KindString, isBase64, "must be base64"},
+		"base64url":             {KindString, isBase64URL, "must be base64url"},
+		"decimal":               {KindString, isDecimal, "must be a decimal number"},
+		"http-date":             {KindString, isHTTPDate, "must be a date of HTTP, RFC 9110"},
 		"unixtime":              {kindNumber, fitsFloat(64), "must be a Unix time"},
 		"float":                 {kindNumber, fitsFloat(32), "must fit a 32 bit floating-point number"},
 		"double":                {kindNumber, fitsFloat(64), "must fit a 64 bit floating-point number"},
-		"binary":                {kindString, anything, ""}, // in a body or part whose content is not checked
+		"binary":                {KindString, anything, ""}, // in a body or part whose content is not checked
 	}
 	for _, name := range []string{"commonmark", "html", "password"} { // hints for user interfaces only
-		all[name] = &format{kindString, anything, "must be text"}
+		all[name] = &format{KindString, anything, "must be text"}
 	}
 	for _, size := range []int{8, 16, 32, 64} {
 		bits := strconv.Itoa(size)

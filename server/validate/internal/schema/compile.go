@@ -1,4 +1,8 @@
-package validate
+// Package schema compiles the schemas of a document to nodes and checks values against them.
+//
+// A value is read once, to a tape: its values in the order of the text. A [Walker] walks along the tape with the nodes that
+// describe the current value. A [Shape] says which values a text without types can stand for, such as a parameter.
+package schema
 
 import (
 	"cmp"
@@ -9,36 +13,37 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
-// schemaCompiler compiles the schemas of a document, each once. It adds to the errors of the document what is invalid or not
+// Compiler compiles the schemas of a document, each once. It adds to the errors of the document what is invalid or not
 // supported in them.
-type schemaCompiler struct {
-	*loader
+type Compiler struct {
+	*document.Document
 
 	formats  map[string]*format // of the package
 	custom   map[string]func(string) bool
 	patterns map[string]*pattern
-	nodes    map[nodeKey]*node
+	nodes    map[nodeKey]*Node
 	order    []locatedNode // nodes with their locations, in the order of compilation
 	pending  []func()      // called after all schemas have been compiled
 }
 
 type locatedNode struct {
 	at   *document.Node
-	node *node
+	node *Node
 }
 
-// newSchemaCompiler returns a compiler for the schemas of a document. custom adds formats, or replaces those of the package.
-func newSchemaCompiler(l *loader, custom map[string]func(string) bool) *schemaCompiler {
-	return &schemaCompiler{
-		loader: l, formats: formats(), custom: custom, patterns: make(map[string]*pattern), nodes: make(map[nodeKey]*node),
+// NewCompiler returns a compiler for the schemas of a document. custom adds formats, or replaces those of the package.
+func NewCompiler(l *document.Document, custom map[string]func(string) bool) *Compiler {
+	return &Compiler{
+		Document: l, formats: formats(), custom: custom, patterns: make(map[string]*pattern), nodes: make(map[nodeKey]*Node),
 	}
 }
 
-// whenCompiled calls f after all schemas have been compiled, unless some contain themselves.
-func (c *schemaCompiler) whenCompiled(f func()) { c.pending = append(c.pending, f) }
+// WhenCompiled calls f after all schemas have been compiled, unless some contain themselves.
+func (c *Compiler) WhenCompiled(f func()) { c.pending = append(c.pending, f) }
 
 // nodeKey identifies a compiled schema. The same schema can compile to several nodes, because the target of a
 // $dynamicRef depends on the dynamic scope.
@@ -47,29 +52,29 @@ type nodeKey struct {
 	scope  string
 }
 
-// schema compiles a schema. It compiles each schema of the document only once. It returns nil for a schema
+// Schema compiles a schema. It compiles each schema of the document only once. It returns nil for a schema
 // that allows all values.
-func (c *schemaCompiler) schema(source *document.Node) *node { return c.schemaIn(nil, source) }
+func (c *Compiler) Schema(source *document.Node) *Node { return c.schemaIn(nil, source) }
 
-// eventSchema compiles the schema of server-sent events, in which contentSchema is enforced.
-func (c *schemaCompiler) eventSchema(source *document.Node) *node {
+// EventSchema compiles the schema of server-sent events, in which contentSchema is enforced.
+func (c *Compiler) EventSchema(source *document.Node) *Node {
 	return c.schemaIn(&scope{text: "events ", events: true}, source)
 }
 
-func (c *schemaCompiler) schemaIn(s *scope, source *document.Node) *node {
+func (c *Compiler) schemaIn(s *scope, source *document.Node) *Node {
 	if source == nil || source.Kind == jsontext.KindTrue {
 		return nil
 	}
-	s = s.enter(c.resourceOf(source))
+	s = s.enter(c.DynamicAnchors(source))
 	key := nodeKey{source, s.key()}
 	if n := c.nodes[key]; n != nil {
 		n.shared = true
 		return n
 	}
-	if ref := source.Get("$ref"); ref != nil && isPlain(source, "$ref") && c.resolve(source) != nil {
-		return c.schemaIn(s, c.targets[ref])
+	if ref := source.Get("$ref"); ref != nil && isPlain(source, "$ref") && c.Resolve(source) != nil {
+		return c.schemaIn(s, c.Target(ref))
 	}
-	n := &node{}
+	n := &Node{}
 	c.nodes[key] = n // set before compiling the rest, because schemas may be recursive
 	if source.Kind == jsontext.KindFalse {
 		n.forbidden = always
@@ -77,10 +82,10 @@ func (c *schemaCompiler) schemaIn(s *scope, source *document.Node) *node {
 	}
 	c.order = append(c.order, locatedNode{source, n})
 	if source.Get("readOnly").IsTrue() {
-		n.forbidden |= inRequest
+		n.forbidden |= InRequest
 	}
 	if source.Get("writeOnly").IsTrue() {
-		n.forbidden |= inResponse
+		n.forbidden |= InResponse
 	}
 	c.types(n, source)
 	c.literals(n, source)
@@ -94,11 +99,11 @@ func (c *schemaCompiler) schemaIn(s *scope, source *document.Node) *node {
 }
 
 // schemaOrAny is schemaIn, but returns an empty node instead of nil.
-func (c *schemaCompiler) schemaOrAny(s *scope, source *document.Node) *node {
+func (c *Compiler) schemaOrAny(s *scope, source *document.Node) *Node {
 	if n := c.schemaIn(s, source); n != nil {
 		return n
 	}
-	return &node{}
+	return &Node{}
 }
 
 // isPlain reports whether a schema has no constraint besides keyword.
@@ -117,18 +122,18 @@ func isPlain(source *document.Node, keyword string) bool {
 
 // typesOf returns the types that the schema, or the target of its $ref, allows. It returns 0 if all are
 // allowed.
-func (c *schemaCompiler) typesOf(source *document.Node) kinds {
-	var n node
+func (c *Compiler) typesOf(source *document.Node) Kinds {
+	var n Node
 	for range 100 { // cyclic references are reported elsewhere
 		if c.types(&n, source); n.types != 0 || source.Get("$ref") == nil {
 			return n.types
 		}
-		source = c.targets[source.Get("$ref")]
+		source = c.Target(source.Get("$ref"))
 	}
 	return 0
 }
 
-func (c *schemaCompiler) types(n *node, source *document.Node) {
+func (c *Compiler) types(n *Node, source *document.Node) {
 	t := source.Get("type")
 	if t == nil {
 		return
@@ -140,17 +145,17 @@ func (c *schemaCompiler) types(n *node, source *document.Node) {
 	for _, name := range names {
 		kind := kindNamed(name.Text)
 		if kind == 0 || name.Kind != jsontext.KindString || n.types&kind != 0 {
-			c.fail(name, "must be array, boolean, integer, null, number, object or string, and occur once")
+			c.Fail(name, "must be array, boolean, integer, null, number, object or string, and occur once")
 			continue
 		}
 		n.types |= kind
 	}
 	if len(names) == 0 {
-		c.fail(t, "must be the name of a type, or several")
+		c.Fail(t, "must be the name of a type, or several")
 	}
 }
 
-func (c *schemaCompiler) literals(n *node, source *document.Node) {
+func (c *Compiler) literals(n *Node, source *document.Node) {
 	if value := source.Get("const"); value != nil {
 		n.literals = append(n.literals, c.literal(value, "const", []*document.Node{value}))
 	}
@@ -159,13 +164,13 @@ func (c *schemaCompiler) literals(n *node, source *document.Node) {
 	}
 }
 
-func (c *schemaCompiler) literal(at *document.Node, keyword string, values []*document.Node) *literal {
+func (c *Compiler) literal(at *document.Node, keyword string, values []*document.Node) *literal {
 	l := &literal{keyword: keyword, values: make(map[string]struct{}, len(values))}
 	var texts []string
 	for _, value := range values {
 		canonical, text, depth, err := canonicalLiteral(value)
 		if err != nil {
-			c.fail(at, err.Error())
+			c.Fail(at, err.Error())
 			continue
 		}
 		l.values[canonical] = struct{}{}
@@ -182,7 +187,7 @@ func (c *schemaCompiler) literal(at *document.Node, keyword string, values []*do
 	return l
 }
 
-func (c *schemaCompiler) scalars(n *node, source *document.Node) {
+func (c *Compiler) scalars(n *Node, source *document.Node) {
 	n.minLength, n.maxLength = least(source.Get("minLength")), most(source.Get("maxLength"))
 	if text := source.Get("pattern"); text != nil {
 		n.pattern = c.pattern(text)
@@ -198,13 +203,13 @@ func (c *schemaCompiler) scalars(n *node, source *document.Node) {
 }
 
 // pattern compiles a regular expression. It returns nil if the expression is not supported.
-func (c *schemaCompiler) pattern(n *document.Node) *pattern {
+func (c *Compiler) pattern(n *document.Node) *pattern {
 	if known := c.patterns[n.Text]; known != nil {
 		return known
 	}
 	compiled, err := compilePattern(n.Text)
 	if err != nil {
-		c.unsupported(n, err.Error())
+		c.Unsupported(n, err.Error())
 		return nil
 	}
 	c.patterns[n.Text] = compiled
@@ -212,7 +217,7 @@ func (c *schemaCompiler) pattern(n *document.Node) *pattern {
 }
 
 // format compiles the format of a schema. Numbers must fit their Go type even without a format.
-func (c *schemaCompiler) format(n *node, name *document.Node) {
+func (c *Compiler) format(n *Node, name *document.Node) {
 	if n.types&kindNumber != 0 {
 		n.number = c.formats["double"]
 	} else if n.types&kindInteger != 0 {
@@ -223,45 +228,44 @@ func (c *schemaCompiler) format(n *node, name *document.Node) {
 	}
 	f := c.formats[name.Text]
 	if check := c.custom[name.Text]; check != nil {
-		f = &format{kindString, func(text []byte) bool { return check(string(text)) }, "must be of the format " + name.Text}
+		f = &format{KindString, func(text []byte) bool { return check(string(text)) }, "must be of the format " + name.Text}
 	}
 	switch { // a format constrains the values of its own type only
 	case f == nil:
-		c.unsupported(name, "is a format that is not known: "+name.Text)
-	case f.types == kindString && n.allows(kindString):
+		c.Unsupported(name, "is a format that is not known: "+name.Text)
+	case f.types == KindString && n.allows(KindString):
 		n.format = f
 	case f.types == kindInteger && n.allows(kindInteger|kindNumber), f.types == kindNumber && n.allows(kindNumber):
 		n.number = f
 	}
 }
 
-func (c *schemaCompiler) bound(n *node, source *document.Node, keyword, relation string) {
+func (c *Compiler) bound(n *Node, source *document.Node, keyword, relation string) {
 	if value := source.Get(keyword); value != nil {
-		n.bounds = append(n.bounds, bound{keyword, parseDecimal(nil, []byte(value.Text)), "must be " + relation + value.Text})
+		n.bounds = append(n.bounds, bound{keyword, decimal.Parse(nil, []byte(value.Text)), "must be " + relation + value.Text})
 	}
 }
 
 // multipleOf compiles a multipleOf with its exact value.
-func (c *schemaCompiler) multipleOf(n *document.Node) *multiple {
-	d := parseDecimal(nil, []byte(n.Text))
-	switch {
-	case d.negative || len(d.digits) == 0:
-		c.fail(n, "must be greater than 0")
-		return nil
-	case len(d.digits) > maxMultiple:
-		c.unsupported(n, "must have at most 18 digits")
+func (c *Compiler) multipleOf(n *document.Node) *multiple {
+	d := decimal.Parse(nil, []byte(n.Text))
+	if !d.IsPositive() {
+		c.Fail(n, "must be greater than 0")
 		return nil
 	}
-	digits := decimal{digits: d.digits, exp: int64(len(d.digits))}
-	value, _ := digits.count()
-	return &multiple{digits: value, exp: d.exp - int64(len(d.digits)), detail: "must be a multiple of " + n.Text}
+	of, ok := d.Divisor()
+	if !ok {
+		c.Unsupported(n, "must have at most 18 digits")
+		return nil
+	}
+	return &multiple{of, "must be a multiple of " + n.Text}
 }
 
-func (c *schemaCompiler) arrays(s *scope, n *node, source *document.Node) {
+func (c *Compiler) arrays(s *scope, n *Node, source *document.Node) {
 	n.minItems, n.maxItems = least(source.Get("minItems")), most(source.Get("maxItems"))
 	if prefix := source.Get("prefixItems"); prefix != nil {
 		if len(prefix.Elements) == 0 {
-			c.fail(prefix, "must have a schema")
+			c.Fail(prefix, "must have a schema")
 		}
 		for _, element := range prefix.Elements {
 			n.prefix = append(n.prefix, c.schemaIn(s, element))
@@ -277,14 +281,14 @@ func (c *schemaCompiler) arrays(s *scope, n *node, source *document.Node) {
 }
 
 // unevaluated compiles unevaluatedItems or unevaluatedProperties.
-func (c *schemaCompiler) unevaluated(s *scope, source *document.Node) *unevaluated {
+func (c *Compiler) unevaluated(s *scope, source *document.Node) *unevaluated {
 	if source == nil {
 		return nil
 	}
 	return &unevaluated{closed: source.Kind == jsontext.KindFalse, node: c.schemaIn(s, source)}
 }
 
-func (c *schemaCompiler) objects(s *scope, n *node, source *document.Node) {
+func (c *Compiler) objects(s *scope, n *Node, source *document.Node) {
 	n.minProps, n.maxProps = least(source.Get("minProperties")), most(source.Get("maxProperties"))
 	if additional := source.Get("additionalProperties"); additional != nil {
 		n.closed, n.hasAdditional = additional.Kind == jsontext.KindFalse, true
@@ -304,7 +308,7 @@ func (c *schemaCompiler) objects(s *scope, n *node, source *document.Node) {
 		for _, name := range required.Elements {
 			m := n.member(name.Text)
 			if m.index >= 0 {
-				c.fail(name, "occurs more than once")
+				c.Fail(name, "occurs more than once")
 				continue
 			}
 			m.index = len(n.required)
@@ -320,7 +324,7 @@ func (c *schemaCompiler) objects(s *scope, n *node, source *document.Node) {
 }
 
 // moreObjects compiles the rarer object keywords.
-func (c *schemaCompiler) moreObjects(s *scope, n *node, source *document.Node) {
+func (c *Compiler) moreObjects(s *scope, n *Node, source *document.Node) {
 	if patterns := source.Get("patternProperties"); patterns != nil {
 		for _, m := range patterns.Members {
 			if compiled := c.pattern(patterns.Key(m)); compiled != nil {
@@ -343,16 +347,16 @@ func (c *schemaCompiler) moreObjects(s *scope, n *node, source *document.Node) {
 }
 
 // inPlace compiles the keywords that apply other schemas to the same value.
-func (c *schemaCompiler) inPlace(s *scope, n *node, source *document.Node) {
+func (c *Compiler) inPlace(s *scope, n *Node, source *document.Node) {
 	if ref := source.Get("$ref"); ref != nil {
-		n.addAllOf(c.schemaIn(s, c.targets[ref]))
+		n.addAllOf(c.schemaIn(s, c.Target(ref)))
 	}
 	if ref := source.Get("$dynamicRef"); ref != nil {
 		n.addAllOf(c.schemaIn(s, c.dynamicTarget(s, ref)))
 	}
 	if all := source.Get("allOf"); all != nil {
 		if len(all.Elements) == 0 {
-			c.fail(all, "must have a schema")
+			c.Fail(all, "must have a schema")
 		}
 		for _, element := range all.Elements {
 			n.addAllOf(c.schemaIn(s, element))
@@ -370,38 +374,38 @@ func (c *schemaCompiler) inPlace(s *scope, n *node, source *document.Node) {
 		}
 	}
 	discriminator := source.Get("discriminator")
-	if name := discriminator.Get("propertyName"); c.is32 && name != nil && len(n.unions) > 0 && discriminator.Get("defaultMapping") == nil {
-		c.whenCompiled(func() {
+	if name := discriminator.Get("propertyName"); c.Is32 && name != nil && len(n.unions) > 0 && discriminator.Get("defaultMapping") == nil {
+		c.WhenCompiled(func() {
 			if !n.requires(name.Text) {
-				c.fail(discriminator, "must have the member defaultMapping, because "+name.Text+" is optional")
+				c.Fail(discriminator, "must have the member defaultMapping, because "+name.Text+" is optional")
 			}
 		})
 	}
 }
 
 // least returns a lower limit. 0 is the same as no limit.
-func least(n *document.Node) limit {
-	count, _ := countOf(n)
-	return limit{count, count > 0}
+func least(n *document.Node) Limit {
+	count, _ := document.CountOf(n)
+	return Limit{count, count > 0}
 }
 
-func most(n *document.Node) limit {
-	count, ok := countOf(n)
-	return limit{count, ok}
+func most(n *document.Node) Limit {
+	count, ok := document.CountOf(n)
+	return Limit{count, ok}
 }
 
 // rejectCycles reports schemas that contain themselves at the same location of a value, and whether there are
 // any.
-func (c *schemaCompiler) rejectCycles() (found bool) {
+func (c *Compiler) rejectCycles() (found bool) {
 	const open, done = 1, 2
-	state := make(map[*node]int)
-	var visit func(at *document.Node, n *node)
-	visit = func(at *document.Node, n *node) {
+	state := make(map[*Node]int)
+	var visit func(at *document.Node, n *Node)
+	visit = func(at *document.Node, n *Node) {
 		switch {
 		case n == nil || state[n] == done:
 			return
 		case state[n] == open:
-			c.fail(at, "contains itself without a member or an element between")
+			c.Fail(at, "contains itself without a member or an element between")
 			found = true
 			return
 		}
@@ -417,8 +421,8 @@ func (c *schemaCompiler) rejectCycles() (found bool) {
 	return found
 }
 
-// finish computes what depends on several schemas, after all have been compiled.
-func (c *schemaCompiler) finish() {
+// Finish computes what depends on several schemas, after all have been compiled.
+func (c *Compiler) Finish() {
 	if c.rejectCycles() {
 		return
 	}
@@ -432,13 +436,13 @@ func (c *schemaCompiler) finish() {
 			slices.ContainsFunc(n.unions, func(u *union) bool { return u.general }) ||
 			slices.ContainsFunc(n.dependents, func(d dependent) bool { return d.node != nil })
 		if n.conditional {
-			n.addNames(n, make(map[*node]bool))
+			n.addNames(n, make(map[*Node]bool))
 		}
 		if n.shared {
 			n.id = uint32(i + 1)
 		}
 		if oneWay {
-			exemptRequired([]*node{n}, make(map[string]bool))
+			exemptRequired([]*Node{n}, make(map[string]bool))
 		}
 	}
 }
@@ -446,18 +450,18 @@ func (c *schemaCompiler) finish() {
 // exemptRequired exempts the members that a value of some nodes does not have in a direction from all lists of required
 // members for this value, whichever schema has the list, and does so for the elements and members that several of them
 // describe.
-func exemptRequired(roots []*node, done map[string]bool) {
+func exemptRequired(roots []*Node, done map[string]bool) {
 	key := fmt.Sprintf("%p", roots)
 	if done[key] {
 		return
 	}
 	done[key] = true
-	here := make(map[*node]bool)
+	here := make(map[*Node]bool)
 	for _, root := range roots {
 		root.together(here)
 	}
-	parts := make(map[string][]*node)
-	add := func(name string, part *node) {
+	parts := make(map[string][]*Node)
+	add := func(name string, part *Node) {
 		if part != nil && !slices.Contains(parts[name], part) {
 			parts[name] = append(parts[name], part)
 		}
@@ -470,11 +474,11 @@ func exemptRequired(roots []*node, done map[string]bool) {
 	}
 	for _, shared := range parts {
 		if len(shared) > 1 {
-			slices.SortFunc(shared, func(a, b *node) int { return cmp.Compare(fmt.Sprintf("%p", a), fmt.Sprintf("%p", b)) })
+			slices.SortFunc(shared, func(a, b *Node) int { return cmp.Compare(fmt.Sprintf("%p", a), fmt.Sprintf("%p", b)) })
 			exemptRequired(shared, done)
 		}
 	}
-	exempt := make(map[string]direction)
+	exempt := make(map[string]Direction)
 	for other := range here {
 		for name, m := range other.members {
 			if d := m.node.exempt(); d != 0 {
@@ -498,7 +502,7 @@ func exemptRequired(roots []*node, done map[string]bool) {
 }
 
 // together adds n and the nodes that constrain the same value to a set. Those of not and if only test it.
-func (n *node) together(found map[*node]bool) {
+func (n *Node) together(found map[*Node]bool) {
 	if n == nil || found[n] {
 		return
 	}
@@ -512,7 +516,7 @@ func (n *node) together(found map[*node]bool) {
 
 // addNames adds the names of members that only other schemas for the same value have, so that pointers contain
 // them whether or not these schemas apply.
-func (n *node) addNames(from *node, done map[*node]bool) {
+func (n *Node) addNames(from *Node, done map[*Node]bool) {
 	if from == nil || done[from] {
 		return
 	}
@@ -526,7 +530,7 @@ func (n *node) addNames(from *node, done map[*node]bool) {
 }
 
 // exempt returns the directions in which a value of n is not sent.
-func (n *node) exempt() direction {
+func (n *Node) exempt() Direction {
 	if n == nil || n.forbidden == always {
 		return 0
 	}

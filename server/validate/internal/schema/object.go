@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"errors"
@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	anyMember    = "/*" // replaces names that are not in the document
+	AnyMember    = "/*" // replaces names that are not in the document
 	closedDetail = "must have no members but those of the document"
 	// fewMembers is the number of members that are always read, to report all violations of small objects.
 	fewMembers = 100
 )
 
 // object checks an object against the active nodes from base on.
-func (w *walker) object(v, base int) {
+func (w *Walker) object(v, base int) {
 	end, seen, isOpen := len(w.active), len(w.seen), w.tape.isOpen(v)
-	var most limit // the smallest maxProperties
+	var most Limit // the smallest maxProperties
 	for i := base; i < end; i++ {
 		n := w.active[i].node
-		if n.maxProps.set && (!most.set || n.maxProps.n < most.n) {
+		if n.maxProps.Set && (!most.Set || n.maxProps.N < most.N) {
 			most = n.maxProps
 		}
 		w.active[i].seen = len(w.seen)
@@ -33,8 +33,8 @@ func (w *walker) object(v, base int) {
 	}
 	count := 0
 	for name := v + 1; name < w.tape.next(v) && !w.done; name = w.tape.nextName(name) {
-		if most.set && uint64(count) == max(most.n, fewMembers) {
-			w.checkRange(uint64(count)+1, limit{}, most, "", "maxProperties", "members")
+		if most.Set && uint64(count) == max(most.N, fewMembers) {
+			w.checkRange(uint64(count)+1, Limit{}, most, "", "maxProperties", "members")
 			w.done = true
 			if w.quiet == 0 {
 				w.tape.err = nil // the rest of the text does not matter
@@ -58,7 +58,7 @@ func (w *walker) object(v, base int) {
 
 // member activates the schemas that the nodes of an object have for the member at an index, and returns the
 // JSON pointer token of the member.
-func (w *walker) member(base, end, at, index int, isOpen bool) string {
+func (w *Walker) member(base, end, at, index int, isOpen bool) string {
 	name, token := w.tape.string(at), ""
 	for i := base; i < end; i++ {
 		m := w.active[i].node.members[string(name)]
@@ -72,7 +72,7 @@ func (w *walker) member(base, end, at, index int, isOpen bool) string {
 		}
 	}
 	if token == "" {
-		token = anyMember
+		token = AnyMember
 		if w.quiet == 0 { // a wrong case does not change what JSON Schema says
 			// encoding/json would decode the value into the declared member.
 			if m := w.foldedMember(base, end, name); m != nil {
@@ -84,7 +84,7 @@ func (w *walker) member(base, end, at, index int, isOpen bool) string {
 	for i := base; i < end; i++ {
 		n, m := w.active[i].node, w.active[i].member
 		if n.names != nil && !w.matches(at, n.names) {
-			w.add("propertyNames", "must have only names that the document allows")
+			w.Add("propertyNames", "must have only names that the document allows")
 		}
 		matched := m != nil && m.declared
 		for _, p := range n.patterns {
@@ -96,12 +96,12 @@ func (w *walker) member(base, end, at, index int, isOpen bool) string {
 		if !matched {
 			w.activate(end, n.additional)
 			if n.closed {
-				w.add("additionalProperties", closedDetail)
+				w.Add("additionalProperties", closedDetail)
 			}
 		}
 		if u := n.unevaluatedProperties; u != nil && !isOpen && !w.active[i].evaluated.has(index) {
 			if u.closed {
-				w.add("unevaluatedProperties", closedDetail)
+				w.Add("unevaluatedProperties", closedDetail)
 			} else {
 				w.activate(end, u.node)
 			}
@@ -111,7 +111,7 @@ func (w *walker) member(base, end, at, index int, isOpen bool) string {
 }
 
 // foldedMember returns a declared member whose name differs from name only in case, or nil.
-func (w *walker) foldedMember(base, end int, name []byte) *member {
+func (w *Walker) foldedMember(base, end int, name []byte) *member {
 	folded := false
 	for i := base; i < end; i++ {
 		n := w.active[i].node
@@ -144,10 +144,10 @@ func foldName(dst, name []byte) []byte {
 	return dst
 }
 
-func (w *walker) closeObject(e *entry, v, count int) {
+func (w *Walker) closeObject(e *entry, v, count int) {
 	n := e.node
 	for i, m := range n.required {
-		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.exempt&w.direction == 0 {
+		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.exempt&w.Direction == 0 {
 			w.addBelow(m.token, "required", "is required")
 		}
 	}
@@ -157,7 +157,7 @@ func (w *walker) closeObject(e *entry, v, count int) {
 			continue
 		}
 		for _, m := range d.required {
-			if m.exempt&w.direction == 0 && w.tape.find(v, m.name) < 0 {
+			if m.exempt&w.Direction == 0 && w.tape.find(v, m.name) < 0 {
 				w.addBelow(m.token, "dependentRequired", "is required")
 			}
 		}
@@ -166,7 +166,7 @@ func (w *walker) closeObject(e *entry, v, count int) {
 }
 
 // checkDuplicate reports a name at the end of the tape if it is a duplicate.
-func (w *walker) checkDuplicate(base, end, at int) {
+func (w *Walker) checkDuplicate(base, end, at int) {
 	if !errors.Is(w.tape.err, errDuplicate) {
 		return
 	}

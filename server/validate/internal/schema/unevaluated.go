@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import "slices"
 
@@ -15,7 +15,7 @@ func (s *indexSet) set(i int) {
 func (s *indexSet) has(i int) bool { return i/64 < len(*s) && (*s)[i/64]&(1<<(i%64)) != 0 }
 
 // evaluated returns the members or elements of v that n and the schemas that it applies to v evaluate.
-func (w *walker) evaluated(v int, n *node) *indexSet {
+func (w *Walker) evaluated(v int, n *Node) *indexSet {
 	kind, base, done := w.tape.kind(v), len(w.active), w.done
 	w.quiet++ // violations are reported by the walk
 	w.activate(base, n)
@@ -29,13 +29,13 @@ func (w *walker) evaluated(v int, n *node) *indexSet {
 	count := 0
 	for at := v + 1; at < w.tape.next(v); at = w.tape.next(at) {
 		var name []byte
-		if kind == kindObject {
+		if kind == KindObject {
 			name = w.tape.string(at)
 			at++
 		}
 		for i := base; i < len(w.active); i++ {
 			if other := w.active[i].node; other.evaluates(kind, count, name) || other != n && other.unevaluated(kind) != nil ||
-				kind == kindArray && other.contains != nil && w.matches(at, other.contains.node) {
+				kind == KindArray && other.contains != nil && w.matches(at, other.contains.node) {
 				found.set(count)
 				break
 			}
@@ -48,8 +48,8 @@ func (w *walker) evaluated(v int, n *node) *indexSet {
 }
 
 // evaluates reports whether n has a schema for the element or member at an index.
-func (n *node) evaluates(kind kinds, index int, name []byte) bool {
-	if kind == kindArray {
+func (n *Node) evaluates(kind Kinds, index int, name []byte) bool {
+	if kind == KindArray {
 		return n.hasItems || index < len(n.prefix)
 	}
 	m := n.members[string(name)]

@@ -1,7 +1,7 @@
-package validate
+package schema
 
 // array checks an array against the active nodes from base on.
-func (w *walker) array(v, base int) {
+func (w *Walker) array(v, base int) {
 	end, isOpen := len(w.active), w.tape.isOpen(v)
 	for i := base; i < end; i++ {
 		if n := w.active[i].node; n.unevaluatedItems != nil && !isOpen {
@@ -19,7 +19,7 @@ func (w *walker) array(v, base int) {
 			}
 			if u := n.unevaluatedItems; u != nil && !isOpen && !w.active[i].evaluated.has(count) {
 				if u.closed {
-					w.add("unevaluatedItems", "must have no elements but those of the document")
+					w.Add("unevaluatedItems", "must have no elements but those of the document")
 				} else {
 					w.activate(end, u.node)
 				}
@@ -36,17 +36,17 @@ func (w *walker) array(v, base int) {
 			w.checkContains(n.contains, v)
 		}
 		if n.unique && w.tape.repeats(v) {
-			w.add("uniqueItems", "must not have equal elements")
+			w.Add("uniqueItems", "must not have equal elements")
 		}
 		w.checkLiterals(n, v)
 	}
 }
 
 // checkContains counts the elements that match contains.
-func (w *walker) checkContains(c *contains, v int) {
+func (w *Walker) checkContains(c *contains, v int) {
 	least, keyword := c.least, "minContains"
-	if !least.set {
-		least, keyword = limit{1, true}, "contains"
+	if !least.Set {
+		least, keyword = Limit{1, true}, "contains"
 	}
 	count := uint64(0)
 	for at := v + 1; at < w.tape.next(v); at = w.tape.next(at) {

@@ -1,4 +1,4 @@
-package validate
+package schema
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ const (
 )
 
 // keepValues limits the values for which memory is kept, as keepBytes limits bytes.
-const keepValues = keepBytes / 8
+const keepValues = KeepBytes / 8
 
 // release drops the text and large buffers.
 func (t *tape) release() {
@@ -57,7 +57,7 @@ func (t *tape) release() {
 	if cap(t.slots) > keepValues {
 		t.slots = nil
 	}
-	if cap(t.unquoted) > keepBytes {
+	if cap(t.unquoted) > KeepBytes {
 		t.unquoted = nil
 	}
 }
@@ -98,7 +98,7 @@ func (t *tape) setEvent(event stream.Frame) {
 }
 
 // kind returns the type of v. All numbers are kindNumber.
-func (t *tape) kind(v int) kinds { return kindOf(jsontext.Kind(t.text[t.values[v].start&^flagged])) }
+func (t *tape) kind(v int) Kinds { return kindOf(jsontext.Kind(t.text[t.values[v].start&^flagged])) }
 
 func (t *tape) isContainer(v int) bool { return t.values[v].size&container != 0 }
 
@@ -159,7 +159,7 @@ func (t *tape) same(v, other int) bool {
 
 // find returns the index of a member name in an object, or -1. It finds no member whose value is missing.
 func (t *tape) find(v int, name string) int {
-	if t.kind(v) == kindObject {
+	if t.kind(v) == KindObject {
 		for at := v + 1; at+1 < t.next(v); at = t.next(at + 1) {
 			if string(t.string(at)) == name {
 				return at

@@ -1,0 +1,181 @@
+package document
+
+import (
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// link is a reference, with the kind of OpenAPI object that it must resolve to.
+type link struct {
+	from *Node // the value of $ref or $dynamicRef
+	to   string
+}
+
+// addLink records a reference, whose target may not have been checked yet.
+func (d *Document) addLink(n *Node, keyword, to string) {
+	if ref := n.Get(keyword); ref != nil && ref.Kind == jsontext.KindString {
+		d.links = append(d.links, link{ref, to})
+	}
+}
+
+// follow resolves a reference and checks its target.
+func (d *Document) follow(link link) {
+	ref := link.from
+	r, fragment := d.resourceOf(ref), strings.TrimPrefix(ref.Text, "#")
+	if fragment == ref.Text || strings.Contains(fragment, "%") {
+		r, fragment = d.lookUp(ref)
+	}
+	if r == nil {
+		return
+	}
+	target := r.anchors[fragment]
+	if fragment == "" || fragment[0] == '/' {
+		target = r.root.Find(fragment)
+	}
+	if target == nil {
+		d.Fail(ref, "leads nowhere")
+		return
+	}
+	rule := link.to
+	if rule != "Schema" && rule != "PathItem" {
+		rule = "&" + rule
+	}
+	if d.conform(target, rule); !d.unfit[target] {
+		d.targets[ref] = target
+	}
+}
+
+// lookUp returns the resource that a reference leads to, or nil. It reports an error if there is no such
+// resource, but none if the resource cannot be read.
+func (d *Document) lookUp(ref *Node) (r *resource, fragment string) {
+	uri, err := url.Parse(ref.Text)
+	if err != nil {
+		d.Fail(ref, "leads nowhere")
+		return nil, ""
+	}
+	base := d.resourceOf(ref).uri
+	whole := base.ResolveReference(uri)
+	fragment = whole.Fragment
+	whole.Fragment, whole.RawFragment = "", ""
+	if r, known := d.resources[whole.String()]; known {
+		return r, fragment
+	}
+	name := fileName(whole)
+	text, found := d.unread[whole.String()]
+	switch {
+	case found:
+	case len(d.unread) == 0:
+		d.Fail(ref, "leads nowhere: a document of several files must be bundled first")
+		return nil, ""
+	case d.Is32: // another document may have the URI as its $self or in an $id
+		if r := d.readOthers(whole.String()); r != nil {
+			return r, fragment
+		}
+		fallthrough
+	default:
+		d.Fail(ref, "leads nowhere")
+		return nil, ""
+	}
+	if name == d.cfg.Name { // its $self is another URI
+		return d.roots[d.Root], fragment
+	}
+	root := d.read(name, whole, text)
+	d.register(root)
+	return d.roots[root], fragment
+}
+
+// register finds the URIs and the anchors in another document.
+func (d *Document) register(root *Node) {
+	switch {
+	case d.Is32 && root.Get("openapi") != nil:
+		d.whole(root)
+	case root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil:
+		d.conform(root, "Schema")
+	}
+}
+
+// readOthers reads the documents that nothing has referred to, until one of them has the URI. It returns nil if none has.
+func (d *Document) readOthers(wanted string) *resource {
+	for _, uri := range slices.Sorted(maps.Keys(d.unread)) {
+		if _, read := d.resources[uri]; read {
+			continue
+		}
+		parsed, _ := url.Parse(uri) // it was a URL before
+		d.register(d.read(fileName(parsed), parsed, d.unread[uri]))
+		if r := d.resources[wanted]; r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// fileURI returns the URI of the document with the given name. If name is an absolute URI, it returns that
+// URI.
+func fileURI(name string) *url.URL {
+	if u, err := url.Parse(name); err == nil && u.IsAbs() {
+		return u
+	}
+	return &url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(name, "/")}
+}
+
+// fileName is the opposite of fileURI.
+func fileName(uri *url.URL) string {
+	if uri.Scheme == "file" {
+		return strings.TrimPrefix(uri.Path, "/")
+	}
+	return uri.String()
+}
+
+// Resolve returns n, or the final target of its $ref. If references form a cycle, it reports that and returns
+// nil.
+func (d *Document) Resolve(n *Node) *Node {
+	var passed []*Node
+	for n != nil && n.Get("$ref") != nil {
+		if slices.Contains(passed, n) {
+			d.Fail(n.Get("$ref"), "leads to itself")
+			return nil
+		}
+		passed = append(passed, n)
+		n = d.targets[n.Get("$ref")]
+	}
+	return n
+}
+
+// Target returns the target of the value of a $ref or $dynamicRef, or nil if it leads nowhere.
+func (d *Document) Target(ref *Node) *Node { return d.targets[ref] }
+
+// SecurityScheme returns the scheme that a requirement names, by the list of scopes beside the name, or nil. A name that is
+// no scheme is an error.
+func (d *Document) SecurityScheme(name string, scopes *Node) *Node {
+	scheme, ref := d.Resolve(d.Root.Get("components").Get("securitySchemes").Get(name)), d.schemes[scopes]
+	switch {
+	case scheme != nil:
+	case ref != nil: // since OpenAPI 3.2
+		scheme = d.Resolve(d.targets[ref])
+	default:
+		d.Fail(scopes, "is no security scheme of the document")
+	}
+	return scheme
+}
+
+// Unused iterates over the components of a group that no reference leads to.
+func (d *Document) Unused(group string) iter.Seq2[string, *Node] {
+	return func(yield func(string, *Node) bool) {
+		if d.used == nil {
+			d.used = make(map[*Node]bool, len(d.targets))
+			for _, target := range d.targets {
+				d.used[target] = true
+			}
+		}
+		for name, component := range d.Root.Get("components").Get(group).All() {
+			if component = d.Resolve(component); component != nil && !d.used[component] && !yield(name, component) {
+				return
+			}
+		}
+	}
+}

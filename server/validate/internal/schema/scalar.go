@@ -1,0 +1,118 @@
+package schema
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
+)
+
+// bound is a minimum or maximum.
+type bound struct {
+	keyword string
+	value   decimal.Decimal
+	detail  string
+}
+
+// multiple is a multipleOf.
+type multiple struct {
+	of     decimal.Divisor
+	detail string
+}
+
+func (b *bound) allows(d decimal.Decimal) bool {
+	order := d.Compare(b.value)
+	switch b.keyword {
+	case "minimum":
+		return order >= 0
+	case "maximum":
+		return order <= 0
+	case "exclusiveMinimum":
+		return order > 0
+	default:
+		return order < 0
+	}
+}
+
+// scalar checks a scalar against a node. A string is given without quotes and escapes.
+func (w *Walker) scalar(n *Node, kind Kinds, text []byte) {
+	for _, l := range n.literals {
+		w.scratch = appendScalar(w.scratch[:0], kind, text)
+		w.checkLiteral(l, w.scratch)
+	}
+	switch kind {
+	case KindString:
+		w.checkString(n, text)
+	case kindNumber:
+		w.checkNumber(n, text)
+	}
+}
+
+func (w *Walker) checkString(n *Node, text []byte) {
+	if n.minLength.Set || n.maxLength.Set {
+		w.checkRange(uint64(utf8.RuneCount(text)), n.minLength, n.maxLength, "minLength", "maxLength", "characters")
+	}
+	if n.pattern != nil && !n.pattern.Match(text) {
+		w.Add("pattern", n.pattern.detail)
+	}
+	if n.format != nil && !n.format.check(text) {
+		w.Add("format", n.format.detail)
+	}
+	if n.content != nil {
+		w.checkContent(n.content, text)
+	}
+}
+
+// checkContent checks the JSON in a string.
+func (w *Walker) checkContent(n *Node, text []byte) {
+	inner := NewWalker(w.pool)
+	defer inner.release()
+	inner.Direction = w.Direction
+	inner.Check(text, n)
+	switch {
+	case inner.Malformed != "":
+		w.Add("content", "must be valid JSON")
+	case w.quiet > 0:
+		w.done = w.done || len(inner.Found) > 0
+	default:
+		for _, v := range inner.Found {
+			v.Pointer = w.pointer(v.Pointer)
+			w.Record(v)
+		}
+	}
+}
+
+func (w *Walker) checkNumber(n *Node, text []byte) {
+	if n.number != nil {
+		if n.number.types == kindInteger && !decimal.IsInteger(text) {
+			w.Add("type", "must be "+kindInteger.String())
+			return
+		}
+		if !n.number.check(text) {
+			w.Add("format", n.number.detail)
+		}
+	}
+	if len(n.bounds) == 0 && n.multipleOf == nil {
+		return
+	}
+	var scratch [32]byte
+	d := decimal.Parse(scratch[:], text)
+	for i := range n.bounds {
+		if b := &n.bounds[i]; !b.allows(d) {
+			w.Add(b.keyword, b.detail)
+		}
+	}
+	if m := n.multipleOf; m != nil && !m.of.Divides(d) {
+		w.Add("multipleOf", m.detail)
+	}
+}
+
+// checkRange checks a length or count.
+func (w *Walker) checkRange(got uint64, least, most Limit, leastKeyword, mostKeyword, unit string) {
+	if least.Set && got < least.N {
+		w.Add(leastKeyword, "must have "+strconv.FormatUint(least.N, 10)+" or more "+unit)
+	}
+	if most.Set && got > most.N {
+		w.Add(mostKeyword, "must have "+strconv.FormatUint(most.N, 10)+" or fewer "+unit)
+	}
+}
