@@ -258,7 +258,7 @@ func (c *Client) RefreshTokens(ctx context.Context, body gen.RefreshRequest, opt
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetAvatar(ctx context.Context, avatarID gen.AvatarID, options ...CallOption) (*gen.Avatar, error) {
 	call := c.call(&operations.GetAvatar, options)
-	call.Query(style.Param{Name: "avatar_id", Style: "form", Explode: true}, avatarID)
+	call.Query(style.Param{Name: "avatar_id", Style: "form", Explode: true, Required: true}, avatarID)
 	return decode[gen.Avatar](call.send(ctx))
 }
 
@@ -343,7 +343,7 @@ func (c *Client) DeleteVideo(ctx context.Context, body gen.DeleteInferenceReques
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetVideo(ctx context.Context, inferenceID gen.InferenceID, options ...CallOption) (*gen.Video, error) {
 	call := c.call(&operations.GetVideo, options)
-	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true}, inferenceID)
+	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true, Required: true}, inferenceID)
 	return decode[gen.Video](call.send(ctx))
 }
 
@@ -583,7 +583,7 @@ func (c *Client) DeleteLipsync(ctx context.Context, body gen.DeleteInferenceRequ
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrNotFound], [ErrRateLimited], [ErrServer].
 func (c *Client) GetLipsync(ctx context.Context, inferenceID gen.LipsyncID, options ...CallOption) (*gen.Lipsync, error) {
 	call := c.call(&operations.GetLipsync, options)
-	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true}, inferenceID)
+	call.Query(style.Param{Name: "inference_id", Style: "form", Explode: true, Required: true}, inferenceID)
 	return decode[gen.Lipsync](call.send(ctx))
 }
 

@@ -25,9 +25,9 @@ func (c *call) Path(p style.Param, value any) {
 	c.target = strings.Replace(c.target, "{"+p.Name+"}", text, 1)
 }
 
-// Query sets a parameter of the query unless it is nil.
+// Query sets a parameter of the query unless it is optional and nil.
 func (c *call) Query(p style.Param, value any) {
-	if isNil(value) {
+	if !p.Required && isNil(value) {
 		return
 	}
 	text, err := p.Query(value)
@@ -43,9 +43,9 @@ func (c *call) Query(p style.Param, value any) {
 	c.target += text
 }
 
-// Header sets a header unless it is nil, or set by an option.
+// Header sets a header unless it is optional and nil, or set by an option.
 func (c *call) Header(h style.Header, value any) {
-	if _, set := c.header[http.CanonicalHeaderKey(h.Name)]; set || isNil(value) {
+	if _, set := c.header[http.CanonicalHeaderKey(h.Name)]; set || !h.Required && isNil(value) {
 		return
 	}
 	text, err := h.Text(value)
@@ -53,9 +53,9 @@ func (c *call) Header(h style.Header, value any) {
 	c.header.Set(h.Name, text)
 }
 
-// Cookie sets a cookie unless it is nil.
+// Cookie sets a cookie unless it is optional and nil.
 func (c *call) Cookie(p style.Param, value any) {
-	if isNil(value) {
+	if !p.Required && isNil(value) {
 		return
 	}
 	cookies, err := p.Cookies(value)
@@ -97,6 +97,13 @@ func (c *call) Form(contentType string, value any, fields map[string]style.Param
 	text, err := style.Form(value, fields)
 	c.fail(err)
 	c.contentType, c.content = contentType, []byte(text)
+}
+
+// NotEmpty requires that the body, which is optional, is not empty, because an empty one is none.
+func (c *call) NotEmpty() {
+	if len(c.content) == 0 {
+		c.fail(errors.New("the body must not be empty: nil is no body"))
+	}
 }
 
 // Reader sets the body.

@@ -230,7 +230,7 @@ func TestService_failsTheTest(t *testing.T) {
 			s.SetAvatar(avatar.AvatarID, "failed")
 		}, `cannot change from "published" to "failed"`},
 		"forbidden request": {func(t *testing.T, _ *clienttest.Service, c *client.Client) {
-			if _, err := c.GetAvatar(t.Context(), ""); !errors.Is(err, client.ErrInvalid) {
+			if _, err := c.GetAvatar(t.Context(), strings.Repeat("a", 129)); !errors.Is(err, client.ErrInvalid) {
 				t.Errorf("error %v", err)
 			}
 		}, "GET /v1/avatars/avatar_details does not match the document (status 400): The request does not match the interface.\n\tquery:avatar_id "},

@@ -215,7 +215,7 @@ func TestService_allowsInvalidRequests(t *testing.T) {
 	s := clienttest.New(t)
 	s.AllowInvalid()
 	c := newClient(t, s)
-	if _, err := c.GetAvatar(t.Context(), ""); !errors.Is(err, client.ErrInvalid) {
+	if _, err := c.GetAvatar(t.Context(), strings.Repeat("a", 129)); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
 	for url, want := range map[string]string{"ftp://hooks.example.com/": "webhook_url_invalid", "https://10.0.0.1/": "webhook_url_not_public"} {

@@ -83,10 +83,11 @@ type all struct {
 	Within struct {
 		X *int `json:"x"`
 	} `json:"within"`
-	Raw  json.RawMessage `json:"raw"`
-	Free json.RawMessage `json:"free,omitempty"`
-	Left string          `json:"-"`
-	Bare string
+	Raw    json.RawMessage `json:"raw"`
+	Digits json.Number     `json:"digits"`
+	Free   json.RawMessage `json:"free,omitempty"`
+	Left   string          `json:"-"`
+	Bare   string
 }
 
 // open keeps other members.
@@ -166,6 +167,9 @@ func (m maker) fill(v reflect.Value) {
 		return
 	case json.RawMessage:
 		v.Set(reflect.ValueOf(m.raw()))
+		return
+	case json.Number:
+		v.SetString([]string{"9007199254740993", "1.50", ""}[m.IntN(3)])
 		return
 	}
 	switch v.Kind() {

@@ -61,7 +61,7 @@ func (p plan) newEncoder(t reflect.Type) encoder {
 		}
 	case t.Kind() == reflect.Struct:
 		return p.newStruct(t, standard)
-	case marshals(t):
+	case marshals(t), t == reflect.TypeFor[json.Number]():
 		return standard
 	}
 	switch t.Kind() {

@@ -7,12 +7,17 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
 )
 
 // Header is a header of a request or response as a document describes it.
 type Header struct {
 	Name string
 	Kind Kind
+
+	// Required is true if the header must be there. Servers take an empty text for none.
+	Required bool
 }
 
 // Kind is the form of a header.
@@ -29,16 +34,16 @@ const (
 // element would.
 func (h Header) Text(value any) (string, error) {
 	if h.Kind == JSON {
-		encoded, err := json.Marshal(value)
+		encoded, err := encode.JSON(value)
 		return string(encoded), err
 	}
-	if text, ok := scalarOf(reflect.ValueOf(value)); ok && h.Kind == Scalar && isPlain(text) {
+	if text, ok := scalarOf(reflect.ValueOf(value)); ok && h.Kind == Scalar && isPlain(text) && (text != "" || !h.Required) {
 		return text, nil
 	}
 	if v := reflect.Indirect(reflect.ValueOf(value)); h.Kind == Array && v.Kind() == reflect.Slice && v.Len() == 0 {
 		return "", nil // which is read as an empty list
 	}
-	p := Param{Name: h.Name, Style: simple}
+	p := Param{Name: h.Name, Style: simple, Required: h.Required}
 	parts, err := p.parts(value, func(text string) string { return text })
 	if err != nil {
 		return "", fmt.Errorf("header %w", err)
@@ -58,11 +63,7 @@ func isPlain(text string) bool {
 
 // means reports whether a text is read as value.
 func (h Header) means(text string, value any) bool {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return false
-	}
-	want, err := decode(encoded)
+	want, err := plain(value)
 	if err != nil {
 		return false
 	}

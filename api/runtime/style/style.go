@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
 )
 
 // Param is a parameter or a field of a form as a document describes it.
@@ -26,6 +28,9 @@ type Param struct {
 	// Style is simple, form or deepObject. If it is empty, the value is written as JSON.
 	Style   string
 	Explode bool
+
+	// Required is true if the value must be there. Servers take an empty text for none.
+	Required bool
 }
 
 // The styles of OpenAPI.
@@ -39,7 +44,7 @@ const (
 // 3.2.2 of RFC 6570 defines it. A value that would be no segment, or lead elsewhere, is an error: an empty one, and dots.
 func (p Param) Path(value any) (string, error) {
 	if p.Style == "" {
-		encoded, err := json.Marshal(value)
+		encoded, err := encode.JSON(value)
 		if err != nil {
 			return "", err
 		}
@@ -82,10 +87,13 @@ func (p Param) Cookies(value any) (cookies []*http.Cookie, err error) {
 // name and scalar.
 func (p Param) parts(value any, escape func(string) string) ([]string, error) {
 	if p.Style == "" {
-		encoded, err := json.Marshal(value)
+		encoded, err := encode.JSON(value)
 		return []string{p.pair(escape(string(encoded)), escape)}, err
 	}
 	if text, ok := scalarOf(reflect.ValueOf(value)); ok {
+		if text == "" && p.Required {
+			return nil, fmt.Errorf("%s: it must not be empty", p.Name)
+		}
 		return []string{p.pair(escape(text), escape)}, nil
 	}
 	decoded, err := plain(value)
@@ -123,7 +131,8 @@ func (p Param) list(values []any, escape func(string) string) ([]string, error) 
 			return nil, err
 		}
 		elements[i] = escape(text)
-		if !pairs && (strings.Contains(elements[i], ",") || len(values) == 1 && text == "") {
+		isPart := !strings.Contains(elements[i], ",") && isPlain(elements[i])
+		if !pairs && (!isPart || len(values) == 1 && text == "") {
 			return nil, fmt.Errorf("%s: a list with this element has no form", p.Name)
 		}
 		if pairs {
@@ -140,6 +149,9 @@ func (p Param) list(values []any, escape func(string) string) ([]string, error) 
 func (p Param) deep(members map[string]any) (pairs []string, err error) {
 	if p.Style != deepObject {
 		return nil, fmt.Errorf("%s: an object has no form", p.Name)
+	}
+	if len(members) == 0 {
+		return nil, fmt.Errorf("%s: an empty object has no form", p.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		text, err := p.text(members[name])
@@ -196,7 +208,7 @@ func scalarOf(v reflect.Value) (string, bool) {
 
 // plain returns a value as it is in JSON. Numbers keep their digits.
 func plain(value any) (any, error) {
-	encoded, err := json.Marshal(value)
+	encoded, err := encode.JSON(value)
 	if err != nil {
 		return nil, err
 	}

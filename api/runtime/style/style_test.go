@@ -91,6 +91,8 @@ func TestParam_escapesAndConverts(t *testing.T) {
 		{"deepObject", true, map[string]any{"a": 1, "b": "é"}, false, "p%5Ba%5D=1&p%5Bb%5D=%C3%A9"},
 		{"deepObject", true, map[string]any{"a": []int{1}}, false, ""},
 		{"deepObject", true, map[string]any{"a": nil}, false, ""},
+		{"deepObject", true, map[string]any{}, false, ""},
+		{"", false, []string(nil), false, "p=%5B%5D"},
 		{"form", true, func() {}, false, ""},
 	} {
 		p := style.Param{Name: "p", Style: test.style, Explode: test.explode}
@@ -116,6 +118,7 @@ func TestParam_writesCookies(t *testing.T) {
 		{"form", true, []string{"a", "b,c"}, `[p=a p="b,c"]`},
 		{"form", false, []string{"a", "b"}, `[p="a,b"]`},
 		{"form", false, []string{"a", "b,c"}, ""},
+		{"form", false, []string{"a", " b"}, ""},
 		{"form", true, "a;b", ""},
 		{"form", true, "é", ""},
 		{"form", true, map[string]int{"x": 1}, ""},
@@ -129,6 +132,21 @@ func TestParam_writesCookies(t *testing.T) {
 		if text := "[" + strings.Join(got, " ") + "]"; err == nil && text != test.want || (err != nil) != (test.want == "") {
 			t.Errorf("%v: got %s, %v, want %s", test.value, text, err, test.want)
 		}
+	}
+}
+
+// Servers take an empty text for a value that is missing.
+func TestRequired_isNotEmpty(t *testing.T) {
+	t.Parallel()
+	p := style.Param{Name: "p", Style: "form", Explode: true, Required: true}
+	if text, err := p.Query(""); err == nil {
+		t.Errorf("the query is %s", text)
+	}
+	if text, err := (style.Header{Name: "X-H", Required: true}).Text(""); err == nil {
+		t.Errorf("the header is %q", text)
+	}
+	if text, err := p.Query([]string{""}); err != nil || text != "p=" {
+		t.Errorf("a list is %s, %v", text, err)
 	}
 }
 

@@ -256,16 +256,9 @@ func (g *grammar) flatObject(schema *yaml.Node) {
 		g.refuse(schema, "deepObject is generated for objects only, and this is %s: use form", cmp.Or(kind, "any value"))
 		return
 	}
-	for _, part := range append(elements(member(schema, "allOf")), schema) {
-		part = g.resolve(part)
-		all := maps.Collect(members(member(part, "properties")))
-		if others := member(part, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode {
-			all["additionalProperties"] = others
-		}
-		for name, value := range all {
-			if kind := g.kind(value); !slices.Contains(scalars, kind) {
-				g.refuse(value, "the member %s of a deepObject must be a string, integer, number or boolean: use content: application/json", name)
-			}
+	for name, value := range g.fields(schema) {
+		if kind := g.kind(value); !slices.Contains(scalars, kind) {
+			g.refuse(value, "the member %s of a deepObject must be a string, integer, number or boolean: use content: application/json", name)
 		}
 	}
 }
@@ -279,8 +272,53 @@ func (g *grammar) requestBody(body *yaml.Node) {
 		if items := itemsOf(described); items != nil {
 			g.refuse(items, "a request that is a stream is not generated: use a list in application/json, or a binary body")
 		}
+		if media == "application/x-www-form-urlencoded" {
+			g.form(member(described, "schema"), member(described, "encoding"))
+		}
 		g.media(media, described)
 	}
+}
+
+// form refuses the fields of a form whose text could be read as a value of several types: a null, for example.
+func (g *grammar) form(schema, encodings *yaml.Node) {
+	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding"
+	for name, field := range g.fields(schema) {
+		encoding := member(encodings, name)
+		if isJSON(text(member(encoding, "contentType"))) && member(encoding, "style") == nil && member(encoding, "explode") == nil {
+			continue
+		}
+		kind, at := g.kind(field), g.resolve(field)
+		if kind == "array" {
+			at = g.resolve(member(at, "items"))
+			kind = cmp.Or(g.kind(at), "list of any value")
+		}
+		switch {
+		case slices.Contains(scalars, kind) || kind == "array" || kind == "object":
+		case kind == "a value of several types" && g.isObjectOrNull(at): // which is JSON
+		default:
+			g.refuse(cmp.Or(at, field), "the field %s of a form is %s, which is not generated: %s", name, cmp.Or(kind, "any value"), wayOut)
+		}
+	}
+}
+
+func (g *grammar) isObjectOrNull(schema *yaml.Node) bool {
+	types := elements(member(schema, "type"))
+	return len(types) > 0 && !slices.ContainsFunc(types, func(t *yaml.Node) bool { return t.Value != "object" && t.Value != "null" })
+}
+
+// fields returns the schemas of the members of an object, and of all others, which have no name.
+func (g *grammar) fields(schema *yaml.Node) map[string]*yaml.Node {
+	schema = g.resolve(schema)
+	all := maps.Collect(members(member(schema, "properties")))
+	if others := member(schema, "additionalProperties"); others != nil && text(others) != "false" {
+		all["additionalProperties"] = others
+	}
+	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
+		for _, part := range elements(member(schema, keyword)) {
+			maps.Copy(all, g.fields(part))
+		}
+	}
+	return all
 }
 
 func (g *grammar) response(response *yaml.Node) {

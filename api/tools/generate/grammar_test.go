@@ -23,7 +23,14 @@ func TestGrammar_refusesWhatHasNoCode(t *testing.T) {
 	response := func(response string) string {
 		return "  /a: { get: { operationId: a, responses: { '200': { description: d, " + response + " } } } }"
 	}
-	const inQuery = "in: query, "
+	const (
+		inQuery = "in: query, "
+		inForm  = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding"
+		json    = "encoding: { a: { contentType: application/json } }"
+	)
+	form := func(properties, encoding string) string {
+		return body("application/x-www-form-urlencoded: { schema: { type: object, properties: { " + properties + " } }, " + encoding + " }")
+	}
 	for paths, want := range map[string]string{
 		parameter("in: path, required: true, style: §matrix, schema: { type: string }"):                                                   "the style matrix is not generated: use simple",
 		parameter("in: path, required: true, style: §label, schema: { type: string }"):                                                    "the style label is not generated: use simple",
@@ -56,7 +63,13 @@ func TestGrammar_refusesWhatHasNoCode(t *testing.T) {
 		response("content: { application/json: { schema: { type: string, nullable: §true } } }"):                                          "nullable is of OpenAPI 3.0: add 'null' to the type",
 		parameter(inQuery + "content: { application/json: { schema: §{ anyOf: [ { type: 'null' }, {} ] } } }"):                            "a parameter that may be null is not generated: leave it out instead",
 		body("application/json: { schema: §{ type: [string, 'null'] } }"):                                                                 "an optional body that may be null is not generated: set required to true, or allow no null",
-		response("headers: { X-A: { content: §{ application/json: {} } } }"):                                                              "a header of a response with a media type is not generated: use a scalar or a list, or the body",
+		form("p: §{ type: [string, 'null'] }", ""):                                                                                        "the field p of a form is a value of several types, which is not generated: " + inForm,
+		form("p: §{ oneOf: [ { type: string }, { type: integer } ] }", ""):                                                                "the field p of a form is a union, which is not generated: " + inForm,
+		form("p: §{}", ""):              "the field p of a form is any value, which is not generated: " + inForm,
+		form("p: §{ type: array }", ""): "the field p of a form is list of any value, which is not generated: " + inForm,
+		form("p: { type: array, items: §{ type: [integer, 'null'] } }", ""):         "the field p of a form is a value of several types, which is not generated: " + inForm,
+		form("a: {} }, additionalProperties: §{ enum: [ a, null ] }, x-a: {", json): "the field additionalProperties of a form is a value of several types, which is not generated: " + inForm,
+		response("headers: { X-A: { content: §{ application/json: {} } } }"):        "a header of a response with a media type is not generated: use a scalar or a list, or the body",
 	} {
 		before, after, marked := strings.Cut(paths, "§")
 		if !marked { // the whole parameter

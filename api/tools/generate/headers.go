@@ -64,13 +64,13 @@ func responseHeaders(document *openapi3.T, definitions []codegen.OperationDefini
 func describeHeader(definition codegen.ResponseHeaderDefinition, described *openapi3.Header) responseHeader {
 	return responseHeader{
 		Field:    definition.GoName,
-		Form:     headerOf(definition.Name, &described.Parameter),
+		Form:     headerOf(definition.Name, &described.Parameter, false),
 		Optional: !definition.Required && (definition.IsOptional() || definition.GoTypeDef() == "json.RawMessage"),
 	}
 }
 
 // headerOf returns the Go expression of type style.Header for a header.
-func headerOf(name string, described *openapi3.Parameter) string {
+func headerOf(name string, described *openapi3.Parameter, required bool) string {
 	kind := ""
 	switch schema := described.Schema; {
 	case jsonOf(described.Content) != nil:
@@ -78,6 +78,9 @@ func headerOf(name string, described *openapi3.Parameter) string {
 	case schema == nil:
 	case schema.Value.Type.Includes("array"):
 		kind = ", Kind: style.Array"
+	}
+	if required {
+		kind += ", Required: true"
 	}
 	return fmt.Sprintf("style.Header{Name: %q%s}", name, kind)
 }

@@ -21,7 +21,10 @@
 // In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a response is
 // absent. A schema in another one that needs a name in Go becomes a component with the names that lead to it.
 //
-// Refused are the keyword nullable, optional bodies and parameters that may be null, an allOf that no value or two unions
+// A client sends no text that a server could take for another value. It refuses an empty text in a path, for a required
+// parameter and as an optional body, an empty list but in a header or JSON, and the elements that its form cannot tell apart.
+//
+// Refused are the keyword nullable, optional bodies and parameters that may be null, fields of forms that have several types, an allOf that no value or two unions
 // match, alternatives of a discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
 // parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that are
 // streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name, and documents of

@@ -107,7 +107,7 @@ func describe(d codegen.OperationDefinition) (operation, error) {
 			return o, err
 		}
 		o.PathParams = append(o.PathParams, parameter{
-			Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Argument: argument(p.GoName()), Type: t,
+			Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p, true), Argument: argument(p.GoName()), Type: t,
 		})
 	}
 	others := slices.Concat(d.QueryParams, d.HeaderParams, d.CookieParams)
@@ -131,7 +131,7 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 		return err
 	}
 	described := parameter{
-		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
+		Name: p.ParamName, In: codegen.UppercaseFirstCharacter(p.In), Style: styleOf(p, false), Field: field.GoFieldName(), Argument: argument(field.GoFieldName()),
 		Type: t, Required: p.Required, Comment: comment(field.Description),
 	}
 	for slices.ContainsFunc(slices.Concat(o.PathParams, o.Required), func(other parameter) bool { return other.Argument == described.Argument }) {
@@ -145,6 +145,7 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 	case name == "x-request-id":
 	case name == "last-event-id" && len(o.Success.Streams) > 0 && o.Success.Streams[0].Resumable: // the option After sets it
 	case p.Required:
+		described.Style = styleOf(p, true)
 		o.Required = append(o.Required, described)
 	default:
 		o.Optional = append(o.Optional, described)
@@ -153,9 +154,9 @@ func (o *operation) addParameter(p codegen.ParameterDefinition, field codegen.Pr
 }
 
 // styleOf returns the Go expression for the style of a parameter.
-func styleOf(p codegen.ParameterDefinition) string {
+func styleOf(p codegen.ParameterDefinition, required bool) string {
 	if p.In == "header" {
-		return headerOf(p.ParamName, p.Spec)
+		return headerOf(p.ParamName, p.Spec, required)
 	}
 	style := "form"
 	switch {
@@ -166,11 +167,14 @@ func styleOf(p codegen.ParameterDefinition) string {
 	case p.In == "path":
 		style = "simple"
 	}
-	explode := ""
+	rest := ""
 	if p.IsStyled() && p.Explode() {
-		explode = ", Explode: true"
+		rest = ", Explode: true"
 	}
-	return fmt.Sprintf("style.Param{Name: %q, Style: %q%s}", p.ParamName, style, explode)
+	if required {
+		rest += ", Required: true"
+	}
+	return fmt.Sprintf("style.Param{Name: %q, Style: %q%s}", p.ParamName, style, rest)
 }
 
 // clientMethods returns the operations for the methods of the client. An operation that responds with JSON or with a
