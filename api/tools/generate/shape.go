@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -214,10 +216,27 @@ func (s *shaper) flat(ref *openapi3.SchemaRef) *openapi3.Schema {
 		s.join(ref)
 	}
 	v := *ref.Value
-	if exactEnum(&v) && v.Type == nil && typeOfLiterals(&v) != "" {
-		v.Type = &openapi3.Types{typeOfLiterals(&v), "null"}
-	}
+	narrow(&v)
 	return &v
+}
+
+// narrow makes the literals of a schema exact, and removes null from its types if it is none of them.
+func narrow(v *openapi3.Schema) {
+	limited := len(v.Enum) > 0
+	allowsNull := exactEnum(v)
+	switch {
+	case allowsNull && v.Type == nil && typeOfLiterals(v) != "":
+		v.Type = &openapi3.Types{typeOfLiterals(v), "null"}
+	case limited && !allowsNull || v.Const != nil:
+		v.Type = withoutNull(v.Type)
+	}
+}
+
+func withoutNull(types *openapi3.Types) *openapi3.Types {
+	if len(types.Slice()) < 2 {
+		return types
+	}
+	return new(openapi3.Types(slices.DeleteFunc(slices.Clone(types.Slice()), isNullName)))
 }
 
 // join merges the schemas of an allOf into their schema.
@@ -231,6 +250,7 @@ func (s *shaper) join(ref *openapi3.SchemaRef) {
 		s.become(ref, parts[0])
 		return
 	}
+	narrow(v)
 	at := locate(own.Origin)
 	for _, part := range parts {
 		s.merge(v, s.flat(part), at)
@@ -253,30 +273,34 @@ func literalsOf(v *openapi3.Schema) []any {
 
 // merge restricts the values of into to those of from.
 func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
+	const remove = "remove one of the parts"
+	notNull := func(v *openapi3.Schema) bool { return len(literalsOf(v)) > 0 && !v.Type.IncludesNull() }
+	excludesNull := notNull(into) || notNull(from)
 	if into.Type != nil && from.Type != nil {
 		both := intersection(into.Type.Slice(), from.Type.Slice())
 		if len(both) == 0 {
-			s.names.fail(at, "no value has both types that the allOf requires, %s and %s", strings.Join(into.Type.Slice(), " or "), strings.Join(from.Type.Slice(), " or "))
+			s.names.fail(at, "no value has both types that the allOf requires, %s and %s: %s", strings.Join(into.Type.Slice(), " or "), strings.Join(from.Type.Slice(), " or "), remove)
 		}
 		into.Type = &both
 	} else if into.Type == nil {
 		into.Type = from.Type
 	}
-	switch {
-	case into.Format == "":
-		into.Format = from.Format
-	case from.Format != "" && from.Format != into.Format:
+	var ok bool
+	if into.Format, ok = narrowerFormat(into.Format, from.Format, into.Type); !ok {
 		s.names.fail(at, "the allOf gives one value the formats %s and %s: keep one", into.Format, from.Format)
 	}
-	if a, b := literalsOf(into), literalsOf(from); len(a) == 0 {
-		into.Enum, into.Const = from.Enum, from.Const
-	} else if len(b) > 0 {
-		into.Const = nil
-		into.Enum = slices.DeleteFunc(slices.Clone(a), func(value any) bool {
-			return !slices.ContainsFunc(b, func(other any) bool { return fmt.Sprint(value) == fmt.Sprint(other) })
+	if a, b := literalsOf(into), literalsOf(from); len(a)+len(b) > 0 {
+		if excludesNull {
+			into.Type = withoutNull(into.Type)
+		}
+		if len(a) == 0 {
+			a = b
+		}
+		into.Const, into.Enum = nil, slices.DeleteFunc(slices.Clone(a), func(value any) bool {
+			return !hasType(value, into.Type) || len(b) > 0 && !slices.ContainsFunc(b, func(other any) bool { return sameLiteral(value, other) })
 		})
 		if len(into.Enum) == 0 {
-			s.names.fail(at, "no value is in both enums of the allOf")
+			s.names.fail(at, "no value is in both enums of the allOf, or has its type: %s", remove)
 		}
 	}
 	into.Properties = maps.Clone(into.Properties)
@@ -300,7 +324,7 @@ func (s *shaper) merge(into, from *openapi3.Schema, at openapi3.Location) {
 		into.AdditionalProperties.Schema = nil
 	}
 	if len(into.OneOf)+len(into.AnyOf) > 0 && len(from.OneOf)+len(from.AnyOf) > 0 {
-		s.names.fail(at, "the allOf has two unions, for which there is no Go type: write them as one")
+		s.names.fail(at, "the allOf has two unions, for which there is no Go type: write them as one union, or %s", remove)
 	}
 	into.OneOf, into.AnyOf = slices.Concat(into.OneOf, from.OneOf), slices.Concat(into.AnyOf, from.AnyOf)
 	if into.Discriminator == nil {
@@ -342,4 +366,68 @@ func intersection(a, b []string) (both openapi3.Types) {
 		}
 	}
 	return both
+}
+
+// sizes are the formats of numbers, from those with the fewest values to those with the most.
+//
+//nolint:gochecknoglobals // never changed
+var sizes = strings.Fields("int8 uint8 int16 uint16 int32 uint32 int64 uint64 float double")
+
+// narrowerFormat returns the format of the values that have two formats, or that have no format but a type. It returns the
+// first and false if it is neither.
+func narrowerFormat(a, b string, types *openapi3.Types) (format string, ok bool) {
+	isFraction := func(format string) bool { return format == "float" || format == "double" }
+	if !types.Includes("number") && types.Includes("integer") {
+		if isFraction(a) {
+			a = ""
+		}
+		if isFraction(b) {
+			b = ""
+		}
+	}
+	i, j := slices.Index(sizes, a), slices.Index(sizes, b)
+	switch {
+	case a == "" || b == "" || a == b:
+		return cmp.Or(a, b), true
+	case i < 0 || j < 0:
+		return a, false
+	}
+	return sizes[min(i, j)], true
+}
+
+// number returns the value of a literal that is a number, or nil.
+func number(value any) *big.Rat {
+	switch value.(type) {
+	case json.Number, float64, int:
+		if n, ok := new(big.Rat).SetString(fmt.Sprint(value)); ok {
+			return n
+		}
+	}
+	return nil
+}
+
+func sameLiteral(a, b any) bool {
+	if x, y := number(a), number(b); x != nil && y != nil {
+		return x.Cmp(y) == 0
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// hasType reports whether a literal has one of the types, of which there may be none.
+func hasType(value any, types *openapi3.Types) bool {
+	if len(types.Slice()) == 0 {
+		return true
+	}
+	switch value.(type) {
+	case string:
+		return types.Includes("string")
+	case bool:
+		return types.Includes("boolean")
+	case []any:
+		return types.Includes("array")
+	case map[string]any:
+		return types.Includes("object")
+	}
+	n := number(value)
+	return n != nil && (types.Includes("number") || types.Includes("integer") && n.IsInt())
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+)
+
+// The Go type of an allOf holds what all of its parts allow.
+func TestShape_intersects(t *testing.T) {
+	t.Parallel()
+	types := map[string]string{ // of a member, and the constants of its type
+		"{allOf: [{type: number}, {type: integer}]}":                                                               "int",
+		"{allOf: [{type: integer}, {type: number}]}":                                                               "int",
+		"{type: number, allOf: [{type: integer}]}":                                                                 "int",
+		"{allOf: [{type: number, format: double}, {type: integer}]}":                                               "int",
+		"{allOf: [{type: number, format: double}, {type: integer, format: int64}]}":                                "int64",
+		"{allOf: [{type: number, format: double}, {type: number, format: float}]}":                                 "float32",
+		"{allOf: [{type: integer, format: int64}, {minimum: 1}]}":                                                  "int64",
+		"{allOf: [{type: integer, format: int64}], minimum: 1}":                                                    "int64",
+		"{allOf: [{type: integer, format: int64}, {type: integer, minimum: 1}]}":                                   "int64",
+		"{allOf: [{type: integer, format: int64}, {type: integer, format: int32}]}":                                "int32",
+		"{allOf: [{$ref: '#/components/schemas/Long'}, {minimum: 1}]}":                                             "Long",
+		"{allOf: [{$ref: '#/components/schemas/Long'}, {description: better}]}":                                    "Long",
+		"{allOf: [{$ref: '#/components/schemas/Long'}, {type: [integer, string]}]}":                                "int64",
+		"{allOf: [{type: string, format: date-time}, {description: better}]}":                                      "time.Time",
+		"{allOf: [{type: string, format: date-time}, {type: string, minLength: 1}]}":                               "time.Time",
+		"{allOf: [{type: string}, {format: date-time}]}":                                                           "time.Time",
+		"{allOf: [{type: [string, integer, 'null']}, {type: [integer, boolean, 'null']}]}":                         "int",
+		"{allOf: [{enum: [a, b, c]}, {enum: [a, b]}]}":                                                             "a b",
+		"{enum: [a, b, c], allOf: [{enum: [c, b]}]}":                                                               "b c",
+		"{allOf: [{$ref: '#/components/schemas/Abc'}, {enum: [a, b]}]}":                                            "a b",
+		"{allOf: [{$ref: '#/components/schemas/Abc'}, {const: c}]}":                                                "c",
+		"{allOf: [{const: c}, {$ref: '#/components/schemas/Abc'}, {type: string}]}":                                "c",
+		"{allOf: [{type: string}, {enum: [a, 1]}]}":                                                                "a",
+		"{allOf: [{type: [string, 'null']}, {enum: [a, b, null]}, {enum: [null, b]}]}":                             "b",
+		"{allOf: [{type: integer, enum: [9007199254740993, 1000000]}], enum: [1e6, 9007199254740993]}":             "1e6 9007199254740993",
+		"{allOf: [{type: number, enum: [1, 1.5]}, {type: integer}]}":                                               "1",
+		"{allOf: [{type: integer, enum: [1, 2, 3]}, {type: integer, enum: [2.0, 3]}]}":                             "2 3",
+		"{allOf: [{type: array, items: {type: number}}, {items: {type: integer}}]}":                                "[]int",
+		"{allOf: [{type: object, additionalProperties: {type: number}}, {additionalProperties: {type: integer}}]}": "map[string]int",
+	}
+	var properties strings.Builder
+	schemas := slices.Sorted(maps.Keys(types))
+	for i, schema := range schemas {
+		fmt.Fprintf(&properties, "        p%02d: %s\n", i, schema)
+	}
+	f, err := generated(t, "  {}", "    Values:\n      type: object\n      properties:\n"+properties.String()+`
+    Long: {type: integer, format: int64}
+    Abc: {enum: [a, b, c]}
+`)
+	harness.Check(t, err)
+	code := string(f["gen/api.gen.go"])
+	for i, schema := range schemas {
+		field := regexp.MustCompile(fmt.Sprintf(`\tP%02d +\*?(\S+) `, i)).FindStringSubmatch(code)
+		if field == nil {
+			t.Errorf("%s has no field", schema)
+			continue
+		}
+		got := field[1]
+		if constants := regexp.MustCompile(`\t\w+ +`+regexp.QuoteMeta(got)+` = "?(\w+)"?\n`).FindAllStringSubmatch(code, -1); len(constants) > 0 {
+			got = ""
+			for _, constant := range constants {
+				got += " " + constant[1]
+			}
+			got = got[1:]
+		}
+		if got != types[schema] {
+			t.Errorf("%s is %s, want %s", schema, got, types[schema])
+		}
+	}
+}
