@@ -61,7 +61,7 @@ func TestAvatars_filters(t *testing.T) {
 	c := newStudio(t, service)
 	var ids []string
 	for range 3 {
-		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})
 		check(t, err)
 		ids = append(ids, avatar.AvatarID)
 	}
@@ -71,6 +71,16 @@ func TestAvatars_filters(t *testing.T) {
 	for avatar, err := range c.Avatars(t.Context(), client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}) {
 		if err != nil || avatar.AvatarID != ids[1] {
 			t.Errorf("avatar %v, error %v", avatar, err)
+		}
+	}
+	for title, want := range map[string]int{"ADA": 3, "Bob": 0} {
+		found := 0
+		for _, err := range c.Avatars(t.Context(), client.ListAvatarsParams{Title: &title}) {
+			check(t, err)
+			found++
+		}
+		if found != want {
+			t.Errorf("%q is in %d titles, want %d", title, found, want)
 		}
 	}
 	for of, want := range map[string]int{ids[0]: 0, ids[1]: 1} {

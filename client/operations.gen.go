@@ -357,6 +357,13 @@ type ListAvatarsParams struct {
 
 	// Returns only avatars in this state.
 	Status *gen.AvatarStatusFilter
+
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
+	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
+	// encoded, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while
+	// `next_cursor` leads to others.
+	Title *gen.TitleFilter
 }
 
 func (p ListAvatarsParams) apply(c *call) { c.params = p }
@@ -376,6 +383,7 @@ func (c *Client) ListAvatars(ctx context.Context, options ...CallOption) (*gen.A
 	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
 	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
 	call.Query(style.Param{Name: "status", Style: "form", Explode: true}, optional.Status)
+	call.Query(style.Param{Name: "title", Style: "form", Explode: true}, optional.Title)
 	return decode[gen.AvatarList](call.send(ctx))
 }
 
@@ -389,6 +397,13 @@ type ListVideosParams struct {
 
 	// Returns only records in this state.
 	Status *gen.InferenceStatusFilter
+
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
+	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
+	// encoded, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while
+	// `next_cursor` leads to others.
+	Title *gen.TitleFilter
 
 	// Returns only videos made from this avatar.
 	AvatarID *gen.AvatarFilter
@@ -411,6 +426,7 @@ func (c *Client) ListVideos(ctx context.Context, options ...CallOption) (*gen.Vi
 	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
 	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
 	call.Query(style.Param{Name: "status", Style: "form", Explode: true}, optional.Status)
+	call.Query(style.Param{Name: "title", Style: "form", Explode: true}, optional.Title)
 	call.Query(style.Param{Name: "avatar_id", Style: "form", Explode: true}, optional.AvatarID)
 	return decode[gen.VideoList](call.send(ctx))
 }
@@ -597,6 +613,13 @@ type ListLipsyncsParams struct {
 
 	// Returns only records in this state.
 	Status *gen.InferenceStatusFilter
+
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
+	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
+	// encoded, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while
+	// `next_cursor` leads to others.
+	Title *gen.TitleFilter
 }
 
 func (p ListLipsyncsParams) apply(c *call) { c.params = p }
@@ -616,6 +639,7 @@ func (c *Client) ListLipsyncs(ctx context.Context, options ...CallOption) (*gen.
 	call.Query(style.Param{Name: "limit", Style: "form", Explode: true}, optional.Limit)
 	call.Query(style.Param{Name: "cursor", Style: "form", Explode: true}, optional.Cursor)
 	call.Query(style.Param{Name: "status", Style: "form", Explode: true}, optional.Status)
+	call.Query(style.Param{Name: "title", Style: "form", Explode: true}, optional.Title)
 	return decode[gen.LipsyncList](call.send(ctx))
 }
 

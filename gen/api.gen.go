@@ -1312,6 +1312,9 @@ type Since = time.Time
 // SubjectIDFilter defines model for SubjectIDFilter.
 type SubjectIDFilter = string
 
+// TitleFilter defines model for TitleFilter.
+type TitleFilter = string
+
 // Until defines model for Until.
 type Until = time.Time
 
@@ -1468,6 +1471,12 @@ type ListAvatarsParams struct {
 
 	// Returns only avatars in this state.
 	Status *AvatarStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded, but
+	// `cafe` is not in `Café`. White space is one space, and no character is a wildcard. Titles are compared when
+	// they are read: a page has fewer records than `limit`, or none, while `next_cursor` leads to others.
+	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
 // ListVideosParams defines parameters for ListVideos.
@@ -1480,6 +1489,12 @@ type ListVideosParams struct {
 
 	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded, but
+	// `cafe` is not in `Café`. White space is one space, and no character is a wildcard. Titles are compared when
+	// they are read: a page has fewer records than `limit`, or none, while `next_cursor` leads to others.
+	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 
 	// Returns only videos made from this avatar.
 	AvatarID *AvatarFilter `form:"avatar_id,omitempty" json:"avatar_id,omitempty"`
@@ -1567,6 +1582,12 @@ type ListLipsyncsParams struct {
 
 	// Returns only records in this state.
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded, but
+	// `cafe` is not in `Café`. White space is one space, and no character is a wildcard. Titles are compared when
+	// they are read: a page has fewer records than `limit`, or none, while `next_cursor` leads to others.
+	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
 // UpdateProjectParams defines parameters for UpdateProject.
@@ -2451,6 +2472,11 @@ func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Re
 		return
 	}
 
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "title", r.URL.Query(), &params.Title, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "title", err)
+		return
+	}
+
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListAvatars(w, r, params)
 		return
@@ -2482,6 +2508,11 @@ func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Req
 
 	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
 		siw.refuse(w, r, "status", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "title", r.URL.Query(), &params.Title, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "title", err)
 		return
 	}
 
@@ -2743,6 +2774,11 @@ func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.R
 
 	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
 		siw.refuse(w, r, "status", err)
+		return
+	}
+
+	if err := runtime.BindQueryParameterWithOptions("form", true, false, "title", r.URL.Query(), &params.Title, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
+		siw.refuse(w, r, "title", err)
 		return
 	}
 

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -54,6 +55,19 @@ func visible(r rune) bool { return !invisible(r) && !unicode.IsSpace(r) }
 func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 func selects(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
+
+// searchable returns a text so that two are equal if they differ only in case, or in how Unicode encodes the same characters,
+// or in what [Line] drops. ß is ss, as Unicode folds case. The four i of Turkish are one letter, because a program cannot know
+// the language of a title. Accents make a difference.
+func searchable(text string) string {
+	text = cases.Fold().String(norm.NFD.String(Line(text)))
+	return norm.NFC.String(strings.NewReplacer("i\u0307", "i", "ı", "i").Replace(text))
+}
+
+// hasTitle reports whether a title contains a part that searchable returned.
+func hasTitle(title *string, part string) bool {
+	return title != nil && strings.Contains(searchable(*title), part)
+}
 
 // name returns the name that a user gives something, as one line. ok is false if it is empty or too long.
 func (s *Service) name(text string) (name string, ok bool) {

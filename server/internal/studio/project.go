@@ -71,6 +71,14 @@ func (p Project) Status() string {
 	return p.imported().Status
 }
 
+// title returns the title of a project, or nil.
+func (p Project) title() *string {
+	if p.Subject != nil {
+		return p.Subject.Title
+	}
+	return p.imported().Title
+}
+
 // TagNames returns the names of the tags of a project.
 func (p Project) TagNames() []string {
 	if p.Subject != nil {
@@ -81,8 +89,9 @@ func (p Project) TagNames() []string {
 
 // importedProject is what the domain reads of the document of an imported project.
 type importedProject struct {
-	Status string `json:"status"`
-	Tags   Tags   `json:"tags"`
+	Title  *string `json:"title"`
+	Status string  `json:"status"`
+	Tags   Tags    `json:"tags"`
 }
 
 func (p Project) imported() (document importedProject) {
@@ -157,15 +166,17 @@ func (c *ProjectCounts) add(project Project, userID string) {
 	}
 }
 
-// ProjectFilter selects projects of a workspace. An empty Status or Tag selects all.
+// ProjectFilter selects projects of a workspace. An empty Status, Tag or Title selects all.
 type ProjectFilter struct {
 	WorkspaceID string
 	Status      string // in any case
 	Tag         string // the name of a tag
+	Title       string // a part of it, as in [SubjectFilter]
 }
 
 func (f ProjectFilter) selects(p Project) bool {
-	return (f.Status == "" || strings.EqualFold(f.Status, p.Status())) && (f.Tag == "" || slices.Contains(p.TagNames(), f.Tag))
+	return (f.Status == "" || strings.EqualFold(f.Status, p.Status())) && (f.Tag == "" || slices.Contains(p.TagNames(), f.Tag)) &&
+		(f.Title == "" || hasTitle(p.title(), f.Title))
 }
 
 // ProjectPage is a page of a list of projects.
@@ -174,41 +185,20 @@ type ProjectPage struct {
 	Next     string // cursor of the next page; "" on the last page
 }
 
-// maxProjectScan bounds the projects that are read for a page, because few of them may match its filter.
-const maxProjectScan = 10 * maxProjectPage
-
 // ProjectPage returns up to limit projects to a member of their workspace, newest first, with a cursor as in
 // [Service.List]. A page has fewer, or none, before the last page if few of the next 3200 projects match the filter. The
 // error is [ErrForbidden] if the user is not a member.
 func (s *Service) ProjectPage(ctx context.Context, userID string, filter ProjectFilter, cursor string, limit int) (ProjectPage, error) {
-	list := string(frame("projects", userID, filter.WorkspaceID, filter.Status, filter.Tag))
-	size := limit
-	if filter.Status != "" || filter.Tag != "" {
-		size = maxProjectPage
+	filter.Title = searchable(filter.Title)
+	selects := filter.selects
+	if filter == (ProjectFilter{WorkspaceID: filter.WorkspaceID}) {
+		selects = nil
 	}
-	found := ProjectPage{Next: cursor}
-	for scanned := 0; scanned < maxProjectScan; {
-		page, next, err := readPage(s, list, found.Next, func(after Position) ([]Project, bool, error) {
-			return s.Store.Projects(ctx, filter.WorkspaceID, userID, after, size)
-		}, Project.position)
-		if err != nil {
-			return ProjectPage{}, err
-		}
-		for i, project := range page {
-			if len(found.Projects) == limit {
-				found.Next = s.cursor(list, page[i-1].position())
-				return found, nil
-			}
-			if filter.selects(project) {
-				found.Projects = append(found.Projects, project)
-			}
-		}
-		found.Next = next
-		if scanned += len(page); next == "" || len(found.Projects) == limit || size == limit {
-			break
-		}
-	}
-	return found, nil
+	list := string(frame("projects", userID, filter.WorkspaceID, filter.Status, filter.Tag, filter.Title))
+	projects, next, err := searchPages(s, list, cursor, limit, selects, func(after Position, limit int) ([]Project, bool, error) {
+		return s.Store.Projects(ctx, filter.WorkspaceID, userID, after, limit)
+	}, Project.position)
+	return ProjectPage{projects, next}, err
 }
 
 // FindProject returns the subject that is a project to a member of its workspace. The error is [ErrNotFound] if there is none

@@ -15,7 +15,7 @@ func (a *API) ListAvatars(
 	ctx context.Context, request gen.ListAvatarsRequestObject,
 ) (gen.ListAvatarsResponseObject, error) {
 	p := request.Params
-	filter := studio.SubjectFilter{Kind: studio.Avatar, Status: studio.Status(value(p.Status))}
+	filter := studio.SubjectFilter{Kind: studio.Avatar, Status: studio.Status(value(p.Status)), Title: value(p.Title)}
 	avatars, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.avatar)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (a *API) ListAvatars(
 // ListVideos serves GET /v1/avatars/list_inferences.
 func (a *API) ListVideos(ctx context.Context, request gen.ListVideosRequestObject) (gen.ListVideosResponseObject, error) {
 	p := request.Params
-	filter := studio.SubjectFilter{Kind: studio.Video, Status: studio.Status(value(p.Status)), AvatarID: value(p.AvatarID)}
+	filter := studio.SubjectFilter{Kind: studio.Video, Status: studio.Status(value(p.Status)), Title: value(p.Title), AvatarID: value(p.AvatarID)}
 	videos, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.video)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (a *API) ListLipsyncs(
 	ctx context.Context, request gen.ListLipsyncsRequestObject,
 ) (gen.ListLipsyncsResponseObject, error) {
 	p := request.Params
-	filter := studio.SubjectFilter{Kind: studio.Lipsync, Status: studio.Status(value(p.Status))}
+	filter := studio.SubjectFilter{Kind: studio.Lipsync, Status: studio.Status(value(p.Status)), Title: value(p.Title)}
 	lipsyncs, next, err := list(ctx, a.studio, filter, p.Cursor, p.Limit, a.lipsync)
 	if err != nil {
 		return nil, err

@@ -48,24 +48,36 @@ func (v projectsView) Tags() []string {
 // WithStatus returns the path of the first page with another status, or with all.
 func (v projectsView) WithStatus(status string) string {
 	v.Filter.Status = status
-	return projectsPath + "?" + projectQuery(v.Filter).Encode()
+	return withQuery(projectsPath, projectQuery(v.Filter))
 }
 
 // WithTag returns the path of the first page with another tag, or with all.
 func (v projectsView) WithTag(tag string) string {
 	v.Filter.Tag = tag
-	return projectsPath + "?" + projectQuery(v.Filter).Encode()
+	return withQuery(projectsPath, projectQuery(v.Filter))
 }
 
 func projectQuery(filter studio.ProjectFilter) url.Values {
-	query := url.Values{"workspace": {filter.WorkspaceID}}
-	if filter.Status != "" {
-		query.Set("status", filter.Status)
-	}
-	if filter.Tag != "" {
-		query.Set("tag", filter.Tag)
+	return filterQuery(map[string]string{"workspace": filter.WorkspaceID, "status": filter.Status, "tag": filter.Tag, "title": filter.Title})
+}
+
+// filterQuery returns the query of the filters that are not "".
+func filterQuery(filters map[string]string) url.Values {
+	query := make(url.Values)
+	for name, value := range filters {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	return query
+}
+
+// withQuery returns a path with a query, if it has one.
+func withQuery(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
 }
 
 func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) error {
@@ -75,7 +87,9 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 	}
 	query := r.URL.Query()
 	v := projectsView{Workspaces: workspaces}
-	v.Filter = studio.ProjectFilter{WorkspaceID: query.Get("workspace"), Status: query.Get("status"), Tag: strings.TrimSpace(query.Get("tag"))}
+	v.Filter = studio.ProjectFilter{
+		WorkspaceID: query.Get("workspace"), Status: query.Get("status"), Tag: strings.TrimSpace(query.Get("tag")), Title: query.Get("title"),
+	}
 	if v.Filter.WorkspaceID == "" && len(workspaces) > 0 {
 		v.Filter.WorkspaceID = workspaces[0].ID
 	}
@@ -119,10 +133,7 @@ func newPager(path string, query url.Values, cursor, next string) (p pager) {
 		if cursor == "" {
 			query.Del("cursor")
 		}
-		if len(query) == 0 {
-			return path
-		}
-		return path + "?" + query.Encode()
+		return withQuery(path, query)
 	}
 	if next != "" {
 		p.Older = link(next)

@@ -104,17 +104,20 @@ func TestProjects_areFiltered(t *testing.T) {
 	s.create(t, studio.Avatar, "Four")
 	v := s.signIn(t, email)
 	for _, test := range []struct {
-		status, tag string
-		want, none  []string
+		status, tag, title string
+		want, none         []string
 	}{
-		{"", "", []string{"One", "Two", "Three", "Four"}, nil},
-		{"draft", "", []string{"One", "Three"}, []string{"Two", "Four"}},
-		{"", hostile, []string{"One", "Two"}, []string{"Three", "Four"}},
-		{"processing", "", []string{"Four"}, []string{"One", "Two", "Three"}},
-		{"draft", hostile, []string{"One"}, []string{"Two", "Three", "Four"}},
-		{hostile, "none", []string{"Nothing found."}, []string{"One", "Two", "Three", "Four"}},
+		{"", "", "", []string{"One", "Two", "Three", "Four"}, nil},
+		{"", "", " tW", []string{"Two", `value=" tW"`}, []string{"One", "Three", "Four"}},
+		{"draft", "", "o", []string{"One"}, []string{"Two", "Three", "Four"}},
+		{"", "", "Five" + hostile, []string{"Nothing found."}, nil},
+		{"draft", "", "", []string{"One", "Three"}, []string{"Two", "Four"}},
+		{"", hostile, "", []string{"One", "Two"}, []string{"Three", "Four"}},
+		{"processing", "", "", []string{"Four"}, []string{"One", "Two", "Three"}},
+		{"draft", hostile, "", []string{"One"}, []string{"Two", "Three", "Four"}},
+		{hostile, "none", "", []string{"Nothing found."}, []string{"One", "Two", "Three", "Four"}},
 	} {
-		p := v.get("/console/projects?" + url.Values{"workspace": {s.workspace}, "status": {test.status}, "tag": {test.tag}}.Encode())
+		p := v.get("/console/projects?" + url.Values{"workspace": {s.workspace}, "status": {test.status}, "tag": {test.tag}, "title": {test.title}}.Encode())
 		p.want(t, http.StatusOK, test.want...)
 		p.wantNone(t, append(test.none, "<script>document")...)
 	}

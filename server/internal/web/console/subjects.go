@@ -17,8 +17,18 @@ type subjectsView struct {
 	Kind     kind
 	Status   studio.Status // the filter; "" for all
 	AvatarID string        // the filter of videos; "" for all
+	Search   string        // the text in their titles; "" for all
 	Rows     []row
 	Live     string // the path of the stream
+}
+
+// WithStatus returns the path of the first page with another status, or with all.
+func (v subjectsView) WithStatus(status studio.Status) string {
+	return withQuery(v.Kind.Path, v.query(status))
+}
+
+func (v subjectsView) query(status studio.Status) url.Values {
+	return filterQuery(map[string]string{"status": string(status), "avatar_id": v.AvatarID, "title": v.Search})
 }
 
 // row is a subject in a list.
@@ -49,11 +59,11 @@ func (v row) Reason() string { return withLabels(v.FailureReason) }
 func (v row) Queued() bool { return !v.Started && v.Progress == 0 }
 
 func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query url.Values) (subjectsView, error) {
-	v := subjectsView{Kind: kind, Status: studio.Status(query.Get("status"))}
+	v := subjectsView{Kind: kind, Status: studio.Status(query.Get("status")), Search: query.Get("title")}
 	if kind.Kind == studio.Video {
 		v.AvatarID = query.Get("avatar_id")
 	}
-	filter := studio.SubjectFilter{UserID: s.ID, Kind: kind.Kind, Status: v.Status, AvatarID: v.AvatarID}
+	filter := studio.SubjectFilter{UserID: s.ID, Kind: kind.Kind, Status: v.Status, AvatarID: v.AvatarID, Title: v.Search}
 	page, err := c.cfg.Studio.List(ctx, filter, query.Get("cursor"), pageSize)
 	if err != nil {
 		return v, err
@@ -61,14 +71,8 @@ func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query 
 	for _, subject := range page.Subjects {
 		v.Rows = append(v.Rows, c.newRow(kind, subject))
 	}
-	filterQuery := make(url.Values)
-	for _, name := range []string{"status", "avatar_id"} {
-		if value := query.Get(name); value != "" {
-			filterQuery.Set(name, value)
-		}
-	}
 	v.Live = kind.Path + "/live?" + query.Encode()
-	v.pager = newPager(kind.Path, filterQuery, query.Get("cursor"), page.Next)
+	v.pager = newPager(kind.Path, v.query(v.Status), query.Get("cursor"), page.Next)
 	return v, nil
 }
 
