@@ -21,7 +21,7 @@ func (p *program) avatarCommand() *cli.Command {
 			p.showCommand("avatar", getAvatar),
 			p.watchCommand("avatar", getAvatar),
 			p.downloadCommand("avatar", "still image of the avatar", client.AvatarThumbnail, nil),
-			p.listCommand("avatar", "processing, consent_pending, published, failed or consent_failed", listAvatars),
+			p.listCommand("avatar", "processing, consent_pending, published, failed or consent_failed", listOf((*client.Client).Avatars, avatarParams)),
 			p.deleteCommand("avatar", "avatar with this id and its videos", deleteAvatar),
 			p.consentCommand(),
 		},
@@ -78,7 +78,7 @@ func (p *program) videoCommand() *cli.Command {
 			p.showCommand("video", getVideo),
 			p.watchCommand("video", getVideo),
 			p.downloadCommand("video", "video", client.VideoFile, client.VideoThumbnail),
-			p.listCommand("video", "processing, succeeded or failed", listVideos, &cli.StringFlag{Name: "avatar", Usage: "list only videos made from the avatar with this id"}),
+			p.listCommand("video", "processing, succeeded or failed", listOf((*client.Client).Videos, videoParams), &cli.StringFlag{Name: "avatar", Usage: "list only videos made from the avatar with this id"}),
 			p.deleteCommand("video", "video with this id", deleteVideo),
 		},
 	}
@@ -115,7 +115,7 @@ func (p *program) lipsyncCommand() *cli.Command {
 			p.showCommand("lipsync", getLipsync),
 			p.watchCommand("lipsync", getLipsync),
 			p.downloadCommand("lipsync", "video of the lip-sync", client.LipsyncFile, client.LipsyncThumbnail),
-			p.listCommand("lipsync", "processing, succeeded or failed", listLipsyncs),
+			p.listCommand("lipsync", "processing, succeeded or failed", listOf((*client.Client).Lipsyncs, lipsyncParams)),
 			p.deleteCommand("lipsync", "lip-sync with this id", deleteLipsync),
 		},
 	}

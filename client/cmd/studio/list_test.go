@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	if got := listed("--limit=2"); !slices.Equal(got, ids[:2]) {
 		t.Errorf("the newest two are %v, want %v", got, ids[:2])
 	}
+	if got := listed("--title=TWO"); !slices.Equal(got, ids[1:2]) {
+		t.Errorf("%v have the title, want %v", got, ids[1:2])
+	}
 	if lines := p.must(t, "", "lipsync", "list", "--json"); strings.Count(lines, `"title":"`) != 3 || strings.Count(lines, "\n") != 2 {
 		t.Errorf("documents are %s", lines)
 	}
@@ -50,6 +54,26 @@ func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	p.mustFail(t, exitUsage, "status", "video", "list", "--status=published")
 	if got := p.must(t, "", "avatar", "list", "--status=published"); !strings.HasPrefix(got, "ID") || strings.Contains(got, "\n") {
 		t.Errorf("published avatars are %q", got)
+	}
+}
+
+// A list ends with the page that has no cursor, and not with an empty one. Members that no program knows are printed.
+func TestList_continuesAfterAnEmptyPage(t *testing.T) {
+	t.Parallel()
+	pages := map[string]string{
+		"":    `{"data":[{"inference_id":"one","status":"failed","new":1}],"next_cursor":"two"}`,
+		"two": `{"data":[],"next_cursor":"three"}`, "three": `{"data":[{"inference_id":"three","status":"failed"}]}`,
+	}
+	p := newTest(t)
+	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, pages[r.FormValue("cursor")])
+	})}
+	for _, flag := range []string{"--all", "--limit=2"} {
+		want := `{"inference_id":"one","status":"failed","new":1}` + "\n" + `{"inference_id":"three","status":"failed"}`
+		if got := p.must(t, "", "video", "list", "--json", flag); got != want {
+			t.Errorf("%s lists %s", flag, got)
+		}
 	}
 }
 
