@@ -11,6 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -70,7 +71,7 @@ func TestDaemon_streamsEvents(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- other.run(ctx) }()
-	token, err := d.tokens.Issue(d.user.ID, "session", time.Now())
+	token, err := d.tokens.Issue(studio.AccessToken{UserID: d.user.ID, SessionID: "session", IssuedAt: time.Now()})
 	check(t, err)
 
 	here, there := openEvents(t, d.url(), token, ""), openEvents(t, other.url(), token, "")

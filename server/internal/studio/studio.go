@@ -20,8 +20,8 @@ type Config struct {
 	Store Store
 	// Passwords hashes and compares passwords.
 	Passwords Passwords
-	// IssueAccessToken returns an access token for a user that is valid for one hour after at, unless the session ends.
-	IssueAccessToken func(userID, sessionID string, at time.Time) (string, error)
+	// IssueAccessToken returns an access token that is valid for one hour, unless its session ends.
+	IssueAccessToken func(AccessToken) (string, error)
 	// Webhooks checks the URLs of webhooks and sends samples.
 	Webhooks Webhooks
 	// Media stores files. If nil, renderings have no files, and Upload must not be called.

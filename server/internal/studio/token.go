@@ -22,6 +22,13 @@ type TokenPair struct {
 	Refresh string
 }
 
+// AccessToken is what an access token says.
+type AccessToken struct {
+	UserID    string
+	SessionID string
+	IssuedAt  time.Time
+}
+
 // TokenStore stores refresh tokens and the revocations of access tokens; see [Store]. To delete a family is to revoke the
 // access tokens of the session, too.
 type TokenStore interface {
@@ -76,7 +83,7 @@ func (s *Service) newSession(userID string, now time.Time) (plain string, token 
 }
 
 func (s *Service) pair(token RefreshToken, refresh string, now time.Time) (TokenPair, error) {
-	access, err := s.IssueAccessToken(token.UserID, token.Family, now)
+	access, err := s.IssueAccessToken(AccessToken{UserID: token.UserID, SessionID: token.Family, IssuedAt: now})
 	return TokenPair{Access: access, Refresh: refresh}, err
 }
 

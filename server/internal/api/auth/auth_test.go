@@ -26,7 +26,7 @@ func TestTokens_acceptIssuedTokens(t *testing.T) {
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
 	check(t, err)
-	token, err := tokens.Issue("ada", "session", now)
+	token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now})
 	check(t, err)
 	for range 2 {
 		if principal, err := tokens.Verify(token); err != nil || principal.UserID != "ada" {
@@ -47,12 +47,12 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	check(t, err)
 	others, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 	check(t, err)
-	foreign, _ := others.Issue("ada", "session", time.Now())
-	token, _ := tokens.Issue("ada", "session", time.Now())
+	foreign, _ := others.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
+	token, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
 	claims := jwt.MapClaims{"iss": "avatarstudio", "sub": "ada", "sid": "session", "exp": time.Now().Add(time.Hour).Unix()}
 	unsigned, _ := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	symmetric, _ := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte("key"))
-	nobody, _ := tokens.Issue("", "session", time.Now())
+	nobody, _ := tokens.Issue(studio.AccessToken{UserID: "", SessionID: "session", IssuedAt: time.Now()})
 	issued, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
 	check(t, err)
 	signed := func(header, more map[string]any) string {
@@ -94,9 +94,9 @@ func TestTokens_rejectRevokedTokens(t *testing.T) {
 	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 	tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return now })
 	check(t, err)
-	before, _ := tokens.Issue("ada", "session", now)
-	other, _ := tokens.Issue("bob", "session", now)
-	after, _ := tokens.Issue("ada", "session", now.Add(2*time.Second))
+	before, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now})
+	other, _ := tokens.Issue(studio.AccessToken{UserID: "bob", SessionID: "session", IssuedAt: now})
+	after, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now.Add(2 * time.Second)})
 	tokens.Revocations = &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
 		return map[string]time.Time{"ada": now.Add(time.Second)}, nil
 	}}
@@ -113,7 +113,7 @@ func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
 		check(t, err)
-		token, _ := tokens.Issue("ada", "session", time.Now())
+		token, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
 		answers := []error{nil, errors.New("down"), errors.New("down")}
 		read := 0
 		tokens.Revocations = &auth.Revocations{
@@ -194,7 +194,7 @@ func TestTokens_acceptLoginsInTheSecondOfARevocation(t *testing.T) {
 		revoked.Add(time.Microsecond):  true,
 		revoked.Add(time.Millisecond):  true,
 	} {
-		token, err := tokens.Issue("ada", "session", at)
+		token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: at})
 		check(t, err)
 		if _, err := tokens.Verify(token); (err == nil) != valid {
 			t.Errorf("issued %v after the revocation: %v", at.Sub(revoked), err)

@@ -16,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // published returns the public keys in a response of Tokens, by id.
@@ -51,7 +52,7 @@ func TestTokens_canBeVerifiedWithThePublishedKeys(t *testing.T) {
 	if x := base64.RawURLEncoding.EncodeToString(keys["kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"]); x != "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" {
 		t.Errorf("the published key is %s of %v", x, keys)
 	}
-	token, err := tokens.Issue("ada", "session", time.Now())
+	token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
 	check(t, err)
 	_, err = jwt.Parse(token, func(token *jwt.Token) (any, error) { return keys[token.Header["kid"].(string)], nil },
 		jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithIssuer("avatarstudio"))
@@ -81,7 +82,7 @@ func TestTokens_rotateKeys(t *testing.T) {
 		return err == nil
 	}
 	issue := func(tokens *auth.Tokens) string {
-		token, err := tokens.Issue("ada", "session", now)
+		token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now})
 		check(t, err)
 		return token
 	}
@@ -100,7 +101,7 @@ func TestTokens_rotateKeys(t *testing.T) {
 		t.Errorf("with the new key a token is not valid (%v)", err)
 	}
 	// An attacker who has the old key can sign with it.
-	forged, err := open(first).Issue("ada", "session", now.Add(24*time.Hour))
+	forged, err := open(first).Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: now.Add(24 * time.Hour)})
 	if err != nil || !valid(early, forged) {
 		t.Fatal("the old key is of no use yet")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // silent is an implementation whose streams have no events.
@@ -53,7 +54,7 @@ func TestTokens_EndStreams(t *testing.T) {
 			service := httptest.NewServer(handler)
 			t.Cleanup(service.Close)
 			open := func(issued time.Time) *http.Response {
-				token, err := tokens.Issue("ada", "session", issued)
+				token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: issued})
 				check(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
 				t.Cleanup(cancel)

@@ -85,16 +85,16 @@ func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	return t, t.SetKeys(keys)
 }
 
-// Issue returns a token for a session of a user that is valid for [TokenLifetime] after at. Its iat has a fraction (RFC
-// 7519, section 2), so that a login after a revocation in the same second is valid.
-func (t *Tokens) Issue(userID, sessionID string, at time.Time) (string, error) {
-	key := t.signer(at)
+// Issue returns a token that is valid for [TokenLifetime]. Its iat has a fraction (RFC 7519, section 2), so that a login after a
+// revocation in the same second is valid.
+func (t *Tokens) Issue(of studio.AccessToken) (string, error) {
+	key := t.signer(of.IssuedAt)
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
 		"iss": issuer,
-		"sub": userID,
-		"sid": sessionID,
-		"iat": float64(at.UnixMicro()) / 1e6,
-		"exp": at.Add(TokenLifetime).Unix(),
+		"sub": of.UserID,
+		"sid": of.SessionID,
+		"iat": float64(of.IssuedAt.UnixMicro()) / 1e6,
+		"exp": of.IssuedAt.Add(TokenLifetime).Unix(),
 	})
 	token.Header["kid"] = key.id
 	return token.SignedString(key.private)

@@ -238,7 +238,9 @@ func (s *setup) rejectsUnauthenticated(id string, c operation, public bool) {
 		}
 		return
 	}
-	expired, err := s.studio.IssueAccessToken(s.user.ID, "session", s.clock.Now().Add(-auth.TokenLifetime-time.Second))
+	expired, err := s.studio.IssueAccessToken(studio.AccessToken{
+		UserID: s.user.ID, SessionID: "session", IssuedAt: s.clock.Now().Add(-auth.TokenLifetime - time.Second),
+	})
 	s.check(err)
 	for _, authorization := range []string{absent, "", "Bearer " + expired, "Bearer " + s.token + "x"} {
 		header := map[string]string{"Authorization": authorization}

@@ -62,7 +62,9 @@ func TestOperations_actForTheirCaller(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		own := s.operations()
 		var err error
-		s.token, err = s.studio.IssueAccessToken(studiotest.AddUser(s.t, s.studio, "bob@example.com").ID, "session", s.clock.Now())
+		s.token, err = s.studio.IssueAccessToken(studio.AccessToken{
+			UserID: studiotest.AddUser(s.t, s.studio, "bob@example.com").ID, SessionID: "session", IssuedAt: s.clock.Now(),
+		})
 		s.check(err)
 		for id, want := range map[string]int{
 			"GET /projects/v2":                  http.StatusForbidden,

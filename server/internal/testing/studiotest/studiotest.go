@@ -182,7 +182,7 @@ func (c *Clock) Add(d time.Duration) {
 // Config returns a configuration for tests. Its webhooks are [Webhooks], consent stays pending until it is decided, and passwords are not really hashed.
 func Config(db studio.Store, now func() time.Time) studio.Config {
 	cfg := studio.Config{Store: db, Passwords: plainPasswords{}, Webhooks: Webhooks{}, Now: now}
-	cfg.IssueAccessToken = func(userID, _ string, _ time.Time) (string, error) { return "access:" + userID, nil }
+	cfg.IssueAccessToken = func(token studio.AccessToken) (string, error) { return "access:" + token.UserID, nil }
 	cfg.Voices = simulate.Voices
 	cfg.PublicURL, cfg.DataPlaneID = "https://studio.example.com", "01936f3e-5b00-7a1b-8c22-0d4d9f8e7b60"
 	cfg.Media, cfg.Key = memstore.NewMedia("https://media.example.com/"), []byte("cursors")

@@ -204,7 +204,7 @@ func (c *Console) upload(api http.Handler) page {
 // apiRequest returns a copy of r for an operation of the API, with an access token of the user instead of the
 // session cookie.
 func (c *Console) apiRequest(r *http.Request, s session, path string) (*http.Request, error) {
-	token, err := c.cfg.Studio.IssueAccessToken(s.ID, s.id, c.cfg.Studio.Now())
+	token, err := c.cfg.Studio.IssueAccessToken(studio.AccessToken{UserID: s.ID, SessionID: s.id, IssuedAt: c.cfg.Studio.Now()})
 	if err != nil {
 		return nil, err
 	}
