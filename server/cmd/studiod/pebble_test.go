@@ -53,6 +53,8 @@ type authority struct {
 	trust string // file with the certificate of url
 	roots *x509.CertPool
 
+	rootsPEM []byte
+
 	requests, orders atomic.Int32
 	fail             atomic.Pointer[http.HandlerFunc] // handles all requests unless nil
 }
@@ -123,12 +125,12 @@ func startAuthority(t *testing.T, cfg authorityConfig) *authority {
 		root, err = client.Get("https://" + a.host + ":15000/roots/0")
 		return err == nil
 	})
-	content, err := io.ReadAll(root.Body)
+	a.rootsPEM, err = io.ReadAll(root.Body)
 	check(t, err)
 	check(t, root.Body.Close())
 	a.roots = x509.NewCertPool()
-	if !a.roots.AppendCertsFromPEM(bytes.TrimSpace(content)) {
-		t.Fatalf("no root certificate: %s", content)
+	if !a.roots.AppendCertsFromPEM(bytes.TrimSpace(a.rootsPEM)) {
+		t.Fatalf("no root certificate: %s", a.rootsPEM)
 	}
 	return a
 }
