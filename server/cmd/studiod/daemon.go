@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -215,7 +216,11 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 		return commandline.Usage(err)
 	}
 	var newFile string
-	if d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database); err != nil {
+	d.keys, newFile, err = d.cfg.Keys.open(d.cfg.Database)
+	if cfg.Daemon && errors.Is(err, fs.ErrNotExist) { // openSecrets fails if the database has another key
+		newFile, err = d.cfg.Keys.File, nil
+	}
+	if err != nil {
 		return err
 	}
 	if newFile != "" {

@@ -34,8 +34,8 @@ Example: studiod keyfile rotate`), resetKeyCommand()},
 
 func keyFileFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "key-file", Usage: "file of the keys that encrypt secrets in the database; alternatively, set " + keysVariable + " to its content",
-		DefaultText: "next to a SQLite database, created by the first start", Sources: cli.EnvVars("STUDIO_KEY_FILE"),
+		Name: "key-file", Usage: "file of the keys that encrypt secrets in the database, which the first start creates; alternatively, set " + keysVariable + " to its content",
+		DefaultText: "next to a SQLite database", Sources: cli.EnvVars("STUDIO_KEY_FILE"),
 	}
 }
 
@@ -71,7 +71,7 @@ func (s keySource) open(dsn string) (keys *keyring.Keyring, file string, err err
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", usagef("key file: %w; for a new database, create it with: (umask 077; openssl rand -base64 32 >FILE); if it is lost, see studiod keyfile reset --help", err)
+		return nil, "", usagef("key file: %w; studiod serve creates it for a new database; if it is lost, see studiod keyfile reset --help", err)
 	}
 	if err != nil {
 		return nil, "", usagef("key file: %w", err)

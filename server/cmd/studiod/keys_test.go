@@ -31,10 +31,10 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
 		secret := prepareDatabase(t, dsn) // with secrets in plain text
 		file := filepath.Join(t.TempDir(), "our.keys")
-		check(t, keyring.New().Create(file))
+		fails(t, exitUsage, "no such file", "secret", "show", "--db", dsn, "--key-file", file, testEmail) // only serve creates it
 		p := startProcess(t, dsn, "--key-file", file, "--renderer=simulate:0s")
-		if !strings.Contains(p.Log(), `msg="secrets encrypted"`) {
-			t.Error("what was in clear is not encrypted")
+		if log := p.Log(); !strings.Contains(log, `msg="secrets encrypted"`) || !strings.Contains(log, `msg="key file created`) {
+			t.Error("what was in clear is not encrypted with the key of a new file")
 		}
 		token := login(t, p.URL, testEmail).AccessToken
 		in := startInbox(t, secret, nil)
@@ -92,9 +92,9 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 			t.Log(name)
 			fails(t, exitUsage, "key", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", dsn}, args...)...)
 		}
-		if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
-			if _, err := os.Stat(strings.TrimSuffix(path, ".db") + ".keys"); !os.IsNotExist(err) {
-				t.Errorf("a key file is made for a database that has another: %v", err)
+		for _, made := range []string{file + ".missing", strings.TrimSuffix(strings.TrimPrefix(dsn, "sqlite:"), ".db") + ".keys"} {
+			if exists(made) {
+				t.Error("a key file is made for a database that has another: " + made)
 			}
 		}
 	})
@@ -194,7 +194,7 @@ func TestKeySource_readsKeysFromEnvironment(t *testing.T) {
 		t.Errorf("a key that is none: %v", err)
 	}
 	missing := keySource{File: filepath.Join(t.TempDir(), "keys")}
-	if _, _, err := missing.open("postgres://localhost/studio"); err == nil || !strings.Contains(err.Error(), "for a new database, create it") {
+	if _, _, err := missing.open("postgres://localhost/studio"); err == nil || !strings.Contains(err.Error(), "studiod serve creates it") {
 		t.Errorf("no key file: %v", err)
 	}
 }
