@@ -56,6 +56,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 	}
 	create(subjectID, noon, 3)
 	create(otherID, noon.Add(24*time.Hour), 1)
+	var result store.EndpointResult
 	for i, outcome := range []store.Outcome{
 		{State: studio.EventDelivered},
 		{State: studio.EventPending, RetryAt: noon},
@@ -75,7 +76,11 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 		}
 		_, err = s.Record(ctx, "", store.Record{Event: next.Event, Attempt: attempt, Outcome: outcome})
 		check(t, err)
+		attempt.Number = i + 1
+		result.UserID, result.URL = next.UserID, next.URL
+		result.Add(attempt)
 	}
+	check(t, s.SaveResults(ctx, []store.EndpointResult{result}))
 	return "--db=" + dsn
 }
 

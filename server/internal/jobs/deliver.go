@@ -59,14 +59,16 @@ func (d *deliverer) deliver(lease context.Context, fence string, f *flow, next s
 	outcome, wait := decide(tries, sent)
 	endAttempt(span, outcome.State, sent)
 	outcome.RetryAt = d.databaseNow().Add(wait)
-	nextDue, err = d.jobs.record(d.ctx, d.stop, fence, store.Record{Event: next.Event, Outcome: outcome, Attempt: studio.Attempt{
+	attempt := studio.Attempt{
 		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
-	}})
+	}
+	nextDue, err = d.jobs.record(d.ctx, d.stop, fence, store.Record{Event: next.Event, Outcome: outcome, Attempt: attempt})
 	d.jobs.OnAttempt(outcome.State, sent)
 	if err != nil {
 		return d.retryTime(err)
 	}
+	d.jobs.endpoints.add(watchedURL{next.UserID, next.URL}, attempt)
 	if !sent.Delivered() {
 		d.jobs.attemptFailed(next, outcome.DisableURL)
 	}

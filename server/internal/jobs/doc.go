@@ -32,7 +32,7 @@
 //	           deliveries   subjects with pending events, the first of each, and when its next attempt is due
 //	           events       body, state, attempts made, the last attempt
 //	           attempts     the earlier attempts
-//	           endpoints    disabled URLs
+//	           endpoints    the URLs of users: which are disabled, the last attempt and success, and since when each fails
 //	           breakers     open circuit breakers of origins
 //	           pauses       deliveries that are not read, because an operator or their user has paused them
 //	           replays      which ended events become pending again, and how far that is
@@ -43,6 +43,7 @@
 //	                        attempts in flight
 //	           origins      attempts in flight, rate and consecutive failures of each
 //	           secrets      the webhook secrets of users
+//	           endpoints    the results of attempts that are not in the rows yet, for up to a second
 //
 // Deliveries and secrets in memory are used for at most one second. The contents of memory may be lost at any
 // time. The deliverer reads all flows of its lanes again when it acquires the lanes, every 30 seconds, and
@@ -53,6 +54,7 @@
 // fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
 // limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
 // backoff; renders.go, which claims and runs renderings; render_leases.go; replays.go; jobs.go, the configuration;
+// endpoints.go, the results of attempts;
 // outcome.go, the labels of metrics; trace.go, the spans.
 //
 // # Fairness

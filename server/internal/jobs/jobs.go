@@ -76,6 +76,7 @@ type Jobs struct {
 	Config
 	secretCache  secretCache
 	alerts       alerter
+	endpoints    *endpoints
 	faults       faultlog.Log
 	renderLeases renderLeases
 	tasksDue     chan struct{} // receives after this process added tasks
@@ -101,7 +102,7 @@ func New(cfg Config) *Jobs {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	j := &Jobs{Config: cfg, rescanInterval: defaultRescanInterval, tasksDue: make(chan struct{}, 1)}
+	j := &Jobs{Config: cfg, endpoints: newEndpoints(), rescanInterval: defaultRescanInterval, tasksDue: make(chan struct{}, 1)}
 	j.faults.Logger = cfg.Logger
 	j.renderLeases = renderLeases{jobs: j, began: make(chan struct{}, 1), running: make(map[*renderLease]struct{})}
 	return j

@@ -91,6 +91,7 @@ func (r *Runner) Run(ctx, stop context.Context) {
 	holdContext, release := context.WithCancel(context.WithoutCancel(ctx))
 	var holderRunning sync.WaitGroup
 	holderRunning.Go(func() { r.lanes.Run(holdContext, r.deliverer) })
+	holderRunning.Go(func() { r.jobs.saveEndpoints(ctx, holdContext) })
 	if !r.deaf {
 		holderRunning.Go(func() { r.listen(holdContext) })
 	}

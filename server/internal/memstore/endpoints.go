@@ -18,10 +18,10 @@ func (s *Store) endpoints(userID string) (all []studio.Endpoint) {
 		}
 		e := byURL[subject.WebhookURL]
 		if e == nil {
-			e = &studio.Endpoint{UserID: userID, URL: subject.WebhookURL, PausedAt: s.pauses[pair{userID, subject.WebhookURL}]}
+			e = &studio.Endpoint{UserID: userID, URL: subject.WebhookURL, SubjectID: subject.ID, PausedAt: s.pauses[pair{userID, subject.WebhookURL}]}
 			byURL[e.URL] = e
 		}
-		e.SubjectID = max(e.SubjectID, subject.ID)
+		e.SubjectID = min(e.SubjectID, subject.ID)
 	}
 	for _, event := range s.events {
 		e := byURL[event.URL]
@@ -42,12 +42,12 @@ func (s *Store) endpoints(userID string) (all []studio.Endpoint) {
 	return all
 }
 
-func (s *Store) Endpoints(_ context.Context, userID, after string, limit int) (page []studio.Endpoint, more bool, err error) {
+func (s *Store) Endpoints(_ context.Context, userID string, after studio.Position, limit int) (page []studio.Endpoint, more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.endpoints(userID)
-	if after != "" {
-		last, ok := s.subjects[after]
+	if after.ID != "" {
+		last, ok := s.subjects[after.ID]
 		if !ok || last.UserID != userID {
 			return nil, false, studio.ErrCursor
 		}

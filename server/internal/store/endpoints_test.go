@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,15 +20,16 @@ func TestStore_Endpoints_listsEachURLOnce(t *testing.T) {
 			s := subject(fmt.Sprintf("s%02d", i), 1)
 			s.WebhookURL = fmt.Sprintf("https://hooks%d.example.com/", i%4)
 			create(t, db, s)
-			for attempt := range i % 4 {
-				failed := studio.Attempt{At: noon().Add(time.Duration(attempt-i) * time.Second), Status: 500 + attempt, Failure: "status"}
-				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, store.Outcome{State: studio.EventPending, RetryAt: noon()}))
-			}
+		}
+		for i := 1; i < 4; i++ {
+			result := store.EndpointResult{UserID: "ada", URL: fmt.Sprintf("https://hooks%d.example.com/", i)}
+			result.Add(studio.Attempt{Number: 1, At: noon(), Status: 499 + i, Failure: "status"})
+			check(t, db.SaveResults(t.Context(), []store.EndpointResult{result}))
 		}
 		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://hooks2.example.com", Until: noon(), Pause: time.Second}))
-		first, more, err := db.Endpoints(t.Context(), "ada", "", 3)
+		first, more, err := db.Endpoints(t.Context(), "ada", studio.Position{}, 3)
 		check(t, err)
-		second, last, err := db.Endpoints(t.Context(), "ada", first[2].SubjectID, 3)
+		second, last, err := db.Endpoints(t.Context(), "ada", studio.Position{ID: first[2].SubjectID}, 3)
 		check(t, err)
 		if !more || last || len(first) != 3 || len(second) != 1 {
 			t.Errorf("pages of %d and %d endpoints", len(first), len(second))
@@ -40,7 +42,7 @@ func TestStore_Endpoints_listsEachURLOnce(t *testing.T) {
 				t.Errorf("%d. the latest attempt is %+v, want status %d", i, r.Last, want)
 			}
 		}
-		_, _, err = db.Endpoints(t.Context(), "bob", first[2].SubjectID, 3)
+		_, _, err = db.Endpoints(t.Context(), "bob", studio.Position{ID: first[2].SubjectID}, 3)
 		wantError(t, err, studio.ErrCursor)
 	})
 }
@@ -51,7 +53,7 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 	withUser(t, func(t *testing.T, db *store.Store) {
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon()}))
 		check(t, db.CreateUser(t.Context(), studio.User{ID: "eve", Email: "eve@example.com", CreatedAt: noon()}))
-		failed := studio.Attempt{At: noon(), Status: 500, Failure: "status"}
+		failed := studio.Attempt{Number: 1, At: noon(), Status: 500, Failure: "status"}
 		for i, outcome := range []store.Outcome{
 			{},
 			{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
@@ -65,6 +67,9 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 			create(t, db, s)
 			if outcome.State != "" {
 				check(t, recordAttempt(t.Context(), db, s.Events[0], failed, outcome))
+				result := store.EndpointResult{UserID: s.UserID, URL: s.WebhookURL}
+				result.Add(failed)
+				check(t, db.SaveResults(t.Context(), []store.EndpointResult{result}))
 			}
 		}
 		check(t, db.PauseEndpoint(t.Context(), "ada", "https://hooks.example.com/1", noon()))
@@ -77,20 +82,20 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 		}
 		for limit := 1; limit <= 4; limit++ {
 			var got []string
-			for after, more := "", true; more; {
+			for after, more := (studio.Position{}), true; more; {
 				var page []studio.Endpoint
 				var err error
 				page, more, err = db.AllEndpoints(t.Context(), after, limit)
 				check(t, err)
 				for _, e := range page {
-					got, after = append(got, line(e)), e.SubjectID
+					got, after = append(got, line(e)), studio.Position{ID: e.SubjectID}
 				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 			}
 		}
-		_, _, err := db.AllEndpoints(t.Context(), "unknown", 1)
+		_, _, err := db.AllEndpoints(t.Context(), studio.Position{ID: "unknown"}, 1)
 		wantError(t, err, studio.ErrCursor)
 		for limit := range 5 {
 			troubled, err := db.TroubledEndpoints(t.Context(), limit)
@@ -105,98 +110,74 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 	})
 }
 
-// An endpoint counts its waiting and exhausted events. Its failure began after the last delivery, also if its newest subjects
-// are younger than that.
-func TestStore_Endpoint_showsAnOutage(t *testing.T) {
+// An endpoint counts its waiting and exhausted events, and its row has the results of attempts: an outage begins with the first
+// failure after a success, and goes on until the next success.
+func TestStore_SaveResults_keepsAnOutage(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
 		at := func(minutes int) time.Time { return noon().Add(time.Duration(minutes) * time.Minute) }
-		for i := range 40 {
-			s := subject(fmt.Sprintf("s%02d", i), 2)
-			s.Events[0].CreatedAt, s.Events[1].CreatedAt = at(i), at(i)
-			create(t, db, s)
-			attempt := studio.Attempt{At: at(i), Duration: time.Second, Status: 204}
-			outcome := store.Outcome{State: studio.EventDelivered}
-			switch {
-			case i >= 11:
-				attempt.Status, attempt.Failure, outcome = 500, "status", store.Outcome{State: studio.EventPending, RetryAt: at(60)}
-			case i == 10:
-				attempt.Status, attempt.Failure, outcome = 400, "status", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused}
-			}
-			check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, s.ID).Event, attempt, outcome))
+		for i := range 4 {
+			create(t, db, subject(fmt.Sprint("s", i), 2))
 		}
-		check(t, deleteSubject(t, db, studio.Avatar, "s39", noon()))
-		check(t, db.ExhaustEvents(t.Context(), "s12", at(41), studio.ReasonSchedule))
+		check(t, deleteSubject(t, db, studio.Avatar, "s3", noon()))
+		check(t, db.ExhaustEvents(t.Context(), "s1", at(41), studio.ReasonSchedule))
 		want := studio.Endpoint{
-			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", SubjectID: "s39", Waiting: 11 + 27*2, Exhausted: 1 + 2, LastSuccessAt: at(9).Add(time.Second),
-			Last: studio.Attempt{Number: 1, At: at(39), Duration: time.Second, Status: 500, Failure: "status"},
+			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", SubjectID: "s0", Waiting: 4, Exhausted: 2,
 		}
-		got, err := db.Endpoint(t.Context(), "ada", want.URL)
-		check(t, err)
-		if got.FailingSince.Before(at(10)) || got.FailingSince.After(at(12)) {
-			t.Errorf("failing since %v", got.FailingSince)
+		for i, save := range []struct {
+			failures                    []string // of the attempts, which are made every minute
+			lastSuccessAt, failingSince int      // in minutes; 0 for none
+		}{
+			{failures: []string{"status", "status"}, failingSince: 10},
+			{failures: []string{"connect"}, failingSince: 10},
+			{failures: []string{"status", "", "status", "status"}, lastSuccessAt: 31, failingSince: 32},
+			{failures: []string{"status"}, lastSuccessAt: 31, failingSince: 32},
+			{failures: []string{""}, lastSuccessAt: 50},
+			{failures: []string{"status"}, lastSuccessAt: 50, failingSince: 60},
+		} {
+			result := store.EndpointResult{UserID: "ada", URL: want.URL}
+			for n, failure := range save.failures {
+				want.Last = studio.Attempt{Number: n + 1, At: at(10*(i+1) + n), Duration: time.Second, Status: 500, Failure: failure, Address: "a"}
+				result.Add(want.Last)
+			}
+			unknown := store.EndpointResult{UserID: "bob", URL: want.URL, Last: want.Last}
+			check(t, db.SaveResults(t.Context(), []store.EndpointResult{unknown, result}))
+			want.LastSuccessAt, want.FailingSince = time.Time{}, time.Time{}
+			if save.lastSuccessAt > 0 {
+				want.LastSuccessAt = at(save.lastSuccessAt).Add(time.Second)
+			}
+			if save.failingSince > 0 {
+				want.FailingSince = at(save.failingSince)
+			}
+			got, err := db.Endpoint(t.Context(), "ada", want.URL)
+			check(t, err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%d. endpoint (-want +got):\n%s", i, diff)
+			}
 		}
-		got.FailingSince = time.Time{}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("endpoint (-want +got):\n%s", diff)
-		}
-		_, err = db.Endpoint(t.Context(), "ada", "https://hooks.example.com")
+		_, err := db.Endpoint(t.Context(), "ada", "https://hooks.example.com")
 		wantError(t, err, studio.ErrNotFound)
 		_, err = db.Endpoint(t.Context(), "bob", want.URL)
 		wantError(t, err, studio.ErrNotFound)
 	})
 }
 
-// An outage goes on when its first event is exhausted and the next one fails.
-func TestStore_Endpoint_countsExhaustedEventsAsAnOutage(t *testing.T) {
+// An endpoint is kept as long as a subject has its URL.
+func TestStore_Prune_deletesUnusedEndpoints(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		create(t, db, subject("a", 2))
-		for hour, outcome := range []store.Outcome{
-			{State: studio.EventExhausted, Reason: studio.ReasonSchedule}, {State: studio.EventPending, RetryAt: noon()},
-		} {
-			failed := studio.Attempt{At: noon().Add(time.Duration(hour) * time.Hour), Failure: "connect"}
-			check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, failed, outcome))
+		for i, id := range []string{"a", "b", "c"} {
+			s := subject(id, 0)
+			s.WebhookURL = fmt.Sprintf("https://hooks.example.com/%d", i/2)
+			create(t, db, s)
 		}
-		got, err := db.Endpoint(t.Context(), "ada", "https://hooks.example.com/")
+		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
+		check(t, deleteSubject(t, db, studio.Avatar, "c", noon()))
+		check(t, db.Prune(t.Context(), noon().Add(studio.DeletionMemory+time.Hour)))
+		urls, err := db.EndpointURLs(t.Context(), "ada", "", 3)
 		check(t, err)
-		if !got.FailingSince.Equal(noon()) {
-			t.Errorf("failing since %v, want %v", got.FailingSince, noon())
+		if want := []string{"https://hooks.example.com/0"}; !slices.Equal(urls, want) {
+			t.Errorf("the endpoints are %v, want %v", urls, want)
 		}
-	})
-}
-
-// A replay of delivered events forgets no success. A failure counts from its attempt, not from an earlier one of the event.
-func TestStore_Endpoint_keepsTheLastSuccessDuringAReplay(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		at := func(minutes int) time.Time { return noon().Add(time.Duration(minutes) * time.Minute) }
-		create(t, db, subject("a", 1))
-		attempt := func(minute int, failure string, outcome store.Outcome) {
-			attempt := studio.Attempt{At: at(minute), Duration: time.Second, Failure: failure}
-			check(t, recordAttempt(t.Context(), db, nextDelivery(t, db, "a").Event, attempt, outcome))
-		}
-		wantTimes := func(success, failing time.Time) {
-			t.Helper()
-			got, err := db.Endpoint(t.Context(), "ada", "https://hooks.example.com/")
-			check(t, err)
-			if !got.LastSuccessAt.Equal(success) || !got.FailingSince.Equal(failing) {
-				t.Errorf("last success %v, failing since %v; want %v and %v", got.LastSuccessAt, got.FailingSince, success, failing)
-			}
-		}
-		attempt(1, "status", store.Outcome{State: studio.EventPending, RetryAt: at(2)})
-		wantTimes(time.Time{}, at(1))
-		success := at(2).Add(time.Second)
-		attempt(2, "", store.Outcome{State: studio.EventDelivered})
-		wantTimes(success, time.Time{})
-		selection := studio.ReplaySelection{EventIDs: []string{"a-1"}, States: []studio.EventState{studio.EventDelivered}}
-		if n := replay(t, db, selection, at(3)); n != 1 {
-			t.Errorf("%d events are replayed", n)
-		}
-		wantTimes(success, time.Time{})
-		attempt(4, "status", store.Outcome{State: studio.EventPending, RetryAt: at(5)})
-		wantTimes(success, at(4))
-		attempt(5, "status", store.Outcome{State: studio.EventPending, RetryAt: at(6)})
-		wantTimes(success, at(4))
 	})
 }

@@ -81,7 +81,7 @@ type Delivery struct {
 // those rows are wide.
 func selectDelivery(sql dialect, from string) string {
 	return `SELECT d.subject_id, e.id, d.sequence, e.body, e.created_at, e.tries, e.last_number, d.user_id, d.url, d.origin,
-			(SELECT 1 FROM endpoints p WHERE p.user_id = d.user_id AND p.url = d.url) IS NOT NULL, d.due_at, d.request_id, d.trace_parent
+			(SELECT 1 FROM endpoints p WHERE p.user_id = d.user_id AND p.url = d.url AND p.disabled_at IS NOT NULL) IS NOT NULL, d.due_at, d.request_id, d.trace_parent
 		` + from + ` d JOIN ` + sql.lookup("events e", `e.subject_id = d.subject_id AND e.sequence = d.sequence`) + ` ORDER BY d.due_at`
 }
 

@@ -148,14 +148,6 @@ var (
 				FROM r WHERE events.id = r.event_id AND events.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
 		})
 
-	insertEndpoints = newRowStatement(`subject_id text, disabled_at bigint, reason text`, func(r *Record) []any {
-		return []any{r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason)}
-	}, func(sql dialect, _ []string) string {
-		return `INSERT INTO endpoints (user_id, url, origin, disabled_at, reason)
-			SELECT s.user_id, s.webhook_url, s.origin, r.disabled_at, r.reason FROM r, subjects s
-			WHERE s.id = r.subject_id AND s.user_id = ` + liveUser(sql, "s.user_id") + ` AND ` + sql.recordable("r.subject_id") + ` ON CONFLICT (user_id, url) DO NOTHING`
-	})
-
 	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it
 	// sets when the event is due again, or makes its successor due.
 	deleteDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect, _ []string) string {
@@ -179,12 +171,6 @@ func nextValues(r *Record) []any {
 func keepAttempts(sql dialect, records ...*Record) []statement {
 	first := func(r *Record) bool { return r.Attempt.Number <= 1 }
 	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(records), first)...)
-}
-
-// disableEndpoints returns the statements for those records that disable a URL.
-func disableEndpoints(sql dialect, records ...*Record) []statement {
-	on := func(r *Record) bool { return !r.Outcome.DisableURL }
-	return insertEndpoints.with(sql, slices.DeleteFunc(slices.Clone(records), on)...)
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.

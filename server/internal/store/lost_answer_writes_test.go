@@ -183,6 +183,9 @@ var writes = []lostWrite{
 	{name: "ExhaustEvents", prepare: ready(func(t *testing.T, db *store.Store, run string) error {
 		return db.ExhaustEvents(t.Context(), run, noon(), studio.ReasonDisabled)
 	})},
+	{name: "SaveResults", prepare: ready(func(t *testing.T, db *store.Store, run string) error {
+		return db.SaveResults(t.Context(), []store.EndpointResult{{UserID: run, URL: "https://hooks.example.com/", FailingSince: noon()}})
+	})},
 	{name: "EnableEndpoint", prepare: after(pause, func(t *testing.T, db *store.Store, run string) error {
 		return db.EnableEndpoint(t.Context(), run, "https://hooks.example.com/")
 	})},

@@ -94,7 +94,7 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 			rendered = append(rendered, &c.subject)
 		}
 	}
-	return tx.execLast(ctx, slices.Concat(insert, insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects)))
+	return tx.execLast(ctx, slices.Concat(insert, addEndpoints(tx, group), insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects)))
 }
 
 // insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: a creation must

@@ -22,9 +22,9 @@ type Endpoint struct {
 	Waiting        int64     // pending events
 	Exhausted      int64     // exhausted events, except those of deleted subjects
 
-	SubjectID string    // the newest subject whose events are sent to the URL
+	SubjectID string    // the first subject whose events are sent to the URL
 	OpenUntil time.Time // when the circuit breaker of the origin allows a probe, which may be past; zero if it is closed
-	Last      Attempt   // the latest attempt for the 16 newest subjects with the URL, without its excerpt; zero if there is none
+	Last      Attempt   // the latest attempt, without its excerpt; zero if there is none
 }
 
 // EndpointState is what happens to the events of an endpoint.
@@ -46,10 +46,10 @@ type EndpointPage struct {
 
 // EndpointStore stores which endpoints are paused or disabled; see [Store].
 type EndpointStore interface {
-	// Endpoints returns up to limit endpoints of a user, each URL once, ordered by URL. It starts after the URL of the
-	// subject with the ID after, or at the first URL if after is "". It sets all fields except ID and State. The error
-	// is [ErrCursor] if there is no such subject.
-	Endpoints(ctx context.Context, userID, after string, limit int) (page []Endpoint, more bool, err error)
+	// Endpoints returns up to limit endpoints of a user, each URL once, ordered by URL. It starts after the endpoint whose
+	// SubjectID is after.ID, or at the first one if that is "". It sets all fields except ID and State. The
+	// error is [ErrCursor] if there is no such endpoint. What attempts have told may be missing for a second.
+	Endpoints(ctx context.Context, userID string, after Position, limit int) (page []Endpoint, more bool, err error)
 	// Endpoint is Endpoints for one URL.
 	Endpoint(ctx context.Context, userID, url string) (Endpoint, error)
 	// EndpointURLs returns up to limit webhook URLs of a user that follow after, in order.
@@ -66,15 +66,13 @@ const endpointURLPage = 1000
 // Endpoints returns up to limit endpoints of a user, ordered by URL, that follow the page with the given cursor. If cursor
 // is "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) Endpoints(ctx context.Context, userID, cursor string, limit int) (EndpointPage, error) {
-	return s.endpointPage(string(frame("endpoints", userID)), cursor, func(after string) ([]Endpoint, bool, error) {
+	return s.endpointPage(string(frame("endpoints", userID)), cursor, func(after Position) ([]Endpoint, bool, error) {
 		return s.Store.Endpoints(ctx, userID, after, limit)
 	})
 }
 
-func (s *Service) endpointPage(list, cursor string, read func(after string) ([]Endpoint, bool, error)) (EndpointPage, error) {
-	endpoints, next, err := readPage(s, list, cursor, func(after Position) ([]Endpoint, bool, error) {
-		return read(after.ID)
-	}, func(e Endpoint) Position { return Position{ID: e.SubjectID} })
+func (s *Service) endpointPage(list, cursor string, read func(after Position) ([]Endpoint, bool, error)) (EndpointPage, error) {
+	endpoints, next, err := readPage(s, list, cursor, read, func(e Endpoint) Position { return Position{ID: e.SubjectID} })
 	s.complete(endpoints...)
 	return EndpointPage{endpoints, next}, err
 }

@@ -31,8 +31,8 @@ type OperatorStore interface {
 	// operator would be left.
 	Demote(ctx context.Context, userID string) error
 	// AllEndpoints is [EndpointStore.Endpoints] for all users, ordered by the ID of the user and the URL.
-	AllEndpoints(ctx context.Context, after string, limit int) (page []Endpoint, more bool, err error)
-	// TroubledEndpoints returns up to limit endpoints of all users whose last attempt may have failed, or which are disabled
+	AllEndpoints(ctx context.Context, after Position, limit int) (page []Endpoint, more bool, err error)
+	// TroubledEndpoints returns up to limit endpoints of all users whose last attempt failed, or which are disabled
 	// or paused, like AllEndpoints.
 	TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error)
 	AddAct(ctx context.Context, act Act) error
@@ -184,13 +184,12 @@ func (s *Service) ChangeRole(ctx context.Context, by User, email string, role Ro
 // AllEndpoints returns up to limit endpoints of all users, ordered by the ID of the user and the URL, as
 // [Service.Endpoints] does for one user.
 func (s *Service) AllEndpoints(ctx context.Context, cursor string, limit int) (EndpointPage, error) {
-	return s.endpointPage("all endpoints", cursor, func(after string) ([]Endpoint, bool, error) {
+	return s.endpointPage("all endpoints", cursor, func(after Position) ([]Endpoint, bool, error) {
 		return s.operators.AllEndpoints(ctx, after, limit)
 	})
 }
 
-// TroubledEndpoints returns up to limit endpoints of all users that fail, are disabled or are paused, in this order. It finds
-// those that fail by the waiting and the exhausted events, of which it reads up to 10,000 each.
+// TroubledEndpoints returns up to limit endpoints of all users that fail, are disabled or are paused, in this order.
 func (s *Service) TroubledEndpoints(ctx context.Context, limit int) ([]Endpoint, error) {
 	all, err := s.operators.TroubledEndpoints(ctx, limit)
 	s.complete(all...)

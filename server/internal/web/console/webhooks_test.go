@@ -29,6 +29,10 @@ func (s *site) addEvent(t testing.TB, address string, attempt studio.Attempt, ou
 	attempt.At = time.Now()
 	_, err = s.store.Record(t.Context(), "", store.Record{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
 	check(t, err)
+	result := store.EndpointResult{UserID: s.user.ID, URL: address}
+	attempt.Number = 1
+	result.Add(attempt)
+	check(t, s.store.SaveResults(t.Context(), []store.EndpointResult{result}))
 	return events[0]
 }
 

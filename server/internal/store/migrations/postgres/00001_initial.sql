@@ -276,15 +276,30 @@ CREATE INDEX replays_owner ON replays (user_id);
 CREATE INDEX replays_requested ON replays (requested_at);
 CREATE UNIQUE INDEX replays_key ON replays (key_hash) WHERE key_hash IS NOT NULL;
 
--- endpoints are the webhook URLs that are disabled for a user.
+-- endpoints are the webhook URLs of users, as the process that delivers to them last saw them.
 CREATE TABLE endpoints (
-    user_id     TEXT NOT NULL REFERENCES users,
-    url         TEXT NOT NULL,
-    origin      TEXT NOT NULL, -- of url
-    disabled_at BIGINT NOT NULL,
-    reason      TEXT NOT NULL,
+    user_id         TEXT NOT NULL REFERENCES users,
+    url             TEXT NOT NULL,
+    origin          TEXT COLLATE "C" NOT NULL, -- of url
+    subject_id      TEXT NOT NULL, -- the first subject with the URL, without a reference, because it may be deleted
+    added_at        BIGINT  NOT NULL, -- when that was created
+    disabled_at     BIGINT , -- NULL if it is enabled
+    reason          TEXT NOT NULL DEFAULT '', -- why it is disabled
+    failing_since   BIGINT , -- the first failure after the last success; NULL unless the last attempt failed
+    last_success_at BIGINT ,
+    -- The last attempt, as in events.
+    last_number     INTEGER NOT NULL DEFAULT 0,
+    last_at         BIGINT ,
+    last_duration   BIGINT ,
+    last_address    TEXT,
+    last_status     INTEGER,
+    last_failure    TEXT,
     PRIMARY KEY (user_id, url)
-);
+) WITH (fillfactor = 50);
+CREATE INDEX endpoints_subject ON endpoints (subject_id);
+CREATE INDEX endpoints_added ON endpoints (added_at, subject_id);
+CREATE INDEX endpoints_disabled ON endpoints (user_id, url) WHERE disabled_at IS NOT NULL;
+CREATE INDEX endpoints_failing ON endpoints (user_id, url) WHERE failing_since IS NOT NULL;
 
 -- alerts are the last mails to users about webhook URLs that fail or are disabled.
 CREATE TABLE alerts (
