@@ -717,7 +717,8 @@ func (p ListEndpointsParams) apply(c *call) { c.params = p }
 
 // ListEndpoints sends GET /v1/webhooks/endpoints: list webhook URLs.
 //
-// Returns a page of the URLs at which the caller has registered a webhook, ordered by URL. A URL is
+// Returns a page of the URLs at which the caller has registered a webhook, ordered by URL. A URL to
+// which nothing was sent for 31 days is not among them, unless it is disabled or paused. A URL is
 // shown with `?…` in place of its query, so two may look alike.
 //
 // The option [ListEndpointsParams] sets optional parameters. The operation is idempotent, so the client retries it.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,9 @@ import (
 // maxEndpointEvents bounds the rows that are read to count the events of endpoints: the waiting subjects of each origin, and
 // the newest exhausted events of the user.
 const maxEndpointEvents = 10_000
+
+// usedPrecision is the precision of when an endpoint was used, so that most attempts do not change an index.
+const usedPrecision = 24 * time.Hour
 
 // DisabledEndpoint is a URL that is disabled for a user. Events for it end as exhausted when they are due. They
 // can be replayed after the endpoint is enabled. A new registration of the URL does not enable it, because
@@ -201,7 +205,7 @@ func (s *Store) SaveResults(ctx context.Context, results []EndpointResult) error
 //nolint:gochecknoglobals // constants
 var (
 	// insertEndpoints inserts the URLs of new subjects that are new, in the order of their keys.
-	insertEndpoints = newRowStatement(`user_id text, url text, origin text, subject_id text, added_at bigint`, func(c *creation) []any {
+	insertEndpoints = newRowStatement(`user_id text, url text, origin text, subject_id text, used_at bigint`, func(c *creation) []any {
 		s := &c.subject
 		return []any{s.UserID, s.WebhookURL, studio.Origin(s.WebhookURL), s.ID, micros(s.CreatedAt)}
 	}, func(sql dialect, columns []string) string {
@@ -218,14 +222,15 @@ var (
 		return `UPDATE endpoints SET failing_since = CASE WHEN r.failing_since IS NULL OR r.last_success_at IS NOT NULL OR endpoints.failing_since IS NULL
 				THEN r.failing_since ELSE endpoints.failing_since END,
 			last_success_at = COALESCE(r.last_success_at, endpoints.last_success_at), last_number = r.number, last_at = r.at,
-			last_duration = r.duration, last_address = r.address, last_status = r.status, last_failure = r.failure
+			last_duration = r.duration, last_address = r.address, last_status = r.status, last_failure = r.failure,
+			used_at = CASE WHEN r.at > endpoints.used_at + ` + fmt.Sprint(usedPrecision.Microseconds()) + ` THEN r.at ELSE endpoints.used_at END
 			FROM r WHERE endpoints.user_id = r.user_id AND endpoints.url = r.url`
 	})
 
 	disableEndpoint = newRowStatement(`subject_id text, disabled_at bigint, reason text`, func(r *Record) []any {
 		return []any{r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason)}
 	}, func(sql dialect, _ []string) string {
-		return `INSERT INTO endpoints (user_id, url, origin, subject_id, added_at, disabled_at, reason)
+		return `INSERT INTO endpoints (user_id, url, origin, subject_id, used_at, disabled_at, reason)
 			SELECT s.user_id, s.webhook_url, s.origin, s.id, s.created_at, r.disabled_at, r.reason FROM r, subjects s
 			WHERE s.id = r.subject_id AND s.user_id = ` + liveUser(sql, "s.user_id") + ` AND ` + sql.recordable("r.subject_id") + `
 			ON CONFLICT (user_id, url) DO UPDATE SET disabled_at = COALESCE(endpoints.disabled_at, excluded.disabled_at),

@@ -162,22 +162,31 @@ func TestStore_SaveResults_keepsAnOutage(t *testing.T) {
 	})
 }
 
-// An endpoint is kept as long as a subject has its URL.
+// An endpoint is kept until a month after the last attempt, and longer if it is paused or disabled.
 func TestStore_Prune_deletesUnusedEndpoints(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
-		for i, id := range []string{"a", "b", "c"} {
-			s := subject(id, 0)
-			s.WebhookURL = fmt.Sprintf("https://hooks.example.com/%d", i/2)
+		url := func(name string) string { return "https://hooks.example.com/" + name }
+		for _, name := range []string{"disabled", "paused", "unused", "used"} {
+			s := subject(name, 1)
+			s.WebhookURL = url(name)
 			create(t, db, s)
 		}
-		check(t, deleteSubject(t, db, studio.Avatar, "a", noon()))
-		check(t, deleteSubject(t, db, studio.Avatar, "c", noon()))
-		check(t, db.Prune(t.Context(), noon().Add(studio.DeletionMemory+time.Hour)))
-		urls, err := db.EndpointURLs(t.Context(), "ada", "", 3)
-		check(t, err)
-		if want := []string{"https://hooks.example.com/0"}; !slices.Equal(urls, want) {
-			t.Errorf("the endpoints are %v, want %v", urls, want)
+		check(t, db.PauseEndpoint(t.Context(), "ada", url("paused"), noon()))
+		finish(t, db, "disabled", store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
+		const month = studio.Retention + 24*time.Hour
+		for _, at := range []time.Duration{time.Hour, month} {
+			check(t, db.SaveResults(t.Context(), []store.EndpointResult{{UserID: "ada", URL: url("used"), Last: studio.Attempt{At: noon().Add(at)}}}))
+		}
+		want := []string{url("disabled"), url("paused"), url("unused"), url("used")}
+		for range 2 {
+			urls, err := db.EndpointURLs(t.Context(), "ada", "", 5)
+			check(t, err)
+			if !slices.Equal(urls, want) {
+				t.Errorf("the endpoints are %v, want %v", urls, want)
+			}
+			check(t, db.Prune(t.Context(), noon().Add(month+time.Hour)))
+			want = []string{url("disabled"), url("paused"), url("used")}
 		}
 	})
 }

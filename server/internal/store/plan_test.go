@@ -36,7 +36,7 @@ var fillTables = []string{
 		SELECT 's' || n, 'u' || n, 'https://' || (n % 100), 'https://hooks.example.com/', 1, n FROM numbers WHERE n % 10 = 0`,
 	numbers + `INSERT INTO events (id, user_id, kind, subject_id, sequence, body, state, created_at, ended_at, reason)
 		SELECT 'e' || n, 'u' || n, 'lipsync', 's' || n, 1, CAST('{}' AS BYTEA), CASE WHEN n % 10 = 0 THEN 'pending' WHEN n % 10 = 1 THEN 'exhausted' ELSE 'delivered' END, n, CASE WHEN n % 10 <> 0 THEN n - 500 END, CASE WHEN n % 10 = 1 THEN 'schedule' ELSE '' END FROM numbers`,
-	numbers + `INSERT INTO endpoints (user_id, url, origin, subject_id, added_at, disabled_at, reason) SELECT 'u' || n, 'https://example.com/' || n, '', 's' || n, n, CASE WHEN n % 10 = 0 THEN n END, 'gone' FROM numbers`,
+	numbers + `INSERT INTO endpoints (user_id, url, origin, subject_id, used_at, disabled_at, reason) SELECT 'u' || n, 'https://example.com/' || n, '', 's' || n, n, CASE WHEN n % 10 = 0 THEN n END, 'gone' FROM numbers`,
 	numbers + `INSERT INTO attempts (event_id, number, at, duration, address, status, failure) SELECT 'e' || n, 0, n, 1, '', 500, '' FROM numbers`,
 	numbers + `INSERT INTO webhook_secrets (user_id, secret, expires_at) SELECT 'u' || n, '', 2592000000000 + n - 500 FROM numbers`,
 }

@@ -11,6 +11,10 @@ import (
 // is treated like a new one.
 const breakerRetention = 24 * time.Hour
 
+// endpointRetention is how long an endpoint is kept to which nothing is sent, unless it is disabled or paused. Its last event is
+// pruned by then.
+const endpointRetention = studio.Retention + usedPrecision
+
 // revocationRetention is how long revocations are kept: much longer than access tokens are valid, because clocks may change.
 const revocationRetention = 24 * time.Hour
 
@@ -21,10 +25,10 @@ const batchRows = 500
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
-// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a day, alerts after two, daemons that were killed after one, and breakers a day after their pause. After an error, some
+// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a day, alerts after two, endpoints after 31, daemons that were killed after one, and breakers a day after their pause. After an error, some
 // rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
-	err := s.prunePassing(ctx, now.Add(-studio.Retention), "events", "id", `ended_at < $1`,
+	err := s.prunePassing(ctx, now.Add(-studio.Retention), "events", `ended_at < $1`,
 		`SELECT id, created_at, COALESCE(ended_at < $1, FALSE) FROM events WHERE created_at < $1 AND (created_at, id) > ($2, $3)
 			ORDER BY created_at, id LIMIT $4 + 0`)
 	if err != nil {
@@ -49,6 +53,9 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 		{`DELETE FROM acts WHERE at < $1 AND id IN (SELECT id FROM acts WHERE at < $1 LIMIT $2)`, now.Add(-studio.ActRetention)},
 		{`DELETE FROM alerts WHERE sent_at < $1 AND (user_id, url) IN
 			(SELECT user_id, url FROM alerts WHERE sent_at < $1 LIMIT $2)`, now.Add(-alertRetention)},
+		{`DELETE FROM endpoints WHERE used_at < $1 AND disabled_at IS NULL AND (user_id, url) IN (SELECT user_id, url FROM endpoints
+			WHERE used_at < $1 AND disabled_at IS NULL AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.user_id = endpoints.user_id
+				AND p.url = endpoints.url) LIMIT $2)`, now.Add(-endpointRetention)},
 		{`DELETE FROM daemons WHERE seen_at < $1 AND id IN (SELECT id FROM daemons WHERE seen_at < $1 LIMIT $2)`, now.Add(-daemonRetention)},
 		{`DELETE FROM breakers WHERE until < $1 AND origin IN
 			(SELECT origin FROM breakers WHERE until < $1 LIMIT $2)`, now.Add(-breakerRetention)},
@@ -63,22 +70,15 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			}
 		}
 	}
-	err = s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "subjects", "id", `deleted_at < $1`,
+	return s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "subjects", `deleted_at < $1`,
 		`SELECT s.id, s.deleted_at, NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id) AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id)
 			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id LIMIT $4 + 0`)
-	if err != nil {
-		return err
-	}
-	const unused = `NOT EXISTS (SELECT 1 FROM subjects s WHERE s.user_id = endpoints.user_id AND s.webhook_url = endpoints.url AND s.webhook_url <> '')`
-	return s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "endpoints", "subject_id", `added_at < $1 AND `+unused,
-		`SELECT subject_id, added_at, `+unused+` FROM endpoints WHERE added_at < $1 AND (added_at, subject_id) > ($2, $3)
-			ORDER BY added_at, subject_id LIMIT $4`)
 }
 
 // prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as long as
 // their events. It passes over these once, instead of once for each batch. candidates is a query for the IDs and times of the rows
 // before $1 and after ($2, $3), and whether they are deleted. condition is checked again on a row that another transaction changed since.
-func (s *Store) prunePassing(ctx context.Context, before time.Time, table, key, condition, candidates string) error {
+func (s *Store) prunePassing(ctx context.Context, before time.Time, table, condition, candidates string) error {
 	var last studio.Position
 	for rows := batchRows; rows == batchRows; {
 		rows = 0
@@ -93,7 +93,7 @@ func (s *Store) prunePassing(ctx context.Context, before time.Time, table, key, 
 		}, candidates, micros(before), last.CreatedAt.UnixMicro(), last.ID, batchRows)
 		if err == nil && len(unused) > 0 {
 			where := conditions{args: []any{micros(before)}}
-			err = s.exec(ctx, `DELETE FROM `+table+` WHERE `+condition+` AND `+s.engine.in(key, where.elements(s.engine, unused)), where.args...)
+			err = s.exec(ctx, `DELETE FROM `+table+` WHERE `+condition+` AND `+s.engine.in("id", where.elements(s.engine, unused)), where.args...)
 		}
 		if err != nil {
 			return err

@@ -65,7 +65,7 @@
 //
 //	          statements  rows                                   index entries             log
 //	                                                             PostgreSQL  SQLite
-//	creation  5           2 inserted                             8           7             1.9 kB
+//	creation  5           2 inserted                             7           6             1.9 kB
 //	claim     2           1 updated                              4           1             0.6 kB
 //	result    6           2 inserted, 2 updated, 1 deleted       10          6             2.8 kB
 //

@@ -171,7 +171,6 @@ CREATE TABLE subjects (
 CREATE INDEX subjects_newest ON subjects (user_id, kind, created_at DESC, id DESC, status) WHERE deleted_at IS NULL;
 CREATE INDEX subjects_videos ON subjects (avatar_id, created_at DESC, id DESC, status) WHERE avatar_id IS NOT NULL;
 CREATE INDEX subjects_projects ON subjects (workspace_id, created_at DESC, id DESC) WHERE workspace_id IS NOT NULL AND deleted_at IS NULL;
-CREATE INDEX subjects_receiver ON subjects (user_id, webhook_url, id) WHERE webhook_url <> '';
 CREATE UNIQUE INDEX subjects_key ON subjects (key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX subjects_deleted ON subjects (deleted_at, id) WHERE deleted_at IS NOT NULL;
 
@@ -282,7 +281,7 @@ CREATE TABLE endpoints (
     url             TEXT NOT NULL,
     origin          TEXT NOT NULL, -- of url
     subject_id      TEXT NOT NULL, -- the first subject with the URL, without a reference, because it may be deleted
-    added_at        INTEGER NOT NULL, -- when that was created
+    used_at         INTEGER NOT NULL, -- when that was created, or of an attempt, to a day
     disabled_at     INTEGER, -- NULL if it is enabled
     reason          TEXT NOT NULL DEFAULT '', -- why it is disabled
     failing_since   INTEGER, -- the first failure after the last success; NULL unless the last attempt failed
@@ -297,7 +296,7 @@ CREATE TABLE endpoints (
     PRIMARY KEY (user_id, url)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX endpoints_subject ON endpoints (subject_id);
-CREATE INDEX endpoints_added ON endpoints (added_at, subject_id);
+CREATE INDEX endpoints_used ON endpoints (used_at) WHERE disabled_at IS NULL;
 CREATE INDEX endpoints_disabled ON endpoints (user_id, url) WHERE disabled_at IS NOT NULL;
 CREATE INDEX endpoints_failing ON endpoints (user_id, url) WHERE failing_since IS NOT NULL;
 
