@@ -14,7 +14,7 @@ const module = "github.com/avatarstudio/avatarstudio/"
 func TestImports_linkNothingElse(t *testing.T) {
 	t.Parallel()
 	const studiod, operate, testing, console = "server/cmd/studiod", "server/internal/operate", "server/internal/testing", "server/internal/web/console"
-	stored := []string{studiod, operate, testing, console, "server/internal/deliver", "server/internal/jobs", "server/internal/store"}
+	stored := []string{studiod, operate, testing, console, "server/internal/deliver", "server/internal/render", "server/internal/store"}
 	linkedBy := map[string][]string{ // the rooms that may link a module or a part of this one
 		module + "client":              {"client"},
 		module + "server":              {"server", "client/clienttest", "api/tools"},

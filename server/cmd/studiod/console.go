@@ -7,14 +7,13 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
-// openConsole creates the console, which shows the limits of work. The daemon's service must exist.
-func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
+// openConsole creates the console, which shows the limits of the pool and the deliverer. The daemon's service must exist.
+func (d *daemon) openConsole(ctx context.Context) {
 	if !d.cfg.Console {
 		return
 	}
@@ -29,7 +28,7 @@ func (d *daemon) openConsole(ctx context.Context, work jobs.Config) {
 	cfg := console.Config{
 		Studio: d.studio, Store: d.store, ServeFile: d.media.ServeFile, MapError: rest.MapError, Admit: d.userRates.AdmitPage,
 		Revoked: d.revocations.Revokes, Secure: secure, Logger: d.cfg.Logger,
-		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: work.Workers, RenderWorkers: work.RenderWorkers, Missing: missing},
+		Daemon: console.Daemon{Version: commandline.Version(), Started: time.Now(), Workers: d.deliver.Workers, RenderWorkers: d.pool.Workers, Missing: missing},
 		Backup: d.backupStatus, Guide: guide.Path + "/",
 	}
 	if d.mailer != nil {

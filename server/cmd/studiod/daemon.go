@@ -19,13 +19,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/realip"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/rest"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/systemd"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/upkeep"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
@@ -57,7 +58,7 @@ type daemonConfig struct {
 	AutoConsent       bool
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
-	Workers, Rate     int // see jobs.Config
+	Workers, Rate     int // see deliver.Config
 	Listener          listener.Config
 	Sockets           *systemd.Sockets // nil opens new ones
 	TLSCert, TLSKey   string           // paths; "" means plain HTTP, or the certificate of Domain
@@ -82,6 +83,7 @@ type daemon struct {
 	noAdmin  error          // why the optional server for operators did not start
 	traces   *otlp.Exporter // nil if disabled
 	listener *listener.Listener
+	host     string
 	store    *store.Store
 	keys     *keyring.Keyring // nil if secrets are stored as plain text
 	studio   *studio.Service
@@ -91,7 +93,8 @@ type daemon struct {
 	renderer io.Closer        // nil if the renderer needs no Close
 	console  *console.Console // nil if the console is disabled
 	http     *http.Server
-	runner   *jobs.Runner
+	pool     *render.Pool
+	deliver  *deliver.Deliverer
 	mailer   *mail.Mailer // nil if no mails are sent
 
 	certificate   certificateSource // nil without TLS
@@ -163,12 +166,11 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.openBackups(ctx); err != nil {
 		return d, err
 	}
-	work, err := d.openJobs(ctx)
-	if err != nil {
+	if err := d.openPool(ctx); err != nil {
 		return d, err
 	}
-	d.runner = jobs.NewRunner(work)
-	d.openConsole(ctx, work.Config)
+	d.openDeliverer()
+	d.openConsole(ctx)
 	bodies := ratelimit.NewBodies(uploadOperation)
 	api := server.Config{
 		Authenticator: d.tokens, MapError: rest.MapError,
@@ -227,6 +229,9 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 		d.keys = keyring.New()
 	}
 	cfg.Keys, cfg.Traces, cfg.Logger = d.keys, d.traces.Provider(), d.cfg.Logger
+	if d.host, err = os.Hostname(); err != nil {
+		return err
+	}
 	if d.store, err = openStore(ctx, d.cfg.Database, cfg); err != nil {
 		return err
 	}
@@ -237,27 +242,41 @@ func (d *daemon) openParts(ctx context.Context, cfg store.Config) (err error) {
 	return d.openMedia(ctx)
 }
 
-// openJobs creates the background jobs. The daemon's service must exist.
-func (d *daemon) openJobs(ctx context.Context) (*jobs.Jobs, error) {
+// openPool opens the renderer and the pool that runs it. The daemon's service must exist.
+func (d *daemon) openPool(ctx context.Context) error {
 	renderer, err := d.openRenderer(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, err
+	cfg := render.Config{
+		Store: d.store, Studio: d.studio, Renderer: renderer, Timeout: d.cfg.Render.Timeout, Workers: d.cfg.Render.Workers,
+		Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
 	}
-	cfg := jobs.Config{
-		Daemon: store.Daemon{Host: host, Version: commandline.Version()},
-		Store:  d.store, Studio: d.studio, Sender: d.sender,
-		Renderer: renderer, RenderTimeout: d.cfg.Render.Timeout, RenderWorkers: d.cfg.Render.Workers, Logger: d.cfg.Logger,
-		Workers: d.cfg.Workers, Rate: d.cfg.Rate, Tracer: d.traces.Tracer(),
+	if d.admin != nil {
+		cfg.OnRendering = d.admin.metrics.Rendered
+	}
+	d.pool = render.New(cfg)
+	return nil
+}
+
+// openDeliverer creates the deliverer, which wakes the pool of the daemon.
+func (d *daemon) openDeliverer() {
+	cfg := deliver.Config{
+		Store: d.store, Studio: d.studio, Sender: d.sender, Workers: d.cfg.Workers, Rate: d.cfg.Rate,
+		OnRenderDue: d.pool.Wake, Tracer: d.traces.Tracer(), Logger: d.cfg.Logger,
 	}
 	if d.mailer != nil {
 		cfg.Alert = d.mailAlert
 	}
 	if d.admin != nil {
-		cfg.OnAttempt, cfg.OnRendering = d.admin.metrics.Attempted, d.admin.metrics.Rendered
+		cfg.OnAttempt = d.admin.metrics.Attempted
 	}
-	return jobs.New(cfg), nil
+	d.deliver = deliver.New(cfg)
+}
+
+// upkeep does the upkeep of this process until stop ends. service is nil if other processes do that of the database.
+func (d *daemon) upkeep(stop context.Context, service *studio.Service) {
+	upkeep.Run(stop, upkeep.Config{
+		Store: d.store, Studio: service, Process: store.Daemon{Host: d.host, Version: commandline.Version()}, Logger: d.cfg.Logger,
+	})
 }

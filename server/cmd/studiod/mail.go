@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
@@ -77,9 +77,9 @@ func (d *daemon) mailLink(email, link string, purpose studio.LinkPurpose) bool {
 	return d.mailer.Queue(message(email, link))
 }
 
-// mailAlert sends the mail about a webhook URL, for jobs.Config. A mail that is refused is not repeated before the next
+// mailAlert sends the mail about a webhook URL, for deliver.Config. A mail that is refused is not repeated before the next
 // alert.
-func (d *daemon) mailAlert(ctx context.Context, alert jobs.Alert) error {
+func (d *daemon) mailAlert(ctx context.Context, alert deliver.Alert) error {
 	details := d.studio.PublicURL + console.WebhooksPath
 	message := mail.FailingWebhook(alert.Email, alert.URL, alert.FailingSince, details)
 	if !alert.DisabledAt.IsZero() {

@@ -12,7 +12,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -52,7 +52,7 @@ func TestDeploy_queriesExistingMetrics(t *testing.T) {
 	})
 	d.admin.metrics.RecordResponse(server.Response{OperationID: "login", Status: 400, Violations: []gen.Violation{{Keyword: "type"}}})
 	d.admin.metrics.Attempted(studio.EventDelivered, sender.Attempt{})
-	d.admin.metrics.Rendered(studio.Avatar, jobs.RenderingSucceeded, time.Second)
+	d.admin.metrics.Rendered(studio.Avatar, render.Succeeded, time.Second)
 	_, shown := d.operators(t, "/metrics")
 	seen := make(map[string]bool)
 	for place, text := range expressions(t) {

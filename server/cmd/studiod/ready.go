@@ -60,8 +60,8 @@ func (d *daemon) readyChecks() []readyCheck {
 		{"database unavailable", database},
 		{"database not writable", newProbe(d.store.CheckWritable, databaseInterval)},
 	}
-	if d.runner != nil {
-		checks = append(checks, readyCheck{"no lease for deliveries", func(context.Context) error { return unless(d.runner.HoldsLease()) }})
+	if d.deliver != nil {
+		checks = append(checks, readyCheck{"no lease for deliveries", func(context.Context) error { return unless(d.deliver.HoldsLease()) }})
 	}
 	if d.media != nil {
 		checks = append(checks, readyCheck{"media not writable", newProbe(d.media.CheckWritable, mediaInterval)})

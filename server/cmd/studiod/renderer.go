@@ -14,7 +14,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/render/simulate"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -48,7 +47,7 @@ type renderConfig struct {
 	Missing string   // why no renderer was found; "" if simulation was requested
 	Time    time.Duration
 	Timeout time.Duration
-	Workers int // see jobs.Config
+	Workers int // see render.Config
 }
 
 func renderFlags() []cli.Flag {
@@ -78,7 +77,7 @@ func renderFlags() []cli.Flag {
 			},
 		},
 		ranged(&cli.DurationFlag{
-			Name: "render-timeout", Usage: "maximum time of a rendering; after that, it is retried", Value: jobs.DefaultRenderTimeout,
+			Name: "render-timeout", Usage: "maximum time of a rendering; after that, it is retried", Value: render.DefaultTimeout,
 			Sources: cli.EnvVars("STUDIO_RENDER_TIMEOUT"),
 		}, time.Second, 24*time.Hour),
 	}

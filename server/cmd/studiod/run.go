@@ -20,7 +20,9 @@ func (d *daemon) run(ctx context.Context) error {
 	read, stopReading := context.WithCancel(work)
 	defer stopReading()
 	var working, reading sync.WaitGroup
-	working.Go(func() { d.runner.Run(work, stop) })
+	working.Go(func() { d.pool.Run(work, stop) })
+	working.Go(func() { d.deliver.Run(work, stop) })
+	working.Go(func() { d.upkeep(stop, d.studio) })
 	working.Go(func() { d.sweepMedia(stop) })
 	if d.backups != nil {
 		working.Go(func() { d.backups.Run(stop) })

@@ -16,7 +16,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/systemd"
 )
@@ -57,8 +57,8 @@ func serveCommand() *cli.Command {
 			Name: "demo", Usage: "serve demo.db with a user, a workspace and projects, and allow webhooks to this machine",
 			Sources: cli.EnvVars("STUDIO_DEMO"),
 		},
-		limitFlag("delivery-workers", "maximum number of concurrent delivery attempts of this daemon", jobs.DefaultWorkers, 1024),
-		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", jobs.DefaultRate, 100_000),
+		limitFlag("delivery-workers", "maximum number of concurrent delivery attempts of this daemon", deliver.DefaultWorkers, 1024),
+		limitFlag("receiver-rate", "maximum delivery attempts to one receiver (scheme, host and port) per second, and 4 concurrent ones for each 50", deliver.DefaultRate, 100_000),
 		limitFlag("user-rate", "maximum changes of a user per second, and as many creations of avatars, videos and lip-syncs, twice as many reads, and a tenth as many uploads", ratelimit.DefaultRate, 1_000_000),
 		limitFlag("user-media", "maximum total size of the files that a user uploads within seven days, in MB", 100_000, 1_000_000_000),
 		ranged(&cli.IntFlag{

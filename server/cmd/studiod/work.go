@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -41,16 +41,16 @@ func work(ctx context.Context, command *cli.Command) error {
 	if err := hideProcess(); err != nil {
 		return err
 	}
-	w, worker, err := openWorker(ctx, cfg)
+	w, err := openWorker(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	forgetSecrets()
-	return w.runWorker(ctx, worker)
+	return w.runWorker(ctx)
 }
 
 // openWorker opens a daemon that has no listener and only renders.
-func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.Worker, err error) {
+func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	d = &daemon{cfg: cfg}
 	defer func() {
 		if err != nil {
@@ -58,36 +58,31 @@ func openWorker(ctx context.Context, cfg daemonConfig) (d *daemon, worker *jobs.
 		}
 	}()
 	if err := d.openMonitoring(ctx); err != nil {
-		return d, nil, err
+		return d, err
 	}
 	if err := d.openParts(ctx, store.Config{}); err != nil {
-		return d, nil, err
+		return d, err
 	}
 	d.studio = studio.New(d.renderingConfig())
-	work, err := d.openJobs(ctx)
-	if err != nil {
-		return d, nil, err
-	}
-	return d, jobs.NewWorker(work), nil
+	return d, d.openPool(ctx)
 }
 
 // runWorker renders until ctx is done. Running renderings may then finish within the stop timeout. All
 // others are left to other workers.
-func (d *daemon) runWorker(ctx context.Context, worker *jobs.Worker) error {
+func (d *daemon) runWorker(ctx context.Context) error {
 	work, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
-	working := make(chan struct{})
-	go func() {
-		defer close(working)
-		worker.Run(work, ctx)
-	}()
+	var working sync.WaitGroup
+	working.Go(func() { d.pool.Run(work, ctx) })
+	working.Go(func() { d.pool.Listen(ctx) })
+	working.Go(func() { d.upkeep(ctx, nil) })
 	d.showAdmin(ctx)
 	d.cfg.Logger.InfoContext(ctx, "working")
 	<-ctx.Done()
 	d.admin.stopping()
 	d.cfg.Logger.InfoContext(work, "stopping")
 	defer time.AfterFunc(d.cfg.StopTimeout, cutOff).Stop()
-	<-working
+	working.Wait()
 	d.cfg.Logger.InfoContext(work, "stopped")
 	return d.close()
 }

@@ -227,14 +227,14 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	work := func() (stop func()) {
 		log := &harness.Buffer{}
 		f.renderers = append(f.renderers, log.String)
-		d, worker, err := openWorker(t.Context(), daemonConfig{
+		d, err := openWorker(t.Context(), daemonConfig{
 			Database: f.dsn, Media: f.media, StopTimeout: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(log, nil)),
 			Render: renderConfig{Program: []string{program, asRenderer, f.directory}, Workers: 1},
 		})
 		check(t, err)
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
-		go func() { ended <- d.runWorker(ctx, worker) }()
+		go func() { ended <- d.runWorker(ctx) }()
 		return func() {
 			cancel()
 			check(t, <-ended)

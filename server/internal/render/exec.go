@@ -1,5 +1,3 @@
-// Package render makes the files of avatars, videos and lip-syncs. [Exec] is a renderer that runs a program; package
-// simulate has one that only waits.
 package render
 
 import (

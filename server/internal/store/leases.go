@@ -182,6 +182,7 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
 			SELECT pg_notify($1 || current_schema(), '`+string(signalReleased)+`') FROM gone LIMIT 1`, notifyChannel)
 		if err == nil {
+			tx.mark(signalTask, "")
 			err = tx.execAll(ctx, shiftTasks(-by))
 		}
 		return err

@@ -19,6 +19,7 @@ const (
 	signalDeleted  signalKind = "deleted"  // subjects with events in a flow were deleted
 	signalRender   signalKind = "render"   // renderings are due; to other processes: for which this one has no worker
 	signalReplay   signalKind = "replay"   // a replay was added; not to other processes
+	signalTask     signalKind = "task"     // tasks were added; not to other processes
 	signalEvents   signalKind = "events"   // a user has new events
 	signalWatch    signalKind = "watch"    // a process wants to know users with new events; only to other processes
 	signalReleased signalKind = "released" // a lease holder has released lanes; only to other processes
@@ -34,7 +35,7 @@ type signals struct {
 
 func newSignals() *signals {
 	s := &signals{channels: make(map[signalKind]chan struct{}), keys: make(map[signalKind]map[string]struct{})}
-	for _, kind := range []signalKind{signalDue, signalRender, signalReplay, signalEvents} {
+	for _, kind := range []signalKind{signalDue, signalRender, signalReplay, signalTask, signalEvents} {
 		s.channels[kind] = make(chan struct{}, 1)
 	}
 	s.channels[signalDeleted] = s.channels[signalDue]
@@ -94,6 +95,9 @@ func (s *Store) RenderDue() <-chan struct{} { return s.signals.channels[signalRe
 
 // ReplayDue returns a channel that receives a value after this process added a replay. One value may stand for many.
 func (s *Store) ReplayDue() <-chan struct{} { return s.signals.channels[signalReplay] }
+
+// TaskDue returns a channel that receives a value after this process moved due times, for which it added tasks.
+func (s *Store) TaskDue() <-chan struct{} { return s.signals.channels[signalTask] }
 
 func (s *Store) EventSignal() <-chan struct{} { return s.signals.channels[signalEvents] }
 

@@ -1,5 +1,5 @@
 // Package store stores the domain in a database, SQLite or PostgreSQL. It implements [studio.Store] for
-// package studio, and has further methods for package jobs, which renders and delivers, for the console and
+// package studio, and has further methods for packages deliver and render, for the console and
 // for the commands of studiod.
 //
 // # Terms

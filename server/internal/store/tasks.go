@@ -78,7 +78,9 @@ func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased
 // ShiftDue adds by to the due time of every delivery and replay, after the clock of the machine was set. by is negative if the
 // clock was set back. It adds tasks, which [Store.NextBatch] works off.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
-	return s.execAll(ctx, shiftTasks(by))
+	err := s.execAll(ctx, shiftTasks(by))
+	s.signals.send(signalTask)
+	return err
 }
 
 // shiftTasks returns the statements of ShiftDue.

@@ -48,7 +48,7 @@ type ReplayStore interface {
 }
 
 // ReplayEvents sends events again that are exhausted or delivered, and returns their number. It does not wait for them:
-// package jobs makes them pending in batches. Each has its ID and body and the whole retry schedule. The events of a
+// package deliver makes them pending in batches. Each has its ID and body and the whole retry schedule. The events of a
 // subject are sent in their order, and before its later pending events. Events for a paused URL wait, and those for a
 // disabled URL are exhausted again. IDs of events that the user does not have are ignored.
 //

@@ -3,7 +3,7 @@
 // the console and the commands call it, and package store or memstore keeps its records.
 //
 // A [Subject] is an avatar, a video or a lip-sync. Its state only changes in [SubjectStore.UpdateSubject], which
-// writes the state and the [Event] about it in one transaction. Package jobs does the work that follows from
+// writes the state and the [Event] about it in one transaction. Packages deliver and render do the work that follows from
 // a state, such as rendering and delivery. The rows describe this work, so that it survives a restart.
 package studio
 
@@ -121,5 +121,31 @@ func Signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
 	default:
+	}
+}
+
+const (
+	// Persist repeats with a pause from minWritePause to maxWritePause, so what follows the write is late by up to that after
+	// an outage. After its end it repeats for up to lastWrites, with lastWritePause.
+	minWritePause, maxWritePause = time.Second, 5 * time.Second
+	lastWrites, lastWritePause   = 2 * time.Second, 250 * time.Millisecond
+)
+
+// Persist calls write until it returns true, or until stop or ctx has ended and a further two seconds have passed. So the
+// result of work is written although the database was unavailable, and a process ends although it is.
+func Persist(ctx, stop context.Context, write func(ctx context.Context) (done bool)) {
+	repeating, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(stop, cancel)()
+	for wait := minWritePause; repeating.Err() == nil; wait = min(2*wait, maxWritePause) {
+		if write(ctx) {
+			return
+		}
+		Pause(repeating, wait)
+	}
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancelLast()
+	for !write(last) && last.Err() == nil {
+		Pause(last, lastWritePause)
 	}
 }

@@ -27,7 +27,7 @@ type WebhookStore interface {
 	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error
 }
 
-// Webhooks checks the URLs of webhooks and makes single attempts to deliver an event. A [sender.Sender] is one. Package jobs
+// Webhooks checks the URLs of webhooks and makes single attempts to deliver an event. A [sender.Sender] is one. Package deliver
 // delivers all events but samples.
 type Webhooks interface {
 	// CanonicalURL returns the form of a URL that is the same for all notations of a receiver. The error is a

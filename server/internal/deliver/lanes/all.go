@@ -39,7 +39,6 @@ func (l *all) Run(stop context.Context, d Deliverer) {
 func (l *all) clockSetBack(stop context.Context, by time.Duration) {
 	l.Logger.WarnContext(stop, "the clock was set back", "by", by)
 	l.OnError(stop, l.Store.ShiftDue(stop, -by))
-	l.OnShift()
 }
 
 func (l *all) Release(context.Context) {}

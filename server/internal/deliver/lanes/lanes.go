@@ -44,8 +44,6 @@ type Config struct {
 	// renewal attempts may run. By default it is one second shorter than [store.Lease], so that they have ended when the
 	// lease expires, even if this clock is slower than that of the database.
 	RenewInterval, UsableLease time.Duration
-	// OnShift is called after tasks were added, because a clock was set back. Default: none.
-	OnShift func()
 	// OnError is called with the errors of the database, which do not end Run, and with nil. Default: they are ignored.
 	OnError func(context.Context, error)
 	// Logger gets a line when lanes come and go. Default: none.
@@ -82,9 +80,6 @@ func New(cfg Config) Lanes {
 	cfg.RenewInterval = cmp.Or(cfg.RenewInterval, 750*time.Millisecond)
 	cfg.UsableLease = cmp.Or(cfg.UsableLease, store.Lease-time.Second)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	if cfg.OnShift == nil {
-		cfg.OnShift = func() {}
-	}
 	if cfg.OnError == nil {
 		cfg.OnError = func(context.Context, error) {}
 	}

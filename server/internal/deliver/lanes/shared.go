@@ -45,7 +45,6 @@ func (l *shared) Run(stop context.Context, d Deliverer) {
 			by, err := l.Store.HandleClockSetBack(stop)
 			l.OnError(stop, err)
 			if by > 0 {
-				l.OnShift()
 				l.Logger.WarnContext(stop, "the clock of the database was set back", "by", by)
 			}
 			if err == nil {

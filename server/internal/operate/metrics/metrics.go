@@ -18,8 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/jobs"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
+	"github.com/avatarstudio/avatarstudio/server/internal/render"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -117,7 +117,7 @@ func (m *Metrics) begin() {
 		m.attempts.WithLabelValues(string(outcome), string(sender.FailureStatus))
 	}
 	for _, rules := range studio.Kinds() {
-		for _, outcome := range []jobs.RenderingOutcome{jobs.RenderingSucceeded, jobs.RenderingRetried, jobs.RenderingFailed} {
+		for _, outcome := range []render.Outcome{render.Succeeded, render.Retried, render.Failed} {
 			m.renderings.WithLabelValues(string(rules.Kind), string(outcome))
 		}
 	}
@@ -221,14 +221,14 @@ func loginOutcome(status int) string {
 	}
 }
 
-// Attempted counts a delivery attempt, with the state of the event after it, for jobs.Config.
+// Attempted counts a delivery attempt, with the state of the event after it, for deliver.Config.
 func (m *Metrics) Attempted(outcome studio.EventState, attempt sender.Attempt) {
 	m.attempts.WithLabelValues(string(outcome), string(attempt.Failure)).Inc()
 	m.attemptDurations.Observe(attempt.Duration.Seconds())
 }
 
-// Rendered counts a rendering, for jobs.Config.
-func (m *Metrics) Rendered(kind studio.Kind, outcome jobs.RenderingOutcome, took time.Duration) {
+// Rendered counts a rendering, for render.Config.
+func (m *Metrics) Rendered(kind studio.Kind, outcome render.Outcome, took time.Duration) {
 	m.renderings.WithLabelValues(string(kind), string(outcome)).Inc()
 	m.renderingDurations.WithLabelValues(string(kind)).Observe(took.Seconds())
 }

@@ -3,6 +3,7 @@ package faultlog
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -23,6 +24,13 @@ type Log struct {
 type kind struct {
 	logged   time.Time
 	repeated int
+}
+
+// Error reports an error of some work. It ignores a nil error and the end of a context.
+func (l *Log) Error(ctx context.Context, work string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		l.Report(ctx, slog.LevelError, work, "work failed", "work", work, "err", err)
+	}
 }
 
 // Report logs a failure of work of a kind, of which a program has few.

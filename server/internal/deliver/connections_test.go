@@ -1,0 +1,77 @@
+package deliver_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+)
+
+// With higher limits, a backlog is delivered on connections that stay open, as with lower ones.
+func TestDeliverer_higherLimitsKeepConnections(t *testing.T) {
+	t.Parallel()
+	const events = 1500
+	for _, test := range []struct{ rate, workers, origins int }{{1000, 256, 8}, {100_000, 256, 1}, {100_000, 1024, 8}} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			t.Parallel()
+			var received atomic.Int64
+			var connections sync.Map
+			done := make(chan struct{})
+			s := startService(t, studiotest.NewSQLite(t), test.origins, func(w http.ResponseWriter, r *http.Request) {
+				connections.Store(r.Host+" "+r.RemoteAddr, true)
+				w.WriteHeader(http.StatusNoContent)
+				if received.Add(1) == events {
+					close(done)
+				}
+			})
+			for i, receiver := range s.receivers {
+				seed(t, s.dsn, s.user.ID, (events+i)/test.origins, receiver.URL)
+			}
+			stop := s.run(deliver.Config{Rate: test.rate, Workers: test.workers})
+			<-done
+			stop()
+			opened := 0
+			connections.Range(func(any, any) bool { opened++; return true })
+			if opened > test.workers+events/8 {
+				t.Errorf("%d deliveries opened %d connections", events, opened)
+			}
+		})
+	}
+}
+
+// With higher limits, what is read for many origins is not more than is sent before it is read again.
+func TestDeliverer_higherLimitsReadNoMore(t *testing.T) {
+	t.Parallel()
+	const origins, each = 64, 40
+	release := make(chan struct{})
+	s := startService(t, studiotest.NewSQLite(t), origins, func(http.ResponseWriter, *http.Request) { <-release })
+	var urls []string
+	var flows []store.Flow
+	for _, receiver := range s.receivers {
+		urls, flows = append(urls, receiver.URL), append(flows, store.Flow{UserID: s.user.ID, Origin: receiver.URL})
+	}
+	seed(t, s.dsn, s.user.ID, each, urls...)
+	process := s.deliverer(deliver.Config{Rate: 100_000})
+	stop := start(process)
+	loaded := 0
+	harness.Eventually(t, "that all flows are read", func() bool {
+		loaded = 0
+		return !slices.ContainsFunc(flows, func(flow store.Flow) bool {
+			n, _ := process.Loaded(flow)
+			loaded += n
+			return n == 0
+		})
+	})
+	if loaded > 1024 {
+		t.Errorf("%d deliveries are in memory", loaded)
+	}
+	close(release)
+	stop()
+}

@@ -1,0 +1,85 @@
+package deliver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	// endpointInterval is the least time between two writes of the results of attempts, each of up to endpointBatch URLs.
+	endpointInterval = time.Second
+	endpointBatch    = 500
+)
+
+// endpoints collects what attempts tell about the URLs of users, and writes it. Whatever the number of attempts, it writes
+// the row of a URL at most once a second. If the process is killed, what it has collected is lost. It is safe for concurrent
+// use.
+type endpoints struct {
+	changed chan struct{} // has a value after an attempt
+
+	mu      sync.Mutex
+	results map[watchedURL]*store.EndpointResult
+}
+
+func newEndpoints() *endpoints {
+	return &endpoints{changed: make(chan struct{}, 1), results: make(map[watchedURL]*store.EndpointResult)}
+}
+
+// add adds an attempt. If there are too many URLs in memory, it ignores that of a new one.
+func (e *endpoints) add(url watchedURL, attempt studio.Attempt) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	result := e.results[url]
+	if result == nil {
+		if len(e.results) >= maxWatched {
+			return
+		}
+		result = &store.EndpointResult{UserID: url.userID, URL: url.url}
+		e.results[url] = result
+	}
+	result.Add(attempt)
+	studio.Signal(e.changed)
+}
+
+// take removes and returns some results. more reports whether there are others.
+func (e *endpoints) take() (results []store.EndpointResult, more bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for url, result := range e.results {
+		if len(results) == endpointBatch {
+			return results, true
+		}
+		results = append(results, *result)
+		delete(e.results, url)
+	}
+	return results, false
+}
+
+// saveEndpoints writes the results of attempts until stop ends, and then the last ones.
+func (d *Deliverer) saveEndpoints(ctx, stop context.Context) {
+	for more := false; stop.Err() == nil; {
+		if !more {
+			select {
+			case <-stop.Done():
+			case <-d.endpoints.changed:
+			}
+		}
+		var results []store.EndpointResult
+		results, more = d.endpoints.take()
+		studio.Persist(ctx, stop, func(ctx context.Context) bool {
+			err := d.Store.SaveResults(ctx, results)
+			d.faults.Error(ctx, "endpoints", err)
+			return err == nil
+		})
+		studio.Pause(stop, endpointInterval)
+	}
+	studio.Persist(ctx, stop, func(ctx context.Context) bool {
+		results, more := d.endpoints.take()
+		d.faults.Error(ctx, "endpoints", d.Store.SaveResults(ctx, results))
+		return !more
+	})
+}

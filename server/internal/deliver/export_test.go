@@ -1,0 +1,69 @@
+package deliver
+
+import (
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+)
+
+// SetPollInterval sets how often a Deliverer on SQLite looks for writes of other processes.
+func (d *Deliverer) SetPollInterval(interval time.Duration) {
+	d.laneConfig.PollInterval = interval
+	d.makeLanes()
+}
+
+// SetSoleProcess makes a Deliverer on PostgreSQL run in a synctest bubble: nothing waits for the network, no
+// other process uses the database, and the clock of this process stands in for that of the database.
+func (d *Deliverer) SetSoleProcess() {
+	d.laneConfig.RenewInterval, d.laneConfig.UsableLease, d.deaf = 1000*time.Hour, 2000*time.Hour, true
+	d.makeLanes()
+	d.databaseNow = d.Now
+}
+
+// SetRenewal sets the interval between renewals of the lease.
+func (d *Deliverer) SetRenewal(interval time.Duration) {
+	d.laneConfig.RenewInterval = interval
+	d.makeLanes()
+}
+
+// Loaded returns how many deliveries of a flow are in memory, and whether they will be read again.
+func (d *Deliverer) Loaded(key store.Flow) (n int, invalidated bool) {
+	done := make(chan struct{})
+	d.call(func() {
+		if f := d.queue.flows[key]; f != nil {
+			n, invalidated = len(f.loaded), f.invalidatedAt.After(f.loadedAt)
+		}
+		close(done)
+	})
+	<-done
+	return n, invalidated
+}
+
+// Breakers returns the number of open breakers in memory, and how many are of lanes that this process does not
+// hold.
+func (d *Deliverer) Breakers() (n, notHeld int) {
+	done := make(chan struct{})
+	d.call(func() {
+		for name, origin := range d.origins.all {
+			if !origin.openUntil.IsZero() {
+				n++
+				if !d.heldLanes[store.Lane(name)] {
+					notHeld++
+				}
+			}
+		}
+		close(done)
+	})
+	<-done
+	return n, notHeld
+}
+
+// EndLease makes the lease expire without firing its timer, as in a process that was frozen.
+func (d *Deliverer) EndLease() {
+	d.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))
+}
+
+// SetClock sets the clock of a Deliverer on SQLite. Call it before Run.
+func (d *Deliverer) SetClock(now func() time.Time) {
+	d.now, d.databaseNow = now, now
+}

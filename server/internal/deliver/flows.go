@@ -1,0 +1,130 @@
+package deliver
+
+import (
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+// scan reads all flows of the given lanes that have pending events, and the open circuit breakers. It
+// retries after an error.
+func (d *Deliverer) scan(lanes []int) {
+	if len(lanes) == 0 {
+		return
+	}
+	d.background.Go(func() {
+		breakers, err := d.Store.Breakers(d.stop)
+		var flows []store.FlowDue
+		if err == nil {
+			flows, err = d.Store.DueFlows(d.stop, lanes)
+		}
+		d.faults.Error(d.stop, deliverWork, err)
+		if err != nil {
+			studio.Pause(d.stop, errorPause)
+		}
+		d.call(func() {
+			if err != nil {
+				d.scan(lanes)
+				return
+			}
+			for _, b := range breakers {
+				if d.heldLanes[store.Lane(b.Origin)] { // another process changes the others
+					d.origins.restore(b, d.now(), d.databaseNow())
+				}
+			}
+			for _, due := range flows {
+				d.scheduleFetch(due.Flow, d.localTime(due.At))
+				if f := d.queue.flows[due.Flow]; f != nil && len(f.running) == 0 && !due.At.After(d.databaseNow()) {
+					f.foundByScan = true
+				}
+			}
+		})
+	})
+}
+
+// scanAll is scan for all lanes.
+func (d *Deliverer) scanAll() {
+	var lanes []int
+	for lane := range d.heldLanes {
+		lanes = append(lanes, lane)
+	}
+	d.scan(lanes)
+}
+
+// localTime converts a time of the database clock to the clock of this process.
+func (d *Deliverer) localTime(at time.Time) time.Time {
+	return d.now().Add(at.Sub(d.databaseNow()))
+}
+
+// markDue schedules an immediate read of flows with newly due events. It returns the flows that other
+// processes hold.
+func (d *Deliverer) markDue(flows []store.Flow) (notHeld []store.Flow) {
+	now := d.now()
+	for _, key := range flows {
+		if !d.scheduleFetch(key, now) {
+			notHeld = append(notHeld, key)
+		}
+	}
+	return notHeld
+}
+
+// invalidate schedules a new read of the given flows before any of their deliveries in memory is sent. It
+// returns the flows that other processes hold.
+func (d *Deliverer) invalidate(flows []store.Flow) (notHeld []store.Flow) {
+	for _, key := range flows {
+		if !d.heldLanes[store.Lane(key.Origin)] {
+			notHeld = append(notHeld, key)
+		}
+		if f := d.queue.flows[key]; f != nil {
+			f.invalidatedAt = d.now()
+		}
+	}
+	return notHeld
+}
+
+// scheduleFetch schedules a read of a flow at the given time or earlier. It reports whether this process holds
+// the lane of the flow.
+func (d *Deliverer) scheduleFetch(key store.Flow, at time.Time) bool {
+	lane := store.Lane(key.Origin)
+	if !d.heldLanes[lane] {
+		return false
+	}
+	f := d.queue.get(key, lane, d.origins.get)
+	f.fetchBy(at)
+	d.reschedule(f)
+	return true
+}
+
+// fetchBy schedules a read of a flow at the given time or earlier. If a read is running, another one follows.
+func (f *flow) fetchBy(at time.Time) {
+	if f.fetchAt.IsZero() || at.Before(f.fetchAt) {
+		f.fetchAt = at
+	}
+}
+
+// reschedule makes a flow ready now, or at its fetchAt time, or removes it from the queue if it is idle. A
+// flow that is being read or blocked stays as it is.
+func (d *Deliverer) reschedule(f *flow) {
+	now := d.now()
+	switch {
+	case f.fetching || f.blocked:
+	case len(f.loaded) > 0 || !f.fetchAt.IsZero() && !f.fetchAt.After(now):
+		d.queue.makeReady(f)
+	case !f.fetchAt.IsZero():
+		d.queue.makeReadyAt(f, f.fetchAt)
+	default:
+		d.queue.removeIfIdle(f)
+	}
+}
+
+// discard drops the deliveries of a flow from memory.
+func (d *Deliverer) discard(f *flow) {
+	f.loaded, f.fetchAt = nil, time.Time{}
+	d.queue.removeReady(f)
+	d.queue.unschedule(f)
+	if f.origin.removeBlocked(f) {
+		d.unblockNext(f.origin)
+	}
+	d.queue.removeIfIdle(f)
+}

@@ -1,0 +1,203 @@
+package deliver
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+const testOrigin = "https://hooks.example.com"
+
+// testOrigins is origins with a clock and methods that take names.
+type testOrigins struct {
+	*origins
+	clock *studiotest.Clock
+}
+
+// tryBegin begins an attempt if the limits allow one. It reports whether they do.
+func (o testOrigins) tryBegin(name string) bool {
+	free, _ := o.free(o.get(name), o.clock.Now())
+	if free > 0 {
+		o.beginAttempt(o.get(name), o.clock.Now())
+	}
+	return free > 0
+}
+
+func (o testOrigins) endAttempt(name string, result originResult) (opened time.Duration, closed bool) {
+	return o.origins.endAttempt(o.get(name), result, o.clock.Now())
+}
+
+func newTestOrigins() (testOrigins, *studiotest.Clock) {
+	clock := studiotest.NewClock()
+	return testOrigins{newOrigins(Config{Now: clock.Now}.withDefaults()), clock}, clock
+}
+
+// openBreaker makes the breaker of testOrigin open by failures.
+func openBreaker(t *testing.T, o testOrigins, clock *studiotest.Clock) {
+	t.Helper()
+	for i := range 10 {
+		wantBegin(t, o, true)
+		opened, _ := o.endAttempt(testOrigin, originDown)
+		if want := i == 9; (opened > 0) != want {
+			t.Fatalf("after %d failures the breaker opens for %v", i+1, opened)
+		}
+		clock.Add(20 * time.Millisecond)
+	}
+}
+
+func wantBegin(t *testing.T, o testOrigins, want bool) {
+	t.Helper()
+	if got := o.tryBegin(testOrigin); got != want {
+		t.Fatalf("admitted: %v, want %v", got, want)
+	}
+}
+
+func TestOrigins_free_limitsAttemptsInFlight(t *testing.T) {
+	t.Parallel()
+	o, clock := newTestOrigins()
+	for range 4 {
+		wantBegin(t, o, true)
+	}
+	wantBegin(t, o, false)
+	if free, at := o.free(o.get(testOrigin), clock.Now()); free != 0 || !at.IsZero() {
+		t.Errorf("%d free at %v, want none until one ends", free, at)
+	}
+	if !o.tryBegin("https://other.example.com") {
+		t.Error("the limit of one origin blocks another one")
+	}
+	clock.Add(time.Second)
+	wantBegin(t, o, false)
+	o.endAttempt(testOrigin, originUp)
+	wantBegin(t, o, true)
+	wantBegin(t, o, false)
+}
+
+func TestOrigins_free_limitsTheRate(t *testing.T) {
+	t.Parallel()
+	o, clock := newTestOrigins()
+	admitted := 0
+	for range 10_000 { // ten seconds
+		for o.tryBegin(testOrigin) {
+			admitted++
+			o.endAttempt(testOrigin, originUp)
+		}
+		clock.Add(time.Millisecond)
+	}
+	if admitted < 500 || admitted > 510 {
+		t.Errorf("%d attempts in ten seconds, want 500 and up to 10 at once at the start", admitted)
+	}
+}
+
+// After a restart the breaker is open for the rest of its pause, and never longer than the pause, even if the
+// clock was set.
+func TestOrigins_restore_opensTheBreakerForTheRemainingPause(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[time.Duration]time.Duration{
+		20 * time.Second: 20 * time.Second, -time.Hour: 0, time.Hour: 30 * time.Second,
+	} {
+		o, clock := newTestOrigins()
+		o.restore(store.Breaker{Origin: testOrigin, Until: clock.Now().Add(left), Pause: 30 * time.Second}, clock.Now(), clock.Now())
+		if want > 0 {
+			wantBegin(t, o, false)
+		}
+		clock.Add(want)
+		wantBegin(t, o, true)
+		wantBegin(t, o, false) // one probe
+		if opened, _ := o.endAttempt(testOrigin, originDown); opened != time.Minute {
+			t.Errorf("after a probe that fails the breaker opens for %v", opened)
+		}
+	}
+}
+
+func TestOrigins_breakerPauseDoublesAfterEachFailedProbe(t *testing.T) {
+	t.Parallel()
+	o, clock := newTestOrigins()
+	openBreaker(t, o, clock)
+	clock.Add(-20 * time.Millisecond)
+	for _, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
+		wantBegin(t, o, false)
+		clock.Add(pause - time.Millisecond)
+		wantBegin(t, o, false)
+		clock.Add(time.Millisecond)
+		wantBegin(t, o, true)
+		wantBegin(t, o, false) // one probe
+		o.endAttempt(testOrigin, originDown)
+	}
+}
+
+// The limits of a recovering origin rise step by step. In this test more attempts wait than may begin, each
+// takes 100 ms, and all succeed.
+func TestOrigins_recoverGradually(t *testing.T) {
+	t.Parallel()
+	o, clock := newTestOrigins()
+	openBreaker(t, o, clock)
+	clock.Add(30 * time.Second)
+	var ends []time.Time // of the attempts in flight
+	var begun, most [5]int
+	for ms := range 5000 {
+		for len(ends) > 0 && !ends[0].After(clock.Now()) {
+			o.endAttempt(testOrigin, originUp)
+			ends = ends[1:]
+		}
+		for o.tryBegin(testOrigin) {
+			begun[ms/1000]++
+			ends = append(ends, clock.Now().Add(100*time.Millisecond))
+		}
+		most[ms/1000] = max(most[ms/1000], len(ends))
+		clock.Add(time.Millisecond)
+	}
+	if begun[0] != 10 || most != [5]int{1, 2, 3, 4, 4} && most != [5]int{1, 3, 4, 4, 4} {
+		t.Errorf("began %v in each second, up to %v at once", begun, most)
+	}
+	if begun[4] != 40 {
+		t.Errorf("%d begin in a second after the recovery, want 40", begun[4])
+	}
+}
+
+// A wrong URL of one user must not open the breaker for other users of the same origin.
+func TestOriginResultOf_ignoresErrorsOfSingleURLs(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[*sender.Attempt]originResult{
+		{Status: 200}: originUp,
+		{Status: http.StatusMovedPermanently, Failure: sender.FailureStatus}:    originUp,
+		{Status: http.StatusNotFound, Failure: sender.FailureStatus}:            originUp,
+		{Status: http.StatusGone, Failure: sender.FailureStatus}:                originUp,
+		{Status: http.StatusRequestTimeout, Failure: sender.FailureStatus}:      originDown,
+		{Status: http.StatusTooManyRequests, Failure: sender.FailureStatus}:     originDown,
+		{Status: http.StatusInternalServerError, Failure: sender.FailureStatus}: originDown,
+		{Failure: sender.FailureTimeout}:                                        originDown,
+		{Failure: sender.FailureConnect}:                                        originDown,
+		{Failure: sender.FailureDNS}:                                            originDown,
+		{Failure: sender.FailureTLS}:                                            originDown,
+		{Failure: sender.FailureReset}:                                          originDown,
+		{Failure: sender.FailureProtocol}:                                       originDown,
+		{Failure: sender.FailureBlocked}:                                        originUnaffected,
+		{Failure: sender.FailureInvalid}:                                        originUnaffected,
+		{Failure: sender.FailureCanceled}:                                       originUnaffected,
+	} {
+		if got := originResultOf(*attempt); got != want {
+			t.Errorf("%d %s is %d, want %d", attempt.Status, attempt.Failure, got, want)
+		}
+	}
+}
+
+func TestOrigins_sweep_forgetsIdleOrigins(t *testing.T) {
+	t.Parallel()
+	o, clock := newTestOrigins()
+	for i := range 1000 {
+		name := fmt.Sprint(i)
+		o.tryBegin(name)
+		o.endAttempt(name, originDown)
+	}
+	o.get(testOrigin).flows[new(flow)] = struct{}{} // a flow waits for this origin
+	clock.Add(forgetIdleAfter + time.Second)
+	o.sweep(clock.Now())
+	if len(o.all) != 1 {
+		t.Errorf("%d origins are remembered, want 1", len(o.all))
+	}
+}

@@ -1,0 +1,261 @@
+package deliver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+// onRealPostgres runs a test on PostgreSQL outside a bubble. It starts no runner.
+func onRealPostgres(t *testing.T, dsn string, test func(s *fixture)) {
+	t.Helper()
+	s := &fixture{t: t, dsn: dsn, now: time.Now, config: deliver.Config{Rate: 100_000, InFlight: 100}}
+	s.run(test)
+}
+
+// daemon runs a process until the returned function is called. The process finds due work only by
+// notifications, because its rescan interval is an hour.
+func (s *fixture) daemon() (stop func()) {
+	s.t.Helper()
+	return start(s.process())
+}
+
+// start runs a process until the returned function is called, which cancels running work.
+func start(process interface {
+	Run(ctx, stop context.Context)
+},
+) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		process.Run(ctx, ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (s *fixture) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	harness.Eventually(s.t, what, holds)
+}
+
+// pending returns how many events have not ended, up to 100.
+func (s *fixture) pending() int {
+	s.t.Helper()
+	events, _, err := s.db.Events(s.t.Context(), studio.EventFilter{State: studio.EventPending}, studio.OldestFirst, studio.Position{}, 100)
+	if errors.Is(err, studio.ErrBusy) {
+		return -1
+	}
+	if err != nil {
+		s.t.Log(err)
+		return -1
+	}
+	return len(events)
+}
+
+// addEvent adds an event to a subject.
+func (s *fixture) addEvent(id string) error {
+	_, err := s.db.UpdateSubject(s.t.Context(), id, func(subject *studio.Subject) error {
+		subject.Sequence++
+		subject.Events = append(subject.Events, studio.Event{
+			ID: uuid.NewString(), SubjectID: id, Sequence: subject.Sequence, Body: []byte(`{}`), CreatedAt: time.Now(),
+		})
+		return nil
+	})
+	return err
+}
+
+// Events that are added while another event of their subject is delivered are delivered in order, without a
+// rescan.
+func TestPostgres_deliversEventsAddedDuringAnAttempt(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		subjects, events := 10, max(40/loadDivisor, 10)
+		var mu sync.Mutex
+		last := make(map[string]int64)
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			mu.Lock()
+			defer mu.Unlock()
+			if message.Sequence != last[message.URL]+1 {
+				s.t.Errorf("event %d comes after %d", message.Sequence, last[message.URL])
+			}
+			last[message.URL] = message.Sequence
+			return sender.Attempt{Status: 200}
+		})
+		defer s.daemon()()
+		var announcing sync.WaitGroup
+		for i := range subjects {
+			id := s.createFor(fmt.Sprintf("https://hooks.example.com/%d", i)).ID
+			announcing.Go(func() {
+				for range events {
+					if err := s.addEvent(id); err != nil {
+						s.t.Error(err)
+					}
+				}
+			})
+		}
+		announcing.Wait()
+		s.eventually("every event is delivered", func() bool { return s.pending() == 0 })
+	})
+}
+
+func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		var mu sync.Mutex
+		running := make(map[string]bool)
+		var did [2]atomic.Int64
+		enter := func(url string, enters bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[url] == enters {
+				s.t.Errorf("two attempts are made at once for %s", url)
+			}
+			running[url] = enters
+		}
+		for i := range did {
+			s.sender = senderFunc(func(ctx context.Context, message sender.Message) sender.Attempt {
+				did[i].Add(1)
+				enter(message.URL, true)
+				defer enter(message.URL, false)
+				limited, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+				defer cancel()
+				<-limited.Done()
+				return sender.Attempt{Status: 200}
+			})
+			defer s.daemon()()
+		}
+		s.eventuallyTrue("both have half of the lanes", `SELECT count(*) = 2 FROM
+			(SELECT FROM lanes WHERE holder IS NOT NULL GROUP BY holder HAVING count(*) = 128) h`)
+		subjects := max(200/loadDivisor, 60)
+		for i := range subjects {
+			s.createFor(fmt.Sprintf("https://%d.example.com/", i))
+		}
+		all := int64(3 * subjects)
+		s.eventually("every event is delivered", func() bool { return did[0].Load()+did[1].Load() >= all && s.pending() == 0 })
+		if a, b := did[0].Load(), did[1].Load(); a+b != all || min(a, b) < all/10 {
+			s.t.Errorf("the daemons made %d and %d attempts, want %d together and a share for each", a, b, all)
+		}
+	})
+}
+
+// A daemon that cannot renew its lease cancels its attempts before another daemon makes them. Records that it
+// writes afterwards change nothing.
+func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		sending, stopped := make(chan struct{}), make(chan time.Time, 1)
+		s.sender = senderFunc(func(ctx context.Context, _ sender.Message) sender.Attempt {
+			close(sending)
+			<-ctx.Done()
+			stopped <- time.Now()
+			return sender.Attempt{Failure: sender.FailureCanceled}
+		})
+		silent := s.process()
+		silent.SetRenewal(time.Hour)
+		stop := start(silent)
+		s.create()
+		<-sending
+		began := make(chan time.Time, 1)
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			select {
+			case began <- time.Now():
+			default:
+			}
+			return sender.Attempt{Status: 200}
+		})
+		defer s.daemon()()
+		if gap := (<-began).Sub(<-stopped); gap < 0 {
+			s.t.Errorf("another attempt began %v before the end of the first", -gap)
+		}
+		s.eventually("the event is delivered", func() bool { return s.pending() == 0 })
+		stop()
+	})
+}
+
+// A process that was frozen may receive notifications before the timer of its expired lease fires.
+func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		sent := make(chan struct{}, 1)
+		var ended, late atomic.Bool
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+			if ended.Load() {
+				late.Store(true)
+			}
+			select {
+			case sent <- struct{}{}:
+			default:
+			}
+			return sender.Attempt{Status: 200}
+		})
+		frozen := s.process()
+		frozen.SetRenewal(time.Hour)
+		stop := start(frozen)
+		s.create()
+		<-sent
+		s.eventually("the first events are delivered", func() bool { return s.pending() == 0 })
+		ended.Store(true)
+		frozen.EndLease()
+		s.create()
+		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt { return sender.Attempt{Status: 200} })
+		defer s.daemon()()
+		s.eventually("the other events are delivered", func() bool { return s.pending() == 0 })
+		stop()
+		if late.Load() {
+			s.t.Error("an attempt began after the end of the lease")
+		}
+	})
+}
+
+// listens is true for the connection on which a daemon listens for notifications. After a while, its last statement is a
+// heartbeat.
+const listens = `datname = current_database() AND state = 'idle' AND (query LIKE 'LISTEN "studio\_%' OR query = '-- ping')`
+
+const daemonListens = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE ` + listens + `)`
+
+func (s *fixture) awaitListening() {
+	s.t.Helper()
+	s.eventuallyTrue("the daemon listens", daemonListens)
+}
+
+// A daemon that has lost the connection on which it listens sends events of others without waiting for a rescan.
+func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
+	t.Parallel()
+	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+		defer s.daemon()()
+		s.awaitListening()
+		other, db := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now)), studiotest.OpenSQL(s.t, s.dsn)
+		var avatar studio.Subject
+		s.eventually("an avatar is created while the daemon does not listen", func() bool {
+			s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
+			var err error
+			avatar, err = other.CreateAvatar(s.t.Context(), studio.Creation{
+				UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/", Enabled: true},
+			})
+			check(s.t, err)
+			var listening bool
+			check(s.t, db.QueryRowContext(s.t.Context(), daemonListens).Scan(&listening))
+			return !listening
+		})
+		s.eventually("the avatar is rendered, and its events are sent", func() bool {
+			return slices.Contains(s.receiver.statuses(avatar.ID), string(studio.Published))
+		})
+	})
+}

@@ -1,0 +1,30 @@
+package deliver
+
+import (
+	"context"
+	"time"
+)
+
+// replay works off replays until stop ends. After each batch it pauses for as long as the batch took, so that other writes
+// have at least half of the time of the database.
+func (d *Deliverer) replay(stop context.Context) {
+	for stop.Err() == nil {
+		began := time.Now()
+		next, err := d.Store.ReplayNext(stop, d.Now())
+		wait := d.RescanInterval / 6 // for replays of commands, and of processes that died
+		switch {
+		case err != nil:
+			d.faults.Error(stop, "replay", err)
+			wait = errorPause
+		case !next.IsZero():
+			wait = min(wait, max(next.Sub(d.Now()), time.Since(began)))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-stop.Done():
+		case <-d.Store.ReplayDue():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}

@@ -1,0 +1,202 @@
+package deliver_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
+	"github.com/avatarstudio/avatarstudio/server/sender"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		loadDivisor = max(loadDivisor, 10)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestDeliverer_Run_rendersAndDeliversImmediately(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
+		began := s.now()
+		avatar := s.create()
+		s.work(time.Second)
+		s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
+		for _, d := range s.receiver.deliveries() {
+			if wait := d.at.Sub(began); wait > time.Second/2 {
+				s.t.Errorf("event %d was sent after %v", d.Sequence, wait)
+			}
+		}
+	})
+}
+
+func TestDeliverer_Run_deliversTheEventsOfASubjectInOrder(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
+		slow, quick := s.create(), s.create()
+		s.receiver.answer = func(message sender.Message, try int) sender.Attempt {
+			if strings.Contains(string(message.Body), slow.ID) && message.Sequence == 1 && try < 3 {
+				return sender.Attempt{Status: 500, Failure: sender.FailureStatus}
+			}
+			return sender.Attempt{Status: 200}
+		}
+		s.work(4 * time.Second)
+		s.wantStatuses(slow.ID, "processing")
+		s.wantStatuses(quick.ID, "processing", "consent_pending", "published")
+		s.work(time.Minute)
+		s.wantStatuses(slow.ID, "processing", "processing", "processing", "consent_pending", "published")
+	})
+}
+
+// The clock advances with every reading, so other work becomes due during each scan.
+func TestSQLite_startsWorkThatBecomesDueDuringAScan(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		const subjects, maxReadings = 200, 1_000_000
+		s.receiver.answer = func(message sender.Message, try int) sender.Attempt {
+			if message.Sequence == 1 && try == 1 {
+				return sender.Attempt{Status: 500, Failure: sender.FailureStatus}
+			}
+			return sender.Attempt{Status: 200}
+		}
+		s.config = deliver.Config{Rate: 100_000, InFlight: 200, BreakAfter: 1000}
+		for range subjects {
+			s.create()
+		}
+		var readings atomic.Int64
+		process := s.process()
+		process.SetClock(func() time.Time {
+			if readings.Add(1) == maxReadings {
+				panic("startDue does not return")
+			}
+			return time.Now().Add(time.Duration(readings.Load()) * 100 * time.Microsecond)
+		})
+		stop := start(process)
+		time.Sleep(time.Minute)
+		stop()
+		if n := s.pending(); n > 0 {
+			s.t.Errorf("%d events are not delivered", n)
+		}
+	})
+}
+
+func TestDeliverer_Run_continuesAfterARestart(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			return sender.Attempt{Failure: sender.FailureConnect}
+		}
+		avatar := s.create()
+		s.work(time.Second)
+		s.close()
+		s.open()
+		s.receiver.answer = nil
+		s.work(time.Minute)
+		s.wantStatuses(avatar.ID, "processing", "processing", "consent_pending", "published")
+	})
+}
+
+func TestSQLite_makesOneAttemptPerSubjectAtATime(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		var mu sync.Mutex
+		running, now, most := make(map[string]bool), 0, 0
+		enter := func(id string, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if by > 0 && running[id] {
+				s.t.Errorf("two attempts at once for %s", id)
+			}
+			running[id] = by > 0
+			now += by
+			most = max(most, now)
+		}
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+			_, id, _ := strings.Cut(string(message.Body), `"avatar_id":"`)
+			enter(id[:36], 1)
+			defer enter(id[:36], -1)
+			time.Sleep(100 * time.Millisecond)
+			return sender.Attempt{Status: 200}
+		}
+		var ids []string
+		for i := range 200 { // more than there are workers
+			ids = append(ids, s.createFor(fmt.Sprintf("https://%d.example.com/", i%20)).ID)
+		}
+		s.work(5 * time.Minute)
+		for _, id := range ids {
+			s.wantStatuses(id, "processing", "consent_pending", "published")
+		}
+		if most != 80 {
+			s.t.Errorf("up to %d attempts at once, want 4 to each receiver", most)
+		}
+	})
+}
+
+// An attempt that cannot be recorded is not repeated while the daemon runs.
+func TestSQLite_recordsAnAttemptOnceTheDatabaseRecovers(t *testing.T) {
+	onSQLite(t, func(s *fixture) { // an SQLite trigger refuses the row
+		avatar := s.create()
+		s.exec(`CREATE TRIGGER full BEFORE UPDATE OF last_at ON events BEGIN SELECT RAISE(ABORT, 'full'); END`)
+		s.work(9 * time.Minute)
+		s.wantStatuses(avatar.ID, "processing")
+		s.workWhile(9*time.Minute, func() { // a restarted daemon sends the event again
+			time.Sleep(time.Minute)
+			s.exec(`DROP TRIGGER full`)
+		})
+		s.wantStatuses(avatar.ID, "processing", "processing", "consent_pending", "published")
+	})
+}
+
+// A deliverer that stops records its running attempt and begins no other, whether or not running work is canceled.
+func TestSQLite_recordsARunningAttemptBeforeItStops(t *testing.T) {
+	t.Parallel()
+	for name, cancels := range map[string]bool{"canceled": true, "drained": false} {
+		t.Run(name, func(t *testing.T) {
+			onSQLite(t, func(s *fixture) {
+				s.receiver.answer = func(sender.Message, int) sender.Attempt {
+					time.Sleep(10 * time.Second)
+					return sender.Attempt{Status: 200}
+				}
+				avatar := s.create()
+				stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				defer cancel()
+				ctx := context.WithoutCancel(stop)
+				if cancels {
+					ctx = stop
+				}
+				s.process().Run(ctx, stop)
+				s.wantStatuses(avatar.ID, "processing") // and not the events after it
+				next, err := s.db.NextDelivery(s.t.Context(), avatar.ID)
+				if err != nil || next.Event.Sequence != 2 {
+					s.t.Errorf("event %d is due after the first was delivered (%v)", next.Event.Sequence, err)
+				}
+			})
+		})
+	}
+}
+
+func TestDeliverer_Run_signsWithEveryValidSecret(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
+		if _, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		if _, err := s.studio.RotateWebhookSecret(s.t.Context(), s.user.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		secrets, err := s.studio.WebhookSecrets(s.t.Context(), s.user.ID)
+		check(s.t, err)
+		s.create()
+		s.work(time.Second)
+		var signed []string
+		for _, secret := range s.receiver.deliveries()[0].Secrets {
+			signed = append(signed, secret.Reveal())
+		}
+		if len(secrets) != 2 || fmt.Sprint(signed) != fmt.Sprint(secrets) {
+			s.t.Errorf("signed with %d secrets, want the new one and the old one", len(signed))
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+)
+
+const (
+	// renewInterval is how often a process renews its leases on renderings.
+	renewInterval = time.Second
+	// checkInterval is how often a process checks that the subjects still exist and are not taken over.
+	// The rendering of a subject that is deleted on any machine stops within one second.
+	checkInterval = 400 * time.Millisecond
+)
+
+// errTakenOver cancels a rendering that another process has taken over.
+var errTakenOver = errors.New("another process renders the subject")
+
+// leases keeps the leases on the running renderings of a process. It is safe for concurrent use.
+type leases struct {
+	store *store.Store
+	began chan struct{} // has a value after a rendering began
+
+	mu      sync.Mutex
+	running map[*lease]struct{}
+}
+
+// lease is the lease on a rendering. It is not renewed after ctx has ended.
+type lease struct {
+	subjectID string
+	ctx       context.Context //nolint:containedctx // of the rendering
+	cancel    context.CancelCauseFunc
+}
+
+// hold keeps a lease until release is called.
+func (l *leases) hold(held lease) (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running[&held] = struct{}{}
+	studio.Signal(l.began)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.running, &held)
+	}
+}
+
+// run renews the leases until ctx ends. It cancels a rendering if the subject was deleted or another process has taken it
+// over. Errors of the database do not end a rendering.
+func (l *leases) run(ctx context.Context) {
+	var renewed time.Time
+	for ; ctx.Err() == nil; studio.Pause(ctx, checkInterval) {
+		running, ids := l.all()
+		if len(running) == 0 {
+			select {
+			case <-ctx.Done():
+			case <-l.began:
+			}
+			continue
+		}
+		if time.Since(renewed) >= renewInterval && l.store.RenewRenderings(ctx, l.store.ProcessID(), ids) == nil {
+			renewed = time.Now()
+		}
+		held, err := l.store.HeldRenderings(ctx, l.store.ProcessID(), ids)
+		if err != nil {
+			continue
+		}
+		for _, lease := range running {
+			if slices.Contains(held, lease.subjectID) {
+				continue
+			}
+			switch _, err = l.store.Subject(ctx, lease.subjectID); {
+			case errors.Is(err, studio.ErrNotFound):
+				lease.cancel(err)
+			case err == nil:
+				lease.cancel(errTakenOver)
+			}
+		}
+	}
+}
+
+// all returns the leases to be renewed, and the subjects.
+func (l *leases) all() (running []*lease, subjectIDs []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for lease := range l.running {
+		if lease.ctx.Err() == nil {
+			running, subjectIDs = append(running, lease), append(subjectIDs, lease.subjectID)
+		}
+	}
+	return running, subjectIDs
+}
