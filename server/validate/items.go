@@ -1,13 +1,11 @@
 package validate
 
 import (
-	"cmp"
 	"net/http"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
@@ -71,30 +69,4 @@ func (i *Items) result() error {
 	err := i.w.failure(i.status, i.detail)
 	i.w.Found, i.w.Malformed = i.w.Found[:0], ""
 	return err
-}
-
-// itemSchema returns the schema of the items of a stream, or nil. OpenAPI 3.1 has only the extension.
-func itemSchema(media *document.Node) *document.Node {
-	return cmp.Or(media.Get("itemSchema"), media.Get("x-itemSchema"))
-}
-
-// items compiles the schema of each item of a stream.
-func (c *compiler) items(result *content, at, schema *document.Node, byPosition bool) {
-	result.format = formatOf(result.media)
-	if result.format == 0 && !byPosition {
-		c.Unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
-		return
-	}
-	if whole := at.Get("schema"); whole != nil && at.Get("itemSchema") != nil {
-		c.Unsupported(whole, "is beside itemSchema")
-	}
-	result.node, result.isStream = c.itemOf(result.format, schema), true
-}
-
-// itemOf compiles the schema of a value of a stream.
-func (c *compiler) itemOf(f stream.Format, schema *document.Node) *schema.Node {
-	if f == stream.Events {
-		return c.EventSchema(schema)
-	}
-	return c.Schema(schema)
 }

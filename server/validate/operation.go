@@ -1,9 +1,11 @@
 package validate
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/pathtemplate"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
@@ -72,4 +74,16 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 		}
 	}
 	return o
+}
+
+// locate finds the position of each path parameter in the path.
+func (o *Operation) locate() {
+	t, _ := pathtemplate.Parse(o.path) // the loader reports errors
+	for i, segment := range t.Segments {
+		for _, p := range o.parameters {
+			if nth := slices.Index(segment.Names, p.name); p.in == inPath && nth >= 0 {
+				p.segment, p.nth, p.fromEnd = segment, nth, len(t.Segments)-1-i
+			}
+		}
+	}
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/textproto"
 	"strconv"
+	"strings"
 
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
@@ -122,4 +125,53 @@ func (o *Operation) declared(status int) *response {
 		return o.ranges[class]
 	}
 	return o.fallback
+}
+
+func (c *compiler) responses(o *Operation, source *document.Node) {
+	for status, declared := range source.All() {
+		if strings.HasPrefix(status, "x-") {
+			continue
+		}
+		r := c.response(declared)
+		switch code, err := strconv.Atoi(status); {
+		case status == "default":
+			o.fallback = r
+		case err == nil:
+			o.exact[code] = r
+			if r != nil && len(r.contents) > 0 && (code < 200 || code == http.StatusNoContent || code == http.StatusResetContent) {
+				c.Unsupported(declared, "has content, which this status does not have")
+				o.exact[code] = &response{headers: r.headers}
+			}
+		case document.IsStatus(status): // a range such as 2XX
+			o.ranges[status[0]-'0'] = r
+		}
+	}
+}
+
+func (c *compiler) response(source *document.Node) *response {
+	if source = c.Resolve(source); source == nil {
+		return nil
+	}
+	if r := c.responseCache[source]; r != nil {
+		return r
+	}
+	r := &response{headers: c.headers(source.Get("headers"))}
+	c.responseCache[source] = r
+	r.contents = c.contents(source.Get("content"))
+	return r
+}
+
+// headers compiles the headers of a response or part. It ignores Content-Type, as OpenAPI requires: the
+// content describes it.
+func (c *compiler) headers(source *document.Node) []*parameter {
+	var headers []*parameter
+	for name, header := range source.All() {
+		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
+			continue
+		}
+		if header = c.Resolve(header); header != nil {
+			headers = append(headers, c.parameter(header, name, nil))
+		}
+	}
+	return headers
 }

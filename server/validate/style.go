@@ -332,12 +332,13 @@ func nest(entries []keyedText, s *schema.Shape, style string) (schema.TextValue,
 	return v, nil
 }
 
-// nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty.
-func nestElements(keys []string, below map[string][]keyedText, items *schema.Shape, style string) (schema.TextValue, error) {
+// nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty. s is the shape of each
+// element.
+func nestElements(keys []string, below map[string][]keyedText, s *schema.Shape, style string) (schema.TextValue, error) {
 	if slices.Equal(keys, []string{""}) {
 		v := schema.TextValue{Kind: schema.KindArray}
 		for _, e := range below[""] {
-			element, err := nest([]keyedText{e}, items, style)
+			element, err := nest([]keyedText{e}, s, style)
 			if err != nil {
 				return schema.TextValue{}, err
 			}
@@ -351,7 +352,7 @@ func nestElements(keys []string, below map[string][]keyedText, items *schema.Sha
 		if err != nil || i < 0 || i >= len(keys) || strconv.Itoa(i) != key {
 			return schema.TextValue{}, wrongStyle(style)
 		}
-		element, err := nest(below[key], items, style)
+		element, err := nest(below[key], s, style)
 		if err != nil {
 			return schema.TextValue{}, err
 		}

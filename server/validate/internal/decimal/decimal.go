@@ -51,6 +51,7 @@ func Parse(scratch, text []byte) (d Decimal) {
 	return d
 }
 
+// LeadingDigits returns the number of decimal digits at the start of text.
 func LeadingDigits(text []byte) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -59,6 +60,7 @@ func LeadingDigits(text []byte) int {
 	return n
 }
 
+// Compare returns -1 if d is less than e, 0 if they are equal, and 1 otherwise.
 func (d Decimal) Compare(e Decimal) int {
 	if d.negative != e.negative {
 		if d.negative {

@@ -30,7 +30,7 @@ func (d *Document) conform(n *Node, rule string) {
 	switch {
 	case rule == "any", rule == "Schema" && isBoolean(n):
 	case kind != 0:
-		if n.Kind != kind && !(kind == jsontext.KindTrue && isBoolean(n)) {
+		if n.Kind != kind && (kind != jsontext.KindTrue || !isBoolean(n)) {
 			wrong = "must be " + scalar
 		}
 	case rule == "count":
@@ -131,6 +131,7 @@ func (d *Document) named(n *Node, rule string) {
 	}
 }
 
+// IsStatus reports whether a name can be that of a response: a status, a range such as 2XX, or default.
 func IsStatus(name string) bool {
 	return name == "default" || len(name) == 3 && '1' <= name[0] && name[0] <= '5' &&
 		(name[1:] == "XX" || strings.Trim(name, digits) == "")

@@ -1,5 +1,32 @@
 package schema
 
+import "github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+
+// contains is a contains with its minContains and maxContains.
+type contains struct {
+	node        *Node
+	least, most Limit
+}
+
+func (c *Compiler) arrays(s *scope, n *Node, source *document.Node) {
+	n.minItems, n.maxItems = least(source.Get("minItems")), most(source.Get("maxItems"))
+	if prefix := source.Get("prefixItems"); prefix != nil {
+		if len(prefix.Elements) == 0 {
+			c.Fail(prefix, "must have a schema")
+		}
+		for _, element := range prefix.Elements {
+			n.prefix = append(n.prefix, c.schemaIn(s, element))
+		}
+	}
+	n.items, n.hasItems = c.schemaIn(s, source.Get("items")), source.Get("items") != nil
+	if contained := source.Get("contains"); contained != nil {
+		n.contains = &contains{node: c.schemaOrAny(s, contained), most: most(source.Get("maxContains"))}
+		n.contains.least = most(source.Get("minContains")) // minContains: 0 differs from no minContains
+	}
+	n.unique = source.Get("uniqueItems").IsTrue()
+	n.unevaluatedItems = c.unevaluated(s, source.Get("unevaluatedItems"))
+}
+
 // array checks an array against the active nodes from base on.
 func (w *Walker) array(v, base int) {
 	end, isOpen := len(w.active), w.tape.isOpen(v)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // format is a rule for the text of a scalar.
@@ -48,9 +50,9 @@ func formats() map[string]*format {
 		"base64url":             {KindString, isBase64URL, "must be base64url"},
 		"decimal":               {KindString, isDecimal, "must be a decimal number"},
 		"http-date":             {KindString, isHTTPDate, "must be a date of HTTP, RFC 9110"},
-		"unixtime":              {kindNumber, fitsFloat(64), "must be a Unix time"},
-		"float":                 {kindNumber, fitsFloat(32), "must fit a 32 bit floating-point number"},
-		"double":                {kindNumber, fitsFloat(64), "must fit a 64 bit floating-point number"},
+		"unixtime":              {KindNumber, fitsFloat(64), "must be a Unix time"},
+		"float":                 {KindNumber, fitsFloat(32), "must fit a 32 bit floating-point number"},
+		"double":                {KindNumber, fitsFloat(64), "must fit a 64 bit floating-point number"},
 		"binary":                {KindString, anything, ""}, // in a body or part whose content is not checked
 	}
 	for _, name := range []string{"commonmark", "html", "password"} { // hints for user interfaces only
@@ -58,8 +60,8 @@ func formats() map[string]*format {
 	}
 	for _, size := range []int{8, 16, 32, 64} {
 		bits := strconv.Itoa(size)
-		all["int"+bits] = &format{kindInteger, fitsInt(size), "must fit " + bits + " bits"}
-		all["uint"+bits] = &format{kindInteger, fitsUint(size), "must fit " + bits + " bits without a sign"}
+		all["int"+bits] = &format{KindInteger, fitsInt(size), "must fit " + bits + " bits"}
+		all["uint"+bits] = &format{KindInteger, fitsUint(size), "must fit " + bits + " bits without a sign"}
 	}
 	return all
 }
@@ -142,3 +144,27 @@ func consistsOfEscaped(text []byte, others string) bool {
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 func isHex(b byte) bool { return '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'f' }
+
+// format compiles the format of a schema. Numbers must fit their Go type even without a format.
+func (c *Compiler) format(n *Node, name *document.Node) {
+	if n.types&KindNumber != 0 {
+		n.number = c.formats["double"]
+	} else if n.types&KindInteger != 0 {
+		n.number = c.formats["int64"]
+	}
+	if name == nil {
+		return
+	}
+	f := c.formats[name.Text]
+	if check := c.custom[name.Text]; check != nil {
+		f = &format{KindString, func(text []byte) bool { return check(string(text)) }, "must be of the format " + name.Text}
+	}
+	switch { // a format constrains the values of its own type only
+	case f == nil:
+		c.Unsupported(name, "is a format that is not known: "+name.Text)
+	case f.types == KindString && n.allows(KindString):
+		n.format = f
+	case f.types == KindInteger && n.allows(KindInteger|KindNumber), f.types == KindNumber && n.allows(KindNumber):
+		n.number = f
+	}
+}

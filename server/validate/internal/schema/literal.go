@@ -6,12 +6,53 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 var errLiteral = errors.New("is not a JSON value")
+
+// literal is an enum or const.
+type literal struct {
+	keyword string
+	values  map[string]struct{} // in canonical form
+	depth   int                 // depth of nesting of the values
+	detail  string
+}
+
+func (c *Compiler) literals(n *Node, source *document.Node) {
+	if value := source.Get("const"); value != nil {
+		n.literals = append(n.literals, c.literal(value, "const", []*document.Node{value}))
+	}
+	if values := source.Get("enum"); values != nil {
+		n.literals = append(n.literals, c.literal(values, "enum", values.Elements))
+	}
+}
+
+func (c *Compiler) literal(at *document.Node, keyword string, values []*document.Node) *literal {
+	l := &literal{keyword: keyword, values: make(map[string]struct{}, len(values))}
+	var texts []string
+	for _, value := range values {
+		canonical, text, depth, err := canonicalLiteral(value)
+		if err != nil {
+			c.Fail(at, err.Error())
+			continue
+		}
+		l.values[canonical] = struct{}{}
+		l.depth = max(l.depth, depth)
+		texts = append(texts, text)
+	}
+	switch l.detail = "must be " + strings.Join(texts, ", "); len(texts) {
+	case 0:
+		l.detail = "must not be given"
+	case 1:
+	default:
+		l.detail = "must be one of " + strings.Join(texts, ", ")
+	}
+	return l
+}
 
 // canonicalLiteral returns the canonical text of a value of the document, its JSON, and its depth of nesting.
 func canonicalLiteral(value *document.Node) (canonical, text string, depth int, err error) {
@@ -91,7 +132,7 @@ func appendScalar(dst []byte, kind Kinds, text []byte) []byte {
 		// The length separates the string from what follows it.
 		dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
 		return append(append(dst, ':'), text...)
-	case kindNumber:
+	case KindNumber:
 		var scratch [32]byte
 		return decimal.Parse(scratch[:], text).AppendTo(dst)
 	}

@@ -1,5 +1,10 @@
 package schema
 
+// condition is an if with then and else.
+type condition struct {
+	when, then, otherwise *Node
+}
+
 // checkKey identifies the check of a value against a shared node.
 type checkKey uint64
 

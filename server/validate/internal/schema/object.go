@@ -2,17 +2,123 @@ package schema
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
+// AnyMember replaces names that are not in the document, which violations must not contain.
+const AnyMember = "/*"
+
 const (
-	AnyMember    = "/*" // replaces names that are not in the document
 	closedDetail = "must have no members but those of the document"
 	// fewMembers is the number of members that are always read, to report all violations of small objects.
 	fewMembers = 100
 )
+
+// member is a member that a schema declares or requires.
+type member struct {
+	token    string // "/" and the name, escaped for a JSON pointer
+	name     string
+	declared bool      // in properties, and not only in required
+	node     *Node     // nil if any value is allowed
+	index    int       // in required, or -1 if optional
+	exempt   Direction // directions in which the member may be missing although it is required
+}
+
+func newMember(name string) *member {
+	return &member{token: "/" + document.Escape(name), name: name, index: -1}
+}
+
+// member returns the member with the given name, and creates it if necessary.
+func (n *Node) member(name string) *member {
+	m := n.members[name]
+	if m == nil {
+		if n.members == nil {
+			n.members = make(map[string]*member)
+		}
+		m = newMember(name)
+		n.members[name] = m
+	}
+	return m
+}
+
+// patternMembers is one entry of patternProperties.
+type patternMembers struct {
+	pattern *pattern
+	node    *Node
+}
+
+// dependent is one entry of dependentRequired or dependentSchemas.
+type dependent struct {
+	name     string
+	required []*member
+	node     *Node
+}
+
+func (c *Compiler) objects(s *scope, n *Node, source *document.Node) {
+	n.minProps, n.maxProps = least(source.Get("minProperties")), most(source.Get("maxProperties"))
+	if additional := source.Get("additionalProperties"); additional != nil {
+		n.closed, n.hasAdditional = additional.Kind == jsontext.KindFalse, true
+		if !n.closed {
+			n.additional = c.schemaIn(s, additional)
+		}
+	}
+	properties, required := source.Get("properties"), source.Get("required")
+	if properties != nil {
+		for _, property := range properties.Members {
+			m := n.member(property.Name)
+			m.declared = true
+			m.node = c.schemaIn(s, property.Value)
+		}
+	}
+	if required != nil {
+		for _, name := range required.Elements {
+			m := n.member(name.Text)
+			if m.index >= 0 {
+				c.Fail(name, "occurs more than once")
+				continue
+			}
+			m.index = len(n.required)
+			n.required = append(n.required, m)
+		}
+	}
+	if properties != nil && len(properties.Members) > 0 {
+		n.folded = make(map[string]*member, len(n.members))
+		for _, name := range slices.Sorted(maps.Keys(n.members)) {
+			n.folded[string(foldName(nil, []byte(name)))] = n.members[name]
+		}
+	}
+}
+
+// moreObjects compiles the rarer object keywords.
+func (c *Compiler) moreObjects(s *scope, n *Node, source *document.Node) {
+	if patterns := source.Get("patternProperties"); patterns != nil {
+		for _, m := range patterns.Members {
+			if compiled := c.pattern(patterns.Key(m)); compiled != nil {
+				n.patterns = append(n.patterns, patternMembers{compiled, c.schemaIn(s, m.Value)})
+			}
+		}
+	}
+	n.names = c.schemaIn(s, source.Get("propertyNames"))
+	for name, list := range source.Get("dependentRequired").All() {
+		d := dependent{name: name}
+		for _, required := range list.Elements {
+			d.required = append(d.required, newMember(required.Text))
+		}
+		n.dependents = append(n.dependents, d)
+	}
+	for name, schema := range source.Get("dependentSchemas").All() {
+		n.dependents = append(n.dependents, dependent{name: name, node: c.schemaIn(s, schema)})
+	}
+	n.unevaluatedProperties = c.unevaluated(s, source.Get("unevaluatedProperties"))
+}
 
 // object checks an object against the active nodes from base on.
 func (w *Walker) object(v, base int) {

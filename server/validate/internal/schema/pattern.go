@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
 // pattern is a regular expression with the detail of its violations.
@@ -242,4 +243,18 @@ func hexDigits(text string, n int) (rune, bool) {
 	}
 	r, err := strconv.ParseUint(text[:n], 16, 32)
 	return rune(r), err == nil
+}
+
+// pattern compiles a regular expression. It returns nil if the expression is not supported.
+func (c *Compiler) pattern(n *document.Node) *pattern {
+	if known := c.patterns[n.Text]; known != nil {
+		return known
+	}
+	compiled, err := compilePattern(n.Text)
+	if err != nil {
+		c.Unsupported(n, err.Error())
+		return nil
+	}
+	c.patterns[n.Text] = compiled
+	return compiled
 }

@@ -5,19 +5,31 @@ import (
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
+
+// Limit is a bound of a length or count. set distinguishes 0 from no limit.
+type Limit struct {
+	N   uint64
+	Set bool
+}
+
+// least returns a lower limit. 0 is the same as no limit.
+func least(n *document.Node) Limit {
+	count, _ := document.CountOf(n)
+	return Limit{count, count > 0}
+}
+
+func most(n *document.Node) Limit {
+	count, ok := document.CountOf(n)
+	return Limit{count, ok}
+}
 
 // bound is a minimum or maximum.
 type bound struct {
 	keyword string
 	value   decimal.Decimal
 	detail  string
-}
-
-// multiple is a multipleOf.
-type multiple struct {
-	of     decimal.Divisor
-	detail string
 }
 
 func (b *bound) allows(d decimal.Decimal) bool {
@@ -34,6 +46,48 @@ func (b *bound) allows(d decimal.Decimal) bool {
 	}
 }
 
+// multiple is a multipleOf.
+type multiple struct {
+	of     decimal.Divisor
+	detail string
+}
+
+func (c *Compiler) scalars(n *Node, source *document.Node) {
+	n.minLength, n.maxLength = least(source.Get("minLength")), most(source.Get("maxLength"))
+	if text := source.Get("pattern"); text != nil {
+		n.pattern = c.pattern(text)
+	}
+	c.format(n, source.Get("format"))
+	c.bound(n, source, "minimum", "at least ")
+	c.bound(n, source, "maximum", "at most ")
+	c.bound(n, source, "exclusiveMinimum", "greater than ")
+	c.bound(n, source, "exclusiveMaximum", "less than ")
+	if multiple := source.Get("multipleOf"); multiple != nil {
+		n.multipleOf = c.multipleOf(multiple)
+	}
+}
+
+func (c *Compiler) bound(n *Node, source *document.Node, keyword, relation string) {
+	if value := source.Get(keyword); value != nil {
+		n.bounds = append(n.bounds, bound{keyword, decimal.Parse(nil, []byte(value.Text)), "must be " + relation + value.Text})
+	}
+}
+
+// multipleOf compiles a multipleOf with its exact value.
+func (c *Compiler) multipleOf(n *document.Node) *multiple {
+	d := decimal.Parse(nil, []byte(n.Text))
+	if !d.IsPositive() {
+		c.Fail(n, "must be greater than 0")
+		return nil
+	}
+	of, ok := d.Divisor()
+	if !ok {
+		c.Unsupported(n, "must have at most 18 digits")
+		return nil
+	}
+	return &multiple{of, "must be a multiple of " + n.Text}
+}
+
 // scalar checks a scalar against a node. A string is given without quotes and escapes.
 func (w *Walker) scalar(n *Node, kind Kinds, text []byte) {
 	for _, l := range n.literals {
@@ -43,7 +97,7 @@ func (w *Walker) scalar(n *Node, kind Kinds, text []byte) {
 	switch kind {
 	case KindString:
 		w.checkString(n, text)
-	case kindNumber:
+	case KindNumber:
 		w.checkNumber(n, text)
 	}
 }
@@ -84,8 +138,8 @@ func (w *Walker) checkContent(n *Node, text []byte) {
 
 func (w *Walker) checkNumber(n *Node, text []byte) {
 	if n.number != nil {
-		if n.number.types == kindInteger && !decimal.IsInteger(text) {
-			w.Add("type", "must be "+kindInteger.String())
+		if n.number.types == KindInteger && !decimal.IsInteger(text) {
+			w.Add("type", "must be "+KindInteger.String())
 			return
 		}
 		if !n.number.check(text) {

@@ -97,7 +97,7 @@ func (t *tape) setEvent(event stream.Frame) {
 	t.values[0].size = container | uint32(len(t.values))
 }
 
-// kind returns the type of v. All numbers are kindNumber.
+// kind returns the type of v. All numbers are KindNumber.
 func (t *tape) kind(v int) Kinds { return kindOf(jsontext.Kind(t.text[t.values[v].start&^flagged])) }
 
 func (t *tape) isContainer(v int) bool { return t.values[v].size&container != 0 }

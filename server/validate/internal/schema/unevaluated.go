@@ -1,6 +1,29 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+)
+
+// unevaluated is an unevaluatedItems or unevaluatedProperties.
+type unevaluated struct {
+	closed bool // whether the schema is false
+	node   *Node
+}
+
+// unevaluated returns the rule for unevaluated members or elements of a value.
+func (n *Node) unevaluated(kind Kinds) *unevaluated {
+	switch kind {
+	case KindObject:
+		return n.unevaluatedProperties
+	case KindArray:
+		return n.unevaluatedItems
+	}
+	return nil
+}
 
 // indexSet is a set of indexes of members or elements.
 type indexSet []uint64
@@ -55,4 +78,12 @@ func (n *Node) evaluates(kind Kinds, index int, name []byte) bool {
 	m := n.members[string(name)]
 	return m != nil && m.declared || n.hasAdditional && !n.closed ||
 		slices.ContainsFunc(n.patterns, func(p patternMembers) bool { return p.pattern.Match(name) })
+}
+
+// unevaluated compiles unevaluatedItems or unevaluatedProperties.
+func (c *Compiler) unevaluated(s *scope, source *document.Node) *unevaluated {
+	if source == nil {
+		return nil
+	}
+	return &unevaluated{closed: source.Kind == jsontext.KindFalse, node: c.schemaIn(s, source)}
 }

@@ -11,6 +11,35 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
 )
 
+// union is a oneOf or anyOf.
+type union struct {
+	keyword      string
+	alternatives []alternative
+	types        Kinds // types of all alternatives together
+
+	// general is set if the alternatives must be tried one by one. If none matches, hint is the name of the
+	// discriminator, whose value selects the alternative whose violations are reported, or else unhinted.
+	general  bool
+	hint     string
+	byHint   map[string]*Node
+	unhinted *Node
+
+	// byType is set if the type of a value selects the alternative. The first one that allows the type is
+	// used.
+	byType []alternative
+
+	// by is set if the value of this member selects the alternative.
+	by      *member
+	byValue map[string]*Node
+	values  string // the values of by, for error messages
+}
+
+// alternative is an alternative of a union.
+type alternative struct {
+	types Kinds // 0 allows all types
+	node  *Node // nil allows all values
+}
+
 // choose returns the alternative that a value must match by its type or by a member. It may be nil.
 func (w *Walker) choose(u *union, v int, kind Kinds) *Node {
 	for _, a := range u.byType {
@@ -180,8 +209,8 @@ func (u *union) selectByType() bool {
 	var taken Kinds
 	for _, a := range u.alternatives {
 		types := a.types
-		if types&(kindInteger|kindNumber) != 0 {
-			types |= kindInteger | kindNumber
+		if types&(KindInteger|KindNumber) != 0 {
+			types |= KindInteger | KindNumber
 		}
 		if len(u.alternatives) > 1 && (types == 0 || types&taken != 0) {
 			return false

@@ -59,7 +59,7 @@ type step struct {
 	index int    // of an element, if token is ""
 }
 
-// Larger buffers are not kept.
+// KeepBytes limits the buffers that are kept for the next value.
 const KeepBytes = 128 << 10
 
 // NewPool returns a pool of walkers, for values of at most depth levels. They report a number of violations at most.
@@ -69,6 +69,7 @@ func NewPool(depth, violations int) *sync.Pool {
 	}}
 }
 
+// NewWalker returns a walker of a pool.
 func NewWalker(pool *sync.Pool) *Walker {
 	w := pool.Get().(*Walker)
 	w.pool = pool

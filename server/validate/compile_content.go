@@ -1,0 +1,170 @@
+package validate
+
+import (
+	"cmp"
+	"mime"
+	"strings"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
+	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
+)
+
+func (c *compiler) requestBody(source *document.Node) *requestBody {
+	content := source.Get("content")
+	body := &requestBody{required: source.Get("required").IsTrue(), contents: c.contents(content)}
+	if content != nil && len(content.Members) == 0 {
+		c.Fail(content, "must have a media type")
+	}
+	body.accepted = body.contents.String()
+	if len(body.contents) == 1 && isText(body.contents[0].media) {
+		body.accepted += " in UTF-8"
+	}
+	return body
+}
+
+func (c *compiler) contents(source *document.Node) contents {
+	if source == nil {
+		return nil
+	}
+	var all contents
+	for _, m := range source.Members {
+		all = append(all, c.content(source, m))
+	}
+	all.sort()
+	return all
+}
+
+func (c *compiler) content(source *document.Node, m document.Member) *content {
+	media, params, ok := parseRange(m.Name)
+	if !ok {
+		c.Unsupported(source.Key(m), "is no media type that can be checked")
+		return &content{media: m.Name}
+	}
+	result := &content{media: media, params: params}
+	at := c.Resolve(m.Value)
+	if at == nil {
+		return result
+	}
+	item := itemSchema(at)
+	byPosition := strings.HasPrefix(media, "multipart/") &&
+		(item != nil || c.Is32 && media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
+	result.node = c.mediaType(at, media, byPosition)
+	if item != nil {
+		c.stream(result, at, item, byPosition)
+	}
+	switch {
+	case byPosition:
+		result.multipart = &multiparts{}
+		headers := c.encodingHeaders(at)
+		c.WhenCompiled(func() {
+			c.positions(at, cmp.Or(item, at.Get("schema")), result, schema.ShapeOf(result.node), headers)
+		})
+	case result.isStream:
+	case c.Is32 && formatOf(media) != 0 && at.Get("schema") != nil:
+		result.format = formatOf(media)
+	case schema.IsJSONMedia(media):
+		result.json = true
+	case media == mediaText:
+		result.text = &schema.Shape{}
+		c.WhenCompiled(func() {
+			result.text = schema.ShapeOf(result.node)
+			if result.text.Types&schema.KindScalar == 0 {
+				c.Fail(at.Get("schema"), "does not allow text")
+			}
+		})
+	case media == mediaForm:
+		result.form = &form{}
+		c.WhenCompiled(func() { c.form(at, result.form, schema.ShapeOf(result.node)) })
+	case media == mediaMultipart:
+		result.multipart = &multiparts{byName: make(map[string]*part)}
+		headers := c.encodingHeaders(at)
+		c.WhenCompiled(func() { c.multipart(at, result.multipart, schema.ShapeOf(result.node), headers) })
+	case inRange(mediaJSON, media) && !result.node.IsLength():
+		result.inJSON = &content{media: media, json: true, node: result.node}
+	default:
+		result.size = c.opaque(at.Get("schema"), result.node)
+	}
+	return result
+}
+
+// parseRange parses a media type or media range and its parameters, except the charset, which must be UTF-8.
+func parseRange(name string) (media string, params map[string]string, ok bool) {
+	media, params, err := mime.ParseMediaType(name)
+	charset, given := params["charset"]
+	if err != nil || given && !strings.EqualFold(charset, "utf-8") {
+		return "", nil, false
+	}
+	delete(params, "charset")
+	kind, sub, _ := strings.Cut(media, "/")
+	isRange := sub == "*" && (kind == "*" || !strings.Contains(kind, "*"))
+	return media, params, sub != "" && (isRange && len(params) == 0 || !strings.Contains(media, "*"))
+}
+
+// mediaType compiles the schema of a media type. It returns nil if all values are allowed.
+func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *schema.Node {
+	if encoding := at.Get("encoding"); encoding != nil && (byPosition || media != mediaForm && media != mediaMultipart) {
+		c.Unsupported(encoding, "is for forms and "+mediaMultipart)
+	}
+	for _, name := range positions() {
+		if encoding := at.Get(name); encoding != nil && !byPosition {
+			c.Unsupported(encoding, "is for multipart")
+		}
+	}
+	switch schema := at.Get("schema"); {
+	case schema == nil:
+		return withoutSchema(media)
+	case c.Is32:
+		return c.itemOf(formatOf(media), schema)
+	default:
+		return c.Schema(schema)
+	}
+}
+
+// withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and so
+// is each field of a form. It returns nil for any value.
+func withoutSchema(media string) *schema.Node {
+	switch media {
+	case mediaText:
+		return schema.NewText()
+	case mediaForm:
+		return schema.NewTexts()
+	}
+	return nil
+}
+
+// opaque returns the minimum and maximum size of a body whose content is not checked. It reports a schema
+// that constrains anything else as unsupported.
+func (c *compiler) opaque(at *document.Node, n *schema.Node) [2]schema.Limit {
+	least, most, only := n.Size()
+	if !only {
+		c.Unsupported(at, "says more than the length of a body that is not looked into")
+	}
+	return [2]schema.Limit{least, most}
+}
+
+// itemSchema returns the schema of the items of a stream, or nil. OpenAPI 3.1 has only the extension.
+func itemSchema(media *document.Node) *document.Node {
+	return cmp.Or(media.Get("itemSchema"), media.Get("x-itemSchema"))
+}
+
+// stream compiles the schema of each item of a stream.
+func (c *compiler) stream(result *content, at, schema *document.Node, byPosition bool) {
+	result.format = formatOf(result.media)
+	if result.format == 0 && !byPosition {
+		c.Unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
+		return
+	}
+	if whole := at.Get("schema"); whole != nil && at.Get("itemSchema") != nil {
+		c.Unsupported(whole, "is beside itemSchema")
+	}
+	result.node, result.isStream = c.itemOf(result.format, schema), true
+}
+
+// itemOf compiles the schema of a value of a stream.
+func (c *compiler) itemOf(f stream.Format, schema *document.Node) *schema.Node {
+	if f == stream.Events {
+		return c.EventSchema(schema)
+	}
+	return c.Schema(schema)
+}
