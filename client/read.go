@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 )
 
 // maxLeftOut limits [Response].LeftOut.
@@ -78,12 +80,12 @@ func rewriteTimes(content []byte, names map[string]bool) []byte {
 	rewritten := make([]byte, 0, len(content)+len(content)/16)
 	kept := 0 // content before this offset is in rewritten
 	for at := bytes.IndexByte(content, '"'); at >= 0; {
-		end := endOfString(content, at)
-		value := skipSpace(content, end)
+		end, _ := rawjson.String(content, at)
+		value := rawjson.Space(content, end)
 		if value < len(content) && content[value] == ':' {
-			value = skipSpace(content, value+1)
+			value = rawjson.Space(content, value+1)
 			if content[value] == '"' && names[string(content[at+1:end-1])] {
-				end = endOfString(content, value)
+				end, _ = rawjson.String(content, value)
 				if t, ok := parseDateTime(string(content[value+1 : end-1])); ok {
 					rewritten = append(rewritten, content[kept:value+1]...)
 					rewritten = t.AppendFormat(rewritten, time.RFC3339Nano)
@@ -98,25 +100,6 @@ func rewriteTimes(content []byte, names map[string]bool) []byte {
 		at = end + next
 	}
 	return append(rewritten, content[kept:]...)
-}
-
-// endOfString returns the offset after the string that begins at start.
-func endOfString(content []byte, start int) int {
-	for at := start + 1; ; at++ {
-		switch content[at] {
-		case '\\':
-			at++
-		case '"':
-			return at + 1
-		}
-	}
-}
-
-func skipSpace(content []byte, at int) int {
-	for at < len(content) && (content[at] == ' ' || content[at] == '\n' || content[at] == '\t' || content[at] == '\r') {
-		at++
-	}
-	return at
 }
 
 // value decodes content into target. It leaves target zero if it fails.

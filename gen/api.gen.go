@@ -5,19 +5,17 @@ package gen
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"math/bits"
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
+	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/oapi-codegen/runtime"
 )
@@ -1653,130 +1651,6 @@ type SetEndpointJSONRequestBody = SetEndpointRequest
 // TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
 type TestWebhookJSONRequestBody = WebhookTestRequest
 
-// nextMember reads the next member of an object in valid JSON, after the opening brace or a comma. It
-// unquotes the name. The result is undefined if the JSON is invalid, but nextMember does not panic.
-func nextMember(b []byte) (name, value, rest []byte, ok bool) {
-	b = skipSeparators(b)
-	if len(b) == 0 || b[0] != '"' {
-		return nil, nil, nil, false
-	}
-	end, plain := scanString(b)
-	if name = b[1:max(end-1, 1)]; !plain {
-		var s string
-		if json.Unmarshal(b[:end], &s) != nil {
-			return nil, nil, nil, false
-		}
-		name = []byte(s)
-	}
-	b = skipSeparators(b[end:])
-	end = valueEnd(b)
-	return name, b[:end], b[end:], true
-}
-
-// skipSeparators skips white space, commas and colons between names and values.
-func skipSeparators(b []byte) []byte {
-	for i, c := range b {
-		switch c {
-		case ' ', '\t', '\n', '\r', ',', ':':
-		default:
-			return b[i:]
-		}
-	}
-	return nil
-}
-
-// valueEnd returns the length of the value at the start of b.
-func valueEnd(b []byte) int {
-	depth := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			end, _ := scanString(b[i:])
-			if i += end - 1; depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i // the end of a number or word that ends the object
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ' ', '\t', '\n', '\r', ',':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return len(b)
-}
-
-// scanString returns the length of the string at the start of b, and whether the string is valid and has no escapes.
-func scanString(b []byte) (end int, plain bool) {
-	const ones = 0x0101010101010101
-	for end = 1; end+8 <= len(b); end += 8 {
-		// The lowest high bit is that of the first quote, backslash or byte that is not ASCII.
-		x := binary.LittleEndian.Uint64(b[end:])
-		if high := (((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones) | x) & (0x80 * ones); high != 0 {
-			end += bits.TrailingZeros64(high) / 8
-			break
-		}
-	}
-	for ; end < len(b) && b[end] != '\\' && b[end] < utf8.RuneSelf; end++ {
-		if b[end] == '"' {
-			return end + 1, true
-		}
-	}
-	for {
-		quote := bytes.IndexByte(b[end:], '"')
-		if quote < 0 {
-			return len(b), false
-		}
-		end += quote + 1
-		slashes := 0
-		for b[end-2-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 { // otherwise the quote is escaped
-			return end, bytes.IndexByte(b[:end], '\\') < 0 && utf8.Valid(b[:end])
-		}
-	}
-}
-
-// unmarshalMember decodes a member that may be missing, like json.Unmarshal. It is faster for plain strings
-// and booleans.
-func unmarshalMember(name string, value []byte, field any) error {
-	if value == nil {
-		return nil
-	}
-	if len(value) > 0 && value[0] == '"' {
-		if end, plain := scanString(value); plain && end == len(value) {
-			text := value[1 : end-1]
-			switch field := field.(type) {
-			case *string:
-				*field = string(text)
-				return nil
-			case **string:
-				if *field == nil {
-					*field = new(string)
-				}
-				**field = string(text)
-				return nil
-			}
-		}
-	}
-	if field, ok := field.(*bool); ok && (string(value) == "true" || string(value) == "false") {
-		*field = string(value) == "true"
-		return nil
-	}
-	if err := json.Unmarshal(value, field); err != nil {
-		return fmt.Errorf("error reading '%s': %w", name, err)
-	}
-	return nil
-}
-
 // unmarshalNullable decodes a member that may be missing or null.
 func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) error {
 	switch string(value) {
@@ -1795,35 +1669,19 @@ func unmarshalNullable[T any](name string, value []byte, field *Nullable[T]) err
 		}
 		return nil
 	}
-	return unmarshalMember(name, value, field.Value)
-}
-
-// setOthers decodes the members that the document does not name.
-func setOthers[T any](members *map[string]T, unknown map[string]json.RawMessage) error {
-	if raw, ok := any(members).(*map[string]json.RawMessage); ok {
-		*raw = unknown
-		return nil
-	}
-	*members = make(map[string]T, len(unknown))
-	for name, text := range unknown {
-		var value T
-		if err := unmarshalMember(name, text, &value); err != nil {
-			return err
-		}
-		(*members)[name] = value
-	}
-	return nil
+	return rawjson.Decode(name, value, field.Value)
 }
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
-	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
-		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	members, err := rawjson.Object(b)
+	if err != nil {
+		return err
 	}
 	// If several members have the same name, the last one wins.
 	var known [4][]byte
 	var unknown map[string]json.RawMessage
-	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+	for name, value, rest, ok := rawjson.Member(members); ok; name, value, rest, ok = rawjson.Member(rest) {
 		switch string(name) {
 
 		case "base_video_url":
@@ -1863,7 +1721,7 @@ func (a *CreateAvatarRequest) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		return setOthers(&a.AdditionalProperties, unknown)
+		return rawjson.DecodeOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -1873,13 +1731,14 @@ func (a CreateAvatarRequest) MarshalJSON() ([]byte, error) { return encode.JSON(
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
-	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
-		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	members, err := rawjson.Object(b)
+	if err != nil {
+		return err
 	}
 	// If several members have the same name, the last one wins.
 	var known [8][]byte
 	var unknown map[string]json.RawMessage
-	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+	for name, value, rest, ok := rawjson.Member(members); ok; name, value, rest, ok = rawjson.Member(rest) {
 		switch string(name) {
 
 		case "audio_url":
@@ -1947,7 +1806,7 @@ func (a *CreateLipsyncRequest) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		return setOthers(&a.AdditionalProperties, unknown)
+		return rawjson.DecodeOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -1957,13 +1816,14 @@ func (a CreateLipsyncRequest) MarshalJSON() ([]byte, error) { return encode.JSON
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
-	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
-		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	members, err := rawjson.Object(b)
+	if err != nil {
+		return err
 	}
 	// If several members have the same name, the last one wins.
 	var known [7][]byte
 	var unknown map[string]json.RawMessage
-	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+	for name, value, rest, ok := rawjson.Member(members); ok; name, value, rest, ok = rawjson.Member(rest) {
 		switch string(name) {
 
 		case "audio_url":
@@ -1999,7 +1859,7 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
-	if err := unmarshalMember("avatar_id", known[1], &a.AvatarID); err != nil {
+	if err := rawjson.Decode("avatar_id", known[1], &a.AvatarID); err != nil {
 		return err
 	}
 
@@ -2024,7 +1884,7 @@ func (a *CreateVideoRequest) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		return setOthers(&a.AdditionalProperties, unknown)
+		return rawjson.DecodeOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -2034,13 +1894,14 @@ func (a CreateVideoRequest) MarshalJSON() ([]byte, error) { return encode.JSON(&
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *WebhookData) UnmarshalJSON(b []byte) error {
-	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
-		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	members, err := rawjson.Object(b)
+	if err != nil {
+		return err
 	}
 	// If several members have the same name, the last one wins.
 	var known [1][]byte
 	var unknown map[string]json.RawMessage
-	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+	for name, value, rest, ok := rawjson.Member(members); ok; name, value, rest, ok = rawjson.Member(rest) {
 		switch string(name) {
 
 		case "webhook_url":
@@ -2059,7 +1920,7 @@ func (a *WebhookData) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		return setOthers(&a.AdditionalProperties, unknown)
+		return rawjson.DecodeOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }
@@ -2069,13 +1930,14 @@ func (a WebhookData) MarshalJSON() ([]byte, error) { return encode.JSON(&a) }
 
 // UnmarshalJSON decodes the object and keeps unknown members in AdditionalProperties.
 func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
-	if b = skipSeparators(b); len(b) == 0 || b[0] != '{' {
-		return json.Unmarshal(b, new(map[string]json.RawMessage)) // null, or the wrong type
+	members, err := rawjson.Object(b)
+	if err != nil {
+		return err
 	}
 	// If several members have the same name, the last one wins.
 	var known [1][]byte
 	var unknown map[string]json.RawMessage
-	for name, value, rest, ok := nextMember(b[1:]); ok; name, value, rest, ok = nextMember(rest) {
+	for name, value, rest, ok := rawjson.Member(members); ok; name, value, rest, ok = rawjson.Member(rest) {
 		switch string(name) {
 
 		case "enabled":
@@ -2094,7 +1956,7 @@ func (a *WebhookSwitch) UnmarshalJSON(b []byte) error {
 	}
 
 	if unknown != nil {
-		return setOthers(&a.AdditionalProperties, unknown)
+		return rawjson.DecodeOthers(&a.AdditionalProperties, unknown)
 	}
 	return nil
 }

@@ -1,10 +1,13 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"hash/maphash"
 	"math/bits"
 	"slices"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 )
 
 var (
@@ -23,7 +26,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 	parent, depth := root, 0
 	isObject, isName := false, false // whether parent is an object, and its next value is a name
 	for i := 0; ; {
-		i = skipSpace(text, i)
+		i = rawjson.Space(text, i)
 		if i == len(text) || isName && text[i] != '"' {
 			return t.fail(errSyntax, parent, i)
 		}
@@ -36,7 +39,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 			}
 			parent, isObject = t.open(i, parent), c == '{'
 			depth++
-			i = skipSpace(text, i+1)
+			i = rawjson.Space(text, i+1)
 			if i == len(text) || text[i] != closing(isObject) {
 				isName = isObject
 				continue
@@ -45,7 +48,13 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 			v := value{start: uint32(i)}
 			end, escaped := 0, false
 			if c == '"' {
-				end, escaped = scanString(text, i+1)
+				var plain bool
+				if end, plain = rawjson.String(text, i); end >= 0 && !plain {
+					content := text[i+1 : end-1]
+					if escaped = bytes.IndexByte(content, '\\') >= 0; !isString(content) {
+						end = -1
+					}
+				}
 				v.size = uint32(end - i - len(`""`))
 			} else {
 				end = scanLiteral(text, i)
@@ -58,7 +67,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 				v.start |= flagged
 			}
 			t.values = append(t.values, v)
-			i = skipSpace(text, end)
+			i = rawjson.Space(text, end)
 		}
 		if isName {
 			if i == len(text) || text[i] != ':' {
@@ -74,7 +83,7 @@ func (t *tape) parse(text []byte, maxDepth int) error {
 			parent = t.close(parent)
 			isObject = parent != root && t.kind(parent) == KindObject
 			depth--
-			i = skipSpace(text, i+1)
+			i = rawjson.Space(text, i+1)
 		}
 		switch {
 		case parent == root && i == len(text):

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/decimal"
@@ -16,56 +14,19 @@ func closing(isObject bool) byte {
 	return ']'
 }
 
-// skipSpace returns the offset of the first byte from i on that is not whitespace.
-func skipSpace(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
-		i++
-	}
-	return i
-}
-
-// scanString returns the end of the string whose content begins at i, or -1 if the string is invalid.
-func scanString(text []byte, i int) (end int, escaped bool) {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
-	start, stop := i, uint64(highs) // stop has the bits of non-ASCII bytes, until the first one
-	for {
-		if i+8 <= len(text) {
-			// Each byte below ends up with its high bit set if it is a quote, a backslash or a control character. Bytes
-			// after the first of them may too.
-			x := binary.LittleEndian.Uint64(text[i:])
-			found := (((x^'"'*ones)-ones)|((x^'\\'*ones)-ones)|(x-' '*ones))&^x&highs | x&stop
-			if found == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(found) / 8
-		} else if i == len(text) {
-			return -1, false
-		}
-		switch c := text[i]; {
-		case c == '"':
-			if stop == 0 && !utf8.Valid(text[start:i]) {
-				return -1, false
-			}
-			return i + 1, escaped
-		case c == '\\':
-			length := escapeLength(text[i:])
-			if length == 0 {
-				return -1, false
-			}
-			i, escaped = i+length, true
-		case c < ' ':
-			return -1, false
-		case c >= utf8.RuneSelf:
-			stop = 0
-			fallthrough
+// isString reports whether the content of a string that is not plain is valid: UTF-8, with control characters as escapes.
+func isString(content []byte) bool {
+	for i := 0; i < len(content); {
+		switch length := escapeLength(content[i:]); {
+		case content[i] < ' ', content[i] == '\\' && length == 0:
+			return false
+		case content[i] == '\\':
+			i += length
 		default:
 			i++
 		}
 	}
+	return utf8.Valid(content)
 }
 
 // escapeLength returns the length of the escape at the start of text, or 0 if it is invalid. Surrogates must
