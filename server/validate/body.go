@@ -147,7 +147,7 @@ func (w *checker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	case !utf8.Valid(body):
 		w.Malformed = "The body is not valid UTF-8."
 	default:
-		asJSON = c.text.AppendScalar(nil, string(body), w.Walker)
+		asJSON = c.text.AppendScalar(nil, string(body), &w.Walker)
 	}
 	if asJSON != nil {
 		w.Check(asJSON, c.node)

@@ -8,7 +8,7 @@ import (
 
 // checker checks one request, response or value. Its buffers serve the next one.
 type checker struct {
-	*schema.Walker
+	schema.Walker
 
 	pool       *sync.Pool      // of checkers
 	body       []byte          // the body of the request
@@ -18,7 +18,7 @@ type checker struct {
 // newCheckers returns a pool of checkers.
 func newCheckers(depth, violations int) *sync.Pool {
 	walkers := schema.NewPool(depth, violations)
-	return &sync.Pool{New: func() any { return &checker{Walker: schema.NewWalker(walkers)} }}
+	return &sync.Pool{New: func() any { return &checker{Walker: *schema.NewWalker(walkers)} }}
 }
 
 // newChecker returns a checker of values that are sent in a direction.

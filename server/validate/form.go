@@ -39,7 +39,7 @@ func (w *checker) formJSON(f *form, body string) []byte {
 		w.addDecodeError(&parameter{pointer: f.root + schema.AnyMember}, err)
 		return nil
 	}
-	return f.shape.AppendJSON(nil, object, w.Walker)
+	return f.shape.AppendJSON(nil, object, &w.Walker)
 }
 
 // readField returns the JSON of a field. It does not check the syntax of a field that is JSON itself.
@@ -58,7 +58,7 @@ func (w *checker) readField(field *parameter, pairs []pair) ([]byte, error) {
 			}
 			list.Elements[i].Kind = schema.KindAny
 		}
-		return field.shape.AppendJSON(nil, list, w.Walker), nil
+		return field.shape.AppendJSON(nil, list, &w.Walker), nil
 	}
 	return w.readJSON(field, func(as schema.Kinds) (schema.TextValue, error) { return field.readPairs(pairs, as) })
 }

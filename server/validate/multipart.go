@@ -197,7 +197,7 @@ func (b *multipartBody) checkNested(p *multipart.Part, name string, text []byte)
 	for pointer, known := range inner.streamed {
 		b.streamed[b.pointer+pointer] = known
 	}
-	b.add(name, b.rule.repeated, schema.TextValue{Kind: schema.KindAny, Text: string(b.rule.shape.AppendJSON(nil, inner.fields, b.w.Walker))})
+	b.add(name, b.rule.repeated, schema.TextValue{Kind: schema.KindAny, Text: string(b.rule.shape.AppendJSON(nil, inner.fields, &b.w.Walker))})
 	return nil
 }
 
@@ -264,7 +264,7 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 	case b.rule.json:
 		v.Kind = schema.KindAny
 	}
-	value := b.rule.shape.AppendJSON(nil, v, b.w.Walker)
+	value := b.rule.shape.AppendJSON(nil, v, &b.w.Walker)
 	b.w.Root = b.pointer
 	for _, n := range b.rule.shape.Nodes {
 		b.w.Check(value, n)
@@ -304,7 +304,7 @@ func (b *multipartBody) checkWhole() error {
 	if b.content.isStream {
 		return nil
 	}
-	text := b.content.multipart.shape.AppendJSON(nil, b.fields, b.w.Walker)
+	text := b.content.multipart.shape.AppendJSON(nil, b.fields, &b.w.Walker)
 	b.w.Check(text, b.content.node)
 	b.w.Found = slices.DeleteFunc(b.w.Found, func(v schema.Violation) bool {
 		for pointer, known := range b.streamed {

@@ -255,7 +255,7 @@ func (w *checker) readJSON(p *parameter, read func(as schema.Kinds) (schema.Text
 			err = cmp.Or(err, unreadable)
 			continue
 		}
-		candidate := p.shape.AppendJSON(nil, v, w.Walker)
+		candidate := p.shape.AppendJSON(nil, v, &w.Walker)
 		if len(p.as) == 1 || w.Accepts(p.shape.Nodes, candidate) {
 			return candidate, nil
 		}
