@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -27,14 +26,12 @@ const (
 // exchange is a request and its response, with the state that the layers of the server share. It is the only
 // value that they store in the context.
 type exchange struct {
-	http.ResponseWriter
+	trackedResponse
 	rootHandler *rootHandler
 	ctx         exchangeContext
 	request     http.Request
 	id          [1]string // an array, so that the header needs no allocation of its own
 	noStore     [1]string // the value of Cache-Control, as id
-	status      int       // 0 before the response has begun
-	bytes       int64
 
 	mu         sync.Mutex // a handler may outlive the Wrap that called it, as with http.TimeoutHandler
 	called     call
@@ -235,7 +232,7 @@ func newRootHandler(cfg Config, validator *validate.Validator, next http.Handler
 }
 
 func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, rootHandler: h, noStore: [1]string{"no-store"}}
+	x := &exchange{trackedResponse: trackedResponse{ResponseWriter: w}, rootHandler: h, noStore: [1]string{"no-store"}}
 	if given := r.Header[requestIDHeader]; len(given) > 0 && validRequestID(given[0]) {
 		x.id[0] = given[0]
 	} else {
@@ -304,87 +301,3 @@ func validRequestID(id string) bool {
 	}
 	return id != "" && len(id) <= maxRequestIDLength
 }
-
-func (x *exchange) WriteHeader(status int) {
-	if x.status == 0 && status >= http.StatusOK {
-		x.status = status
-	}
-	x.ResponseWriter.WriteHeader(status)
-}
-
-func (x *exchange) Write(body []byte) (int, error) {
-	if x.status == 0 {
-		x.status = http.StatusOK
-	}
-	n, err := x.ResponseWriter.Write(body)
-	x.bytes += int64(n)
-	return n, err
-}
-
-// ReadFrom implements [io.ReaderFrom], so that the connection can use sendfile.
-func (x *exchange) ReadFrom(body io.Reader) (int64, error) {
-	if x.status == 0 {
-		x.status = http.StatusOK
-	}
-	n, err := io.Copy(x.ResponseWriter, body)
-	x.bytes += n
-	return n, err
-}
-
-// Flush implements [http.Flusher]. It does nothing if the connection does not support flushing.
-func (x *exchange) Flush() { _ = x.FlushError() }
-
-// FlushError supports [http.ResponseController].
-func (x *exchange) FlushError() error { return http.NewResponseController(x.ResponseWriter).Flush() }
-
-// Unwrap supports [http.ResponseController].
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
-
-func (x *exchange) hasBegun() bool { return x.status != 0 }
-
-// beginTracker is a ResponseWriter that reports whether the response has begun. After that, no other response
-// can be sent.
-type beginTracker interface{ hasBegun() bool }
-
-func hasBegun(w http.ResponseWriter, r *http.Request) bool {
-	if writer, ok := stream.As[beginTracker](w); ok {
-		return writer.hasBegun()
-	}
-	x := exchangeOf(w, r)
-	return x != nil && x.hasBegun()
-}
-
-// trackingWriter makes any ResponseWriter a beginTracker. Config.Wrap and Config.Admit may pass a
-// ResponseWriter that buffers the response, so that the exchange does not see it begin.
-type trackingWriter struct {
-	http.ResponseWriter
-	begun bool
-}
-
-func (w *trackingWriter) WriteHeader(status int) {
-	w.begun = w.begun || status >= http.StatusOK
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *trackingWriter) Write(body []byte) (int, error) {
-	w.begun = true
-	return w.ResponseWriter.Write(body)
-}
-
-func (w *trackingWriter) ReadFrom(body io.Reader) (int64, error) {
-	w.begun = true
-	return io.Copy(w.ResponseWriter, body)
-}
-
-func (w *trackingWriter) Flush() { _ = w.FlushError() }
-
-// FlushError supports [http.ResponseController].
-func (w *trackingWriter) FlushError() error {
-	w.begun = true
-	return http.NewResponseController(w.ResponseWriter).Flush()
-}
-
-// Unwrap supports [http.ResponseController].
-func (w *trackingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w *trackingWriter) hasBegun() bool { return w.begun }

@@ -157,7 +157,7 @@ func TestResponseWriters_supportResponseController(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}))
 		handler := &rootHandler{logger: cfg.Logger, next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			inner.ServeHTTP(&trackingWriter{ResponseWriter: w}, r)
+			inner.ServeHTTP(&trackedResponse{ResponseWriter: w}, r)
 			if x := exchangeFrom(r.Context()); x.status != http.StatusOK || x.bytes != 2 {
 				t.Errorf("%s: status %d, %d bytes", contentType, x.status, x.bytes)
 			}

@@ -83,7 +83,7 @@ func requireResponse(handler http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tracker, ok := w.(beginTracker)
 		if !ok {
-			tracking := &trackingWriter{ResponseWriter: w}
+			tracking := &trackedResponse{ResponseWriter: w}
 			w, tracker = tracking, tracking
 		}
 		handler(w, r)
