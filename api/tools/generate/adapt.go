@@ -11,7 +11,7 @@ import (
 
 // adapt changes the document in memory where oapi-codegen would generate unsuitable code.
 func adapt(path string, document *openapi3.T) error {
-	if err := nameStreams(document); err != nil {
+	if err := nameStreams(path, document); err != nil {
 		return err
 	}
 	withoutRequestID(document)

@@ -248,6 +248,9 @@ func (n *names) blame(err compileError) {
 	case operation.what != "":
 		err.text += "; see also " + operation.see()
 	}
+	if strings.HasPrefix(err.text, "undefined: ") && e.schema != nil {
+		e.fix = fixGoType
+	}
 	if blamed := fmt.Sprint(e.what, e.at.Line); !slices.Contains(n.blamed, blamed) {
 		n.blamed = append(n.blamed, blamed)
 		n.fail(e.at, "the code for %s does not compile (%s): %s", e.what, err.text, e.fix)
@@ -303,8 +306,9 @@ func (e element) member(of []string) element {
 		return e
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.schema.Properties)) {
-		if ref := e.schema.Properties[name]; slices.Contains(of, fieldName(name, ref)) {
-			return element{what: fmt.Sprintf("the property %q", name), at: locate(originOf(ref)), fix: fixName}
+		ref := e.schema.Properties[name]
+		if given, ok := ref.Value.Extensions["x-go-type"].(string); ok && slices.Contains(of, given) || slices.Contains(of, fieldName(name, ref)) {
+			return element{what: fmt.Sprintf("the property %q", name), at: locate(originOf(ref)), fix: fixName, schema: ref.Value}
 		}
 	}
 	return e

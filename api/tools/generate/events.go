@@ -40,7 +40,7 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 	for name, item := range document.Webhooks {
 		described, err := describeEvent(name, item.Post)
 		if err == nil && (types == nil || !slices.Contains(types.Value.Enum, any(name))) {
-			err = errors.New("is missing in the schema EventType")
+			err = errors.New("is missing in the schema EventType: add it to the enum")
 		}
 		if err == nil {
 			err = isListed(document.Components.Schemas["Event"], name, jsonOf(item.Post.RequestBody.Value.Content).Schema.Ref)
@@ -50,8 +50,19 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 		}
 		all = append(all, described)
 	}
-	if types != nil && len(types.Value.Enum) != len(document.Webhooks) {
-		n.fail(locate(types.Origin), "the schema EventType lists an event without a webhook")
+	if len(document.Webhooks) > 0 && !isEnvelope(document.Components.Schemas) {
+		at := openapi3.Location{Line: 1, Column: 1}
+		if all := document.Components.Schemas["Event"]; all != nil {
+			at = locate(cmp.Or(all.Origin, all.Value.Origin))
+		}
+		n.fail(at, "the schema Event, or a component that its x-go-type names, must have the properties event_type, a reference to EventType, and data, of any type")
+	}
+	if types != nil {
+		for _, value := range types.Value.Enum {
+			if name, _ := value.(string); document.Webhooks[name] == nil {
+				n.fail(locate(types.Origin), "the schema EventType lists %q, which is no webhook: remove it, or add the webhook", name)
+			}
+		}
 	}
 	if err := n.err(); err != nil {
 		return nil, err
@@ -60,6 +71,22 @@ func events(document *openapi3.T, n *names) ([]event, error) {
 		return slices.Index(types.Value.Enum, any(a.Type)) - slices.Index(types.Value.Enum, any(b.Type))
 	})
 	return all, nil
+}
+
+// isEnvelope reports whether the Go type of all events has their type and their data.
+func isEnvelope(schemas openapi3.Schemas) bool {
+	all := schemas["Event"]
+	if all == nil {
+		return false
+	}
+	if name, ok := extended(all.Value.Extensions, all.Extensions)["x-go-type"].(string); ok {
+		if all = schemas[name]; all == nil {
+			return false
+		}
+	}
+	data, eventType := all.Value.Properties["data"], all.Value.Properties["event_type"]
+	return data != nil && data.Value.Extensions["x-go-type"] == "json.RawMessage" && eventType != nil &&
+		(eventType.Ref == "#/components/schemas/EventType" || eventType.Value.Extensions["x-go-type"] == "EventType")
 }
 
 // isListed returns an error if the schema of all events lists its alternatives and has not that of an event.
@@ -122,7 +149,7 @@ func (e *event) addSubject(data *openapi3.Schema) error {
 	case len(candidates) > 1:
 		return fmt.Errorf("must have an x-subject in its data, which names the id of the subject: one of %s", strings.Join(candidates, ", "))
 	case len(candidates) == 1 && data.Properties[candidates[0]] == nil:
-		return errors.New("has an x-subject that is not the name of a property")
+		return errors.New("has an x-subject that is not the name of a property: name one")
 	case len(candidates) == 1:
 		e.Subject = fieldName(candidates[0], data.Properties[candidates[0]])
 	}

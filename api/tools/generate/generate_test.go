@@ -51,17 +51,3 @@ func TestGenerate_ignoresHeadersThatContentAndSecurityDescribe(t *testing.T) {
 		t.Errorf("the client has\n%s", code[strings.Index(code, "\nfunc (c *Client) A("):])
 	}
 }
-
-// A client method has one result, and no response is lost in it.
-func TestGenerate_refusesSuccessesOfSeveralKinds(t *testing.T) {
-	t.Parallel()
-	for responses, want := range map[string]string{
-		"'200': { description: d, content: { text/plain: { schema: { type: string } } } }, '202': { description: d, content: { application/json: {} } }":                                                                                                                         "the response 200 is text, and 202 is JSON: give them the same",
-		"'200': { description: d, content: { application/jsonl: { x-itemSchema: { type: object, properties: { a: { type: string } } } } } }, '202': { description: d, content: { application/jsonl: { x-itemSchema: { type: object, properties: { b: { type: string } } } } } }": "the response 200 is a stream of gen.AItem, and 202 is a stream of gen.AItemJSONL: give them the same",
-	} {
-		_, err := generated(t, "  /a: { get: { operationId: a, responses: { "+responses+" } } }", "    A: { type: string }")
-		if err == nil || !strings.Contains(err.Error(), "openapi.yaml:") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v", responses, err)
-		}
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"iter"
 	"maps"
 	"mime"
@@ -65,8 +67,8 @@ func (g *grammar) references(node *yaml.Node, isMap bool) {
 		if isMap || !hasWord(values+" example examples", name) {
 			g.references(value, !isMap && hasWord(keyed, name))
 		}
-		if !isMap && name == "nullable" {
-			g.refuse(value, "nullable is of OpenAPI 3.0: add 'null' to the type")
+		if !isMap {
+			g.keyword(name, value)
 		}
 		if isMap || name != "$ref" && name != "$dynamicRef" || value.Kind != yaml.ScalarNode {
 			continue
@@ -75,6 +77,42 @@ func (g *grammar) references(node *yaml.Node, isMap bool) {
 			g.refuse(value, "a reference to a part of a component is not generated: name the part in components, and refer to that")
 		}
 	}
+}
+
+// keyword refuses a keyword of OpenAPI 3.0, and extensions of oapi-codegen but those that choose names and types.
+func (g *grammar) keyword(name string, value *yaml.Node) {
+	switch {
+	case name == "nullable":
+		g.refuse(value, "nullable is of OpenAPI 3.0: add 'null' to the type")
+	case hasWord("x-go-name x-go-type-name", name) && !isName(value):
+		g.refuse(value, "the %s %q is no Go name: choose another", name, value.Value)
+	case name == "x-enum-varnames" && !areNames(value):
+		g.refuse(value, "x-enum-varnames must be a list of different Go names: correct it")
+	case name == "x-go-type":
+		if _, err := parser.ParseExpr(value.Value); err != nil || value.ShortTag() != "!!str" {
+			g.refuse(value, "the x-go-type %q is no Go type: choose another", value.Value)
+		}
+	case hasWord(`x-go-type-import x-go-type-skip-optional-pointer x-go-json-ignore x-omitempty x-omitzero x-oapi-codegen-extra-tags
+		x-enumNames x-deprecated-reason x-order x-oapi-codegen-only-honour-go-name`, name):
+		g.refuse(value, "%s is not generated: remove it", name)
+	}
+}
+
+// isName reports whether a value is a name in Go.
+func isName(value *yaml.Node) bool {
+	return value.ShortTag() == "!!str" && token.IsIdentifier(value.Value)
+}
+
+// areNames reports whether a value is a list of names in Go, each of them once.
+func areNames(value *yaml.Node) bool {
+	seen := map[string]bool{}
+	for _, element := range elements(value) {
+		if !isName(element) || seen[element.Value] {
+			return false
+		}
+		seen[element.Value] = true
+	}
+	return value.Kind == yaml.SequenceNode
 }
 
 // each visits the members of an object, each part of the document once.
@@ -146,6 +184,8 @@ func (g *grammar) once(value *yaml.Node, visit func(*yaml.Node)) {
 	}
 }
 
+const notNull = "a parameter or header that may be null is not generated: allow no null, and leave it out instead"
+
 func (g *grammar) parameter(p *yaml.Node) {
 	in := text(member(p, "in"))
 	if in == "querystring" {
@@ -156,7 +196,7 @@ func (g *grammar) parameter(p *yaml.Node) {
 		g.jsonOnly(content)
 		for _, media := range members(content) {
 			if schema := member(g.resolve(media), "schema"); g.allowsNull(schema) {
-				g.refuse(schema, "a parameter that may be null is not generated: leave it out instead")
+				g.refuse(schema, notNull)
 			}
 		}
 		return
@@ -180,16 +220,43 @@ func (g *grammar) header(h *yaml.Node) {
 	g.value(member(h, "schema"), "declare one type, a string, integer, number, boolean or a list of these")
 }
 
-// allowsNull reports whether a schema that has a type allows null.
-func (g *grammar) allowsNull(schema *yaml.Node) bool {
+// allowsNull reports whether a schema that has types or values has null.
+func (g *grammar) allowsNull(schema *yaml.Node) bool { return g.null(schema) > 0 }
+
+// null returns 1 if a schema allows null by one of its keywords, -1 if one excludes it, and 0 if none does either.
+func (g *grammar) null(schema *yaml.Node) int {
 	schema = g.resolve(schema)
-	for _, keyword := range []string{"oneOf", "anyOf", "allOf"} {
-		if slices.ContainsFunc(elements(member(schema, keyword)), g.allowsNull) {
-			return true
+	all := func(keyword string) (found []int) {
+		for _, part := range elements(member(schema, keyword)) {
+			found = append(found, g.null(part))
+		}
+		return found
+	}
+	parts := all("allOf")
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		if alternatives := all(keyword); len(alternatives) > 0 {
+			parts = append(parts, slices.Max(alternatives))
 		}
 	}
-	types := member(schema, "type")
-	return text(types) == "null" || slices.ContainsFunc(elements(types), func(t *yaml.Node) bool { return t.Value == "null" })
+	for _, keyword := range []string{"type", "enum", "const"} {
+		if value := member(schema, keyword); value != nil {
+			listed := elements(value)
+			if value.Kind != yaml.SequenceNode {
+				listed = []*yaml.Node{value}
+			}
+			isNull := func(one *yaml.Node) bool {
+				return keyword == "type" && one.Value == "null" || one.ShortTag() == "!!null"
+			}
+			parts = append(parts, map[bool]int{true: 1, false: -1}[slices.ContainsFunc(listed, isNull)])
+		}
+	}
+	switch {
+	case slices.Contains(parts, -1):
+		return -1
+	case slices.Contains(parts, 1):
+		return 1
+	}
+	return 0
 }
 
 // jsonOnly refuses all other media types of a parameter.
@@ -207,6 +274,8 @@ func (g *grammar) value(schema *yaml.Node, wayOut string) {
 		return
 	}
 	switch kind := g.kind(schema); {
+	case g.allowsNull(schema):
+		g.refuse(schema, notNull)
 	case slices.Contains(scalars, kind):
 	case kind == "array":
 		if inner := g.kind(member(schema, "items")); !slices.Contains(scalars, inner) {
@@ -227,7 +296,7 @@ func (g *grammar) kind(schema *yaml.Node) string {
 		if listed := elements(types); len(listed) > 0 {
 			types = listed[0]
 			if len(listed) > 1 {
-				return "a value of several types"
+				return severalTypes
 			}
 		}
 		return types.Value
@@ -239,21 +308,25 @@ func (g *grammar) kind(schema *yaml.Node) string {
 		}
 		kind := map[string]string{"!!str": "string", "!!int": "integer", "!!float": "number", "!!bool": "boolean"}[value.ShortTag()]
 		if kind == "" || found != "" && found != kind {
-			return "a value of several types"
+			return severalTypes
 		}
 		found = kind
 	}
 	for _, part := range elements(member(schema, "allOf")) {
-		found = cmp.Or(found, g.kind(part))
+		if kind := g.kind(part); kind != "" && (found == "" || found == severalTypes) {
+			found = kind
+		}
 	}
 	return found
 }
+
+const severalTypes = "a value of several types"
 
 // flatObject refuses a schema for the style deepObject whose members are not scalars.
 func (g *grammar) flatObject(schema *yaml.Node) {
 	schema = g.resolve(schema)
 	if kind := g.kind(schema); kind != "object" {
-		g.refuse(schema, "deepObject is generated for objects only, and this is %s: use form", cmp.Or(kind, "any value"))
+		g.refuse(schema, "deepObject is generated for objects only, and this is %s: declare an object, or use content: application/json", cmp.Or(kind, "any value"))
 		return
 	}
 	for name, value := range g.fields(schema) {
@@ -281,7 +354,7 @@ func (g *grammar) requestBody(body *yaml.Node) {
 
 // form refuses the fields of a form whose text could be read as a value of several types: a null, for example.
 func (g *grammar) form(schema, encodings *yaml.Node) {
-	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding"
+	const wayOut = "declare one type, a string, integer, number, boolean, object or a list of one of these, or set contentType to application/json in its encoding, and no style"
 	for name, field := range g.fields(schema) {
 		encoding := member(encodings, name)
 		if isJSON(text(member(encoding, "contentType"))) && member(encoding, "style") == nil && member(encoding, "explode") == nil {
@@ -294,7 +367,9 @@ func (g *grammar) form(schema, encodings *yaml.Node) {
 		}
 		switch {
 		case slices.Contains(scalars, kind) || kind == "array" || kind == "object":
-		case kind == "a value of several types" && g.isObjectOrNull(at): // which is JSON
+		case kind == severalTypes && g.isObjectOrNull(at): // which is JSON
+		case name == others:
+			g.refuse(cmp.Or(at, field), "the other fields of a form have %s, which is not generated: name them, or declare one type", cmp.Or(kind, "any value"))
 		default:
 			g.refuse(cmp.Or(at, field), "the field %s of a form is %s, which is not generated: %s", name, cmp.Or(kind, "any value"), wayOut)
 		}
@@ -306,12 +381,14 @@ func (g *grammar) isObjectOrNull(schema *yaml.Node) bool {
 	return len(types) > 0 && !slices.ContainsFunc(types, func(t *yaml.Node) bool { return t.Value != "object" && t.Value != "null" })
 }
 
+const others = "additionalProperties"
+
 // fields returns the schemas of the members of an object, and of all others, which have no name.
 func (g *grammar) fields(schema *yaml.Node) map[string]*yaml.Node {
 	schema = g.resolve(schema)
 	all := maps.Collect(members(member(schema, "properties")))
-	if others := member(schema, "additionalProperties"); others != nil && text(others) != "false" {
-		all["additionalProperties"] = others
+	if free := member(schema, others); free != nil && text(free) != "false" {
+		all[others] = free
 	}
 	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
 		for _, part := range elements(member(schema, keyword)) {

@@ -21,6 +21,8 @@
 // In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a response is
 // absent. A schema in another one that needs a name in Go becomes a component with the names that lead to it.
 //
+// Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, and x-go-type chooses a type.
+//
 // A client sends no text that a server could take for another value. It refuses an empty text in a path, for a required
 // parameter and as an optional body, an empty list but in a header or JSON, and the elements that its form cannot tell apart.
 //
@@ -188,9 +190,6 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	document, err := load(text)
 	if err != nil {
 		return nil, nil, unplaced(path, err)
-	}
-	if err := checkGivenNames(path, document); err != nil {
-		return nil, nil, err
 	}
 	codegen.NameNormalizers[codegen.NameNormalizerFunctionToCamelCaseWithInitialisms] = goName
 	codegen.TemplateFunctions["canonicalHeader"] = http.CanonicalHeaderKey

@@ -28,10 +28,11 @@ type element struct {
 }
 
 const (
-	fixName  = "choose another with x-go-name"
-	fixType  = "choose another with x-go-type-name"
-	fixValue = "choose others with x-enum-varnames"
-	rename   = "rename it"
+	fixName   = "choose another with x-go-name"
+	fixType   = "choose another with x-go-type-name"
+	fixGoType = "choose another with x-go-type"
+	fixValue  = "choose others with x-enum-varnames"
+	rename    = "rename it"
 )
 
 // names collects the elements of a document by their Go names, and what is wrong with them.
@@ -52,38 +53,12 @@ func checkNames(file string, document *openapi3.T) (*names, error) {
 	}
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
 		n.members(ref.Value, map[string]element{})
+		n.tags(ref.Value)
 		n.values(ref.Value)
 	})
 	n.components(document.Components)
 	n.paths(document)
 	return n, n.err()
-}
-
-// checkGivenNames returns an error for each x-go-name and x-go-type-name that is no name in Go, and each name of a property
-// that no tag of a field can have.
-func checkGivenNames(file string, document *openapi3.T) error {
-	n := &names{file: file}
-	given := func(origin *openapi3.Origin, extensions ...map[string]any) {
-		for _, all := range extensions {
-			for extension, fix := range map[string]string{"x-go-name": fixName, "x-go-type-name": fixType} {
-				if name, ok := all[extension].(string); ok && !token.IsIdentifier(name) {
-					n.fail(locate(origin), "the %s %s is no Go name: %s", extension, name, fix)
-				}
-			}
-		}
-	}
-	eachSchema(document, func(ref *openapi3.SchemaRef) {
-		given(originOf(ref), ref.Extensions, ref.Value.Extensions)
-		n.tags(ref.Value)
-	})
-	eachParameter(document, func(p *openapi3.Parameter) { given(p.Origin, p.Extensions) })
-	for _, response := range document.Components.Responses {
-		given(response.Value.Origin, response.Value.Extensions)
-	}
-	for _, body := range document.Components.RequestBodies {
-		given(body.Value.Origin, body.Value.Extensions)
-	}
-	return n.err()
 }
 
 // fail reports what is wrong with an element.
@@ -150,10 +125,6 @@ func (n *names) declare(t codegen.TypeDefinition, e element) {
 	}
 	n.declared[t.TypeName] = append(n.declared[t.TypeName], e)
 	enum := codegen.EnumDefinition{Schema: t.Schema, TypeName: t.TypeName, PrefixTypeName: true}
-	if e.schema != nil && len(t.Schema.EnumValues) > 0 && len(t.Schema.EnumValues) < len(e.schema.Enum) {
-		one, other := sameName(e.schema.Enum)
-		n.fail(e.at, "the values %q and %q of %s have the same Go name: %s", one, other, e.what, fixValue)
-	}
 	for constant, value := range enum.GetValues() {
 		n.declared[constant] = append(n.declared[constant], element{
 			what: fmt.Sprintf("the value %q of %s", value, e.what), fix: fixValue, at: e.at,
@@ -161,25 +132,11 @@ func (n *names) declare(t codegen.TypeDefinition, e element) {
 	}
 }
 
-// sameName returns two values with the same Go name.
-func sameName(values []any) (one, other string) {
-	byName := map[string]string{}
-	for _, value := range values {
-		text := fmt.Sprint(value)
-		name := codegen.SchemaNameToTypeName(text)
-		if one, ok := byName[name]; ok {
-			return one, text
-		}
-		byName[name] = text
-	}
-	return "", ""
-}
-
 func (n *names) components(c *openapi3.Components) {
 	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
 		ref := c.Schemas[name]
 		types, err := codegen.GenerateTypesForSchemas(nil, openapi3.Schemas{name: ref}, nil)
-		n.types("the schema "+name, locate(ref.Origin), types, n.reason(ref, name, err))
+		n.types("the schema "+name, locate(ref.Origin), types, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
 		types, err := codegen.GenerateTypesForParameters(nil, openapi3.ParametersMap{name: c.Parameters[name]})
@@ -198,7 +155,7 @@ func (n *names) components(c *openapi3.Components) {
 // types declares the types of a component. The first is that of the component.
 func (n *names) types(what string, at openapi3.Location, types []codegen.TypeDefinition, err error) {
 	if err != nil {
-		n.fail(at, "%s has no type in Go: %v", what, err)
+		n.fail(at, "%s has no type in Go, which is a fault of the generator: %v", what, err)
 	}
 	for i, t := range types {
 		if i == 0 {
@@ -211,26 +168,6 @@ func (n *names) types(what string, at openapi3.Location, types []codegen.TypeDef
 		}
 		n.declare(t, inside)
 	}
-}
-
-// reason reports the innermost schema of a component for which err is returned. It returns nil if it finds one.
-func (n *names) reason(ref *openapi3.SchemaRef, name string, err error) error {
-	if err == nil || ref.Ref != "" {
-		return err
-	}
-	failed := false
-	for _, inner := range parts(ref.Value) {
-		if inner == nil {
-			continue
-		}
-		if _, err := codegen.GenerateGoSchema(inner, []string{name, "inner"}); err != nil {
-			failed = failed || n.reason(inner, name, err) == nil
-		}
-	}
-	if !failed {
-		n.fail(locate(ref.Value.Origin), "this schema of %s has no type in Go: %v", name, err)
-	}
-	return nil
 }
 
 // members checks the properties of a schema and of the schemas in its allOf, which become fields of one struct.
@@ -286,11 +223,8 @@ func (n *names) values(schema *openapi3.Schema) {
 		if strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '`' || unicode.IsControl(r) }) {
 			n.fail(at, "the value %q cannot be a constant in Go: remove the enum, or quotes and control characters in it", name)
 		}
-		_, isText := value.(string)
-		_, isObject := value.(map[string]any)
-		_, isList := value.([]any)
-		if isObject || isList || isText != schema.Type.Includes("string") && schema.Type != nil {
-			n.fail(at, "the value %q has another type than the schema", name)
+		if !hasType(value, schema.Type) {
+			n.fail(at, "the value %q has another type than the schema: remove it", name)
 		}
 		if number, ok := value.(float64); ok && math.Abs(number) >= 1<<53 {
 			n.fail(at, "the digits of the const are not known: write it as an enum with one value")

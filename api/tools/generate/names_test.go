@@ -23,53 +23,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
-func TestGenerate_refusesWhatHasNoGoName(t *testing.T) {
-	t.Parallel()
-	operation := func(id, more string) string {
-		return "get: { operationId: " + id + ", responses: { '204': { description: d } }" + more + " }"
-	}
-	const webhook = "  {}\nwebhooks:\n  a: { post: { operationId: a, requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } }, responses: { 2XX: { description: d } } } }"
-	const a = "    A: { type: object, required: [event_type, data], properties: { event_type: { type: string, const: a }, data: { type: object, properties: { b: { type: string } } } } }\n"
-	for name, test := range map[string]struct{ paths, components, want string }{
-		"schemas":                  {"  {}", "    foo_bar: { type: string }\n    FooBar: { type: integer }", `8:5: the schema FooBar has the Go name FooBar, as has the schema foo_bar in line 7: choose another with x-go-name`},
-		"schema of gen":            {"  {}", "    Nullable: { type: object }", `7:5: the code for the schema Nullable does not compile (Nullable is declared in gen/api.gen.go and gen/nullable.gen.go): choose another with x-go-name`},
-		"schema and part":          {"  {}", "    A: { type: object, properties: { b: { type: string, enum: [c] } } }\n    AB: { type: integer }", `8:5: the schema AB has the Go name AB, as has a schema in A in line 7: choose another with x-go-name`},
-		"schema and body":          {"  /a: { " + operation("a", "") + " }", "    A204Response: { type: string }", `7:5: the code for the schema A204Response does not compile (A204Response is declared twice in gen/api.gen.go; see also the operation a in line 4): choose another with x-go-name`},
-		"properties":               {"  {}", "    A: { type: object, properties: { foo_bar: { type: string }, fooBar: { type: string } } }", `7:65: the property "fooBar" has the Go name FooBar, as has the property "foo_bar" in line 7: choose another with x-go-name`},
-		"property in part":         {"  {}", "    A: { type: object, properties: { a_b: { type: string } }, allOf: [ { type: object,\n      properties: { aB: { type: string } } } ] }", `8:21: the property "aB" has the Go name AB, as has the property "a_b" in line 7: choose another with x-go-name`},
-		"property and tag":         {"  {}", "    A: { type: object, properties: { 'a,b': { type: string } } }", `7:38: the property "a,b" cannot be written in the tag of a Go struct: rename it`},
-		"hyphen":                   {"  {}", "    A: { type: object, required: ['-'], properties: { '-': { type: string } } }", `7:55: the property "-" cannot be written in the tag of a Go struct: rename it`},
-		"marks":                    {"  {}", "    A: { type: object, properties: { नाम: { type: string } } }", `7:38: the property "नाम" cannot be written in the tag of a Go struct: rename it`},
-		"no letters":               {"  {}", "    A: { type: object, properties: { '[]': { type: string } } }", `7:38: the property "[]" has the Go name "", which is not exported: choose another with x-go-name`},
-		"other members":            {"  {}", "    A: { type: object, properties: { additional-properties: { type: string } }, additionalProperties: true }", `7:38: the code for the property "additional-properties" does not compile (AdditionalProperties is declared twice in gen/api.gen.go): choose another with x-go-name`},
-		"x-go-name":                {"  {}", "    A: { type: object, x-go-name: error }", `7:5: the schema A has the Go name "error", which is not exported: choose another with x-go-name`},
-		"x-go-name keyword":        {"  {}", "    A: { type: object, properties: { a: { type: string, x-go-name: type } } }", `7:38: the x-go-name type is no Go name: choose another with x-go-name`},
-		"operations":               {"  /a: { " + operation("get-it", "") + " }\n  /b: { " + operation("getIt", "") + " }", "", `5:9: the operation getIt has the Go name GetIt, as has the operation get-it in line 4: choose another operationId`},
-		"client method":            {"  /a: { " + operation("login-with-retry", "") + " }\n  /b: { " + operation("waitAvatar", "") + " }", "", `5:9: the code for the operation waitAvatar does not compile (WaitAvatar is declared in client/wait.go and client/operations.gen.go): choose another operationId`},
-		"parameters":               {"  /a: { " + operation("a", ", parameters: [ { name: a_b, in: query, schema: { type: string } }, { name: aB, in: header, schema: { type: string } } ]") + " }", "", `4:142: the parameter "aB" has the Go name AB, as has the parameter "a_b" in line 4: choose another with x-go-name`},
-		"enum":                     {"  {}", "    A: { enum: [a, '!'] }", `7:20: the value "!" has no Go name: choose others with x-enum-varnames`},
-		"enum of a type":           {"  {}", "    A: { type: integer, enum: [1, a] }", `7:35: the value "a" has another type than the schema`},
-		"quoted enum":              {"  {}", "    A: { enum: [a, 'b\"'] }", `7:20: the value "b\"" cannot be a constant in Go: remove the enum, or quotes and control characters in it`},
-		"large const":              {"  {}", "    A: { type: integer, const: 9007199254740993 }", `7:5: the digits of the const are not known: write it as an enum with one value`},
-		"discriminator":            {"  {}", "    A: { type: object, properties: { b: { oneOf: [ { type: object } ],\n      discriminator: { propertyName: k, mapping: { a: '#/components/schemas/A' } } } } }", `7:54: an alternative of a discriminator needs a name: move it to components/schemas, and refer to it`},
-		"event not in oneOf":       {webhook, "    EventType: { enum: [a] }\n" + a + "    Event: { oneOf: [ { $ref: '#/components/schemas/EventType' } ] }", `6:3: the webhook a is missing in oneOf of the schema Event in line 11: add #/components/schemas/A`},
-		"event not in the mapping": {webhook, "    EventType: { enum: [a] }\n" + a + "    Event: { oneOf: [ { $ref: '#/components/schemas/A' } ],\n      discriminator: { propertyName: event_type, mapping: { b: '#/components/schemas/A' } } }", `6:3: the webhook a is missing in the mapping of the schema Event in line 11: add a: #/components/schemas/A`},
-		"inline event":             {"  {}\nwebhooks:\n  a: { post: { operationId: a, requestBody: { content: { application/json: { schema: { type: object } } } }, responses: { 2XX: { description: d } } } }", "    EventType: { enum: [a] }", `6:3: the webhook a must have a body whose schema is a reference to a component`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := generated(t, test.paths, test.components)
-			if err == nil {
-				t.Fatal("no error")
-			}
-			lines := strings.Split(err.Error(), "\n")
-			if _, got, _ := strings.Cut(lines[0], "openapi.yaml:"); got != test.want || len(lines) > 1 {
-				t.Errorf("got  %s\nwant %s\n%v", got, test.want, err)
-			}
-		})
-	}
-}
-
 func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 	t.Parallel()
 	f, err := generated(t, "  /a/{名前}: { get: { operationId: Öffne, parameters: [ { name: 名前, in: path, required: true, schema: { type: string } } ], responses: "+

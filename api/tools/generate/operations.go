@@ -80,7 +80,7 @@ func operations(definitions []codegen.OperationDefinition, n *names) ([]operatio
 		}
 		described, err := describe(definition)
 		if err != nil {
-			n.fail(locate(definition.Spec.Origin), "the operation %s has no client method: %v", definition.Spec.OperationID, err)
+			n.fail(locate(definition.Spec.Origin), "%s has no client method: %v", n.operations[definition.OperationId].what, err)
 		}
 		all = append(all, described)
 	}

@@ -69,7 +69,7 @@ func (f files) samples(document *openapi3.T, all []operation, n *names) error {
 			err = s.call(models)
 		}
 		if err != nil {
-			n.fail(n.operations[o.Name].at, "the operation %s has no sample: %v", o.ID, err)
+			n.fail(n.operations[o.Name].at, "the operation %s has no sample, which is a fault of the generator: %v", o.ID, err)
 			continue
 		}
 		for _, language := range []string{"sh", "go", "ts", "py"} {
@@ -80,7 +80,7 @@ func (f files) samples(document *openapi3.T, all []operation, n *names) error {
 			name, code := path.Join(samplesDir, s.ID+"."+language), text.Bytes()
 			if language == "go" {
 				if code, err = imports.Process(name, code, nil); err != nil {
-					n.fail(n.operations[o.Name].at, "the sample of the operation %s does not compile: %v", o.ID, err)
+					n.fail(n.operations[o.Name].at, "the sample of the operation %s does not compile, which is a fault of the generator: %v", o.ID, err)
 				}
 			}
 			f[name] = code

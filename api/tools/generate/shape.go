@@ -35,8 +35,11 @@ func shape(file string, document *openapi3.T) error {
 	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
 		s.content(c.RequestBodies[name].Value.Content, name)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		s.parameter(&c.Headers[name].Value.Parameter, name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Responses)) {
-		s.content(c.Responses[name].Value.Content, name)
+		s.response(c.Responses[name].Value, name)
 	}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		for _, p := range slices.Concat(item.Parameters, o.Parameters) {
@@ -46,14 +49,23 @@ func shape(file string, document *openapi3.T) error {
 			s.content(o.RequestBody.Value.Content, o.OperationID)
 		}
 		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
-			s.content(o.Responses.Value(status).Value.Content, o.OperationID+" "+status)
+			s.response(o.Responses.Value(status).Value, o.OperationID+" "+status)
 		}
 	})
 	return s.names.err()
 }
 
+func (s *shaper) response(r *openapi3.Response, name string) {
+	for _, header := range slices.Sorted(maps.Keys(r.Headers)) {
+		s.parameter(&r.Headers[header].Value.Parameter, name+" "+header)
+	}
+	s.content(r.Content, name)
+}
+
+// parameter shapes the schema of a parameter or header. Its enums have names of oapi-codegen.
 func (s *shaper) parameter(p *openapi3.Parameter, name string) {
-	if p.Style == "deepObject" {
+	hasParts := func(ref *openapi3.SchemaRef) bool { return ref != nil && ref.Ref == "" && len(ref.Value.AllOf) > 0 }
+	if p.Style == "deepObject" || hasParts(p.Schema) || p.Schema != nil && hasParts(p.Schema.Value.Items) {
 		s.inside(p.Schema, []string{name})
 	}
 	for _, media := range p.Content {
@@ -96,10 +108,13 @@ func (s *shaper) name(ref *openapi3.SchemaRef, path []string, named bool) {
 	if !given {
 		name = codegen.SchemaNameToTypeName(codegen.PathToTypeName(slices.Clone(path)))
 	}
-	if other := s.schemas[name]; other != nil && !reflect.DeepEqual(other.Value, ref.Value) {
-		s.names.collide(name, element{what: "a schema in " + path[0], fix: fixType, at: locate(originOf(ref))},
-			element{what: "the schema " + name, fix: fixName, at: locate(cmp.Or(other.Origin, originOf(other)))})
+	if other := s.schemas[name]; other != nil && !sameSchema(other.Value, ref.Value) {
+		line := locate(cmp.Or(other.Origin, originOf(other))).Line
+		s.names.fail(locate(originOf(ref)), "a schema in %s has the Go name %s, as has the schema %s in line %d: %s", path[0], name, name, line, fixType)
 	}
+	ref.Value.Extensions, ref.Extensions = maps.Clone(ref.Value.Extensions), maps.Clone(ref.Extensions)
+	delete(ref.Value.Extensions, "x-go-type-name") // that of the component is its name
+	delete(ref.Extensions, "x-go-type-name")
 	s.schemas[name] = &openapi3.SchemaRef{Value: ref.Value, Origin: ref.Value.Origin}
 	ref.Ref = "#/components/schemas/" + name
 }

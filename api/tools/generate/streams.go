@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
-	"fmt"
+	"encoding/json"
 	"maps"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -119,8 +119,8 @@ func hasStream(content openapi3.Content) bool {
 
 // nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component for this
 // type: that of the items, or of the data of server-sent events. Responses with streams are moved from the components to their operations, where the templates find them.
-func nameStreams(document *openapi3.T) error {
-	a := streamAdapter{schemas: document.Components.Schemas}
+func nameStreams(path string, document *openapi3.T) error {
+	a := streamAdapter{schemas: document.Components.Schemas, names: &names{file: path}}
 	for _, name := range slices.Sorted(maps.Keys(document.Components.Responses)) {
 		a.content(document.Components.Responses[name].Value.Content, name)
 	}
@@ -134,12 +134,13 @@ func nameStreams(document *openapi3.T) error {
 		}
 	})
 	maps.DeleteFunc(document.Components.Responses, func(_ string, r *openapi3.ResponseRef) bool { return hasStream(r.Value.Content) })
-	return a.err
+	return a.names.err()
 }
 
 type streamAdapter struct {
 	schemas openapi3.Schemas
-	err     error // the first
+	names   *names
+	origin  *openapi3.Origin // of the media type
 }
 
 // content adapts the media types of a body. The name of the body begins the names of the types that are declared in it.
@@ -150,6 +151,7 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 		if !ok || described.ItemSchema == nil {
 			continue
 		}
+		a.origin = described.Origin
 		found := &itemStream{Media: media, Tag: streamTag(media), Events: format == stream.Events, schema: described.ItemSchema}
 		found.Format = map[stream.Format]string{stream.Events: "stream.Events", stream.Lines: "stream.Lines"}[format]
 		if found.Events {
@@ -159,7 +161,7 @@ func (a *streamAdapter) content(content openapi3.Content, name string) {
 			found.schema = a.named(found.schema, name+" item", media)
 		}
 		if allowsNull(found.schema.Value) {
-			a.fail("the items of %s for %s may be null, for which their Go type has no value", media, name)
+			a.names.fail(locate(cmp.Or(originOf(found.schema), a.origin)), "the items of %s may be null, for which their Go type has no value: allow no null", media)
 		}
 		described.Schema, described.ItemSchema = nil, found.schema
 		described.Extensions = extended(map[string]any{streamExtension: found}, described.Extensions)
@@ -175,19 +177,24 @@ func (a *streamAdapter) named(schema *openapi3.SchemaRef, name, media string) *o
 	}
 	for _, name := range []string{name, name + " " + streamTag(media)} {
 		name = codegen.SchemaNameToTypeName(name)
-		if other := a.schemas[name]; other == nil || reflect.DeepEqual(other.Value, schema.Value) {
+		if other := a.schemas[name]; other == nil || sameSchema(other.Value, schema.Value) {
 			a.schemas[name] = schema
 			return openapi3.NewSchemaRef("#/components/schemas/"+name, schema.Value)
 		}
 	}
-	a.fail("the schema %s has another content: name the items of %s in components/schemas", codegen.SchemaNameToTypeName(name), media)
+	a.names.fail(locate(cmp.Or(originOf(schema), a.origin)), "the items of %s would have the Go name %s, which another schema has: move them to components/schemas, and refer to them",
+		media, codegen.SchemaNameToTypeName(name+" "+streamTag(media)))
 	return schema
 }
 
-func (a *streamAdapter) fail(format string, args ...any) {
-	if a.err == nil {
-		a.err = fmt.Errorf(format, args...)
+// sameSchema reports whether two schemas are equal, wherever they are.
+func sameSchema(a, b *openapi3.Schema) bool {
+	if a == b {
+		return true
 	}
+	one, errA := json.Marshal(a)
+	other, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(one, other)
 }
 
 // allowsNull reports whether null is a value of a schema that also has others.
@@ -228,7 +235,7 @@ func (a *streamAdapter) data(item *openapi3.Schema, name, media string) (*openap
 		}
 		data := a.named(one.data, strings.TrimSuffix(name, "data")+one.events[0], media)
 		if allowsNull(data.Value) {
-			a.fail("the data of %s for %s may be null, for which its Go type has no value", one.events[0], name)
+			a.names.fail(locate(cmp.Or(originOf(data), a.origin)), "the data of the event %s may be null, for which its Go type has no value: allow no null", one.events[0])
 		}
 		union.Fields = append(union.Fields, eventField{codegen.SchemaNameToTypeName(path.Base(data.Ref)), one.events})
 	}

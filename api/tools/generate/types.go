@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -30,11 +31,14 @@ func holdAllValues(document *openapi3.T) {
 			}
 			schema.Type, schema.Enum, schema.Const = nil, nil, nil
 			extend(ref, anyValue().Value.Extensions)
-		case slices.Contains(types, "array") && schema.Items == nil:
-			schema.Items = anyValue()
+		case slices.Contains(types, "array"):
+			schema.Items, schema.Enum, schema.Const = cmp.Or(schema.Items, anyValue()), nil, nil
 		case len(types) == 1 && types[0] != "object":
 		case schema.AdditionalProperties.Has != nil && *schema.AdditionalProperties.Has, !isObject(schema):
 			schema.AdditionalProperties.Schema = anyValue()
+		}
+		if isObject(schema) || slices.Contains(types, "object") { // the values of its type include those
+			schema.Enum, schema.Const = nil, nil
 		}
 	})
 }
@@ -46,7 +50,7 @@ func anyValue() *openapi3.SchemaRef {
 	}}
 }
 
-// exactEnum replaces the numbers of an enum, which are float64, by their texts. It removes null, which is no constant in
+// exactEnum replaces the numbers of an enum, which are float64, by their texts. It removes repeated ones and null, which is no constant in
 // Go, and reports whether the enum has it.
 func exactEnum(schema *openapi3.Schema) (allowsNull bool) {
 	var values []any
@@ -54,11 +58,11 @@ func exactEnum(schema *openapi3.Schema) (allowsNull bool) {
 		if _, ok := value.(float64); ok && schema.Origin != nil && i < len(schema.Origin.Sequences["enum"]) {
 			value = json.Number(schema.Origin.Sequences["enum"][i].Name)
 		}
-		if value != nil {
+		allowsNull = allowsNull || value == nil
+		if value != nil && !slices.ContainsFunc(values, func(other any) bool { return sameLiteral(value, other) }) {
 			values = append(values, value)
 		}
 	}
-	allowsNull = len(values) < len(schema.Enum)
 	schema.Enum = values
 	return allowsNull
 }
