@@ -7,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -283,6 +285,23 @@ func (*service) isKept(t *testing.T, value string, sent, got any, err error) {
 	}
 	if refused, ok := errors.AsType[*client.Error](err); err != nil && (!ok || refused.StatusCode != http.StatusInternalServerError) {
 		t.Errorf("the header %s: %v", value, err)
+	}
+}
+
+// A form of a response is written like that of a request.
+func TestTexts_formsOfResponses(t *testing.T) {
+	t.Parallel()
+	s, c := serve(t)
+	form := gen.PutResponseTexts200FormdataResponse{Headers: gen.PutResponseTexts200ResponseHeaders{XText: "a"}}
+	check(t, json.Unmarshal([]byte(`{"text":"","list":["a",""],"flat":["b","c"],"jsons":[null,""],"rows":[{"a":""},{}],"lists":[[]]}`), &form.Body))
+	s.response = form
+	body, err := c.PutResponseTexts(t.Context())
+	check(t, err)
+	text, err := io.ReadAll(body)
+	check(t, errors.Join(err, body.Close()))
+	got, err := url.QueryUnescape(string(text))
+	if want := `flat=b,c&jsons=[null,""]&list=a&list=&lists=[]&rows={"a":""}&rows={}&text=`; err != nil || got != want {
+		t.Errorf("the form is %s, %v", got, err)
 	}
 }
 

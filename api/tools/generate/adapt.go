@@ -18,6 +18,7 @@ func adapt(path string, document *openapi3.T) error {
 	shortNames(document)
 	mergeMediaRanges(document)
 	eachContent(document, suffixJSON)
+	eachContent(document, addFieldStyles)
 	renameVariables(document)
 	if err := shape(path, document); err != nil {
 		return err

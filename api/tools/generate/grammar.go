@@ -345,7 +345,7 @@ func (g *grammar) requestBody(body *yaml.Node) {
 		if items := itemsOf(described); items != nil {
 			g.refuse(items, "a request that is a stream is not generated: use a list in application/json, or a binary body")
 		}
-		if media == "application/x-www-form-urlencoded" {
+		if media == mediaForm {
 			g.form(member(described, "schema"), member(described, "encoding"))
 		}
 		g.media(media, described)
@@ -405,6 +405,9 @@ func (g *grammar) response(response *yaml.Node) {
 		name, _, _ := mime.ParseMediaType(media)
 		if items := itemsOf(described); items != nil && strings.HasSuffix(name, "json-seq") {
 			g.refuse(items, "a JSON text sequence is not generated: use application/jsonl")
+		}
+		if media == mediaForm {
+			g.form(member(described, "schema"), member(described, "encoding"))
 		}
 		g.media(media, described)
 	}

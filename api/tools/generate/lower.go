@@ -31,7 +31,7 @@ func addSchemas(content openapi3.Content) {
 		schema := &openapi3.Schema{Origin: described.Origin}
 		switch {
 		case isJSON(media):
-		case media == "application/x-www-form-urlencoded":
+		case media == mediaForm:
 			schema.Type, schema.AdditionalProperties.Schema = &openapi3.Types{"object"}, openapi3.NewSchemaRef("", openapi3.NewStringSchema())
 		default:
 			schema.Type = &openapi3.Types{"string"}

@@ -9,7 +9,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-const mediaJSON = "application/json"
+const (
+	mediaJSON = "application/json"
+	mediaForm = "application/x-www-form-urlencoded"
+)
 
 // isJSON reports whether bodies of a media type are JSON.
 func isJSON(media string) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
@@ -198,8 +199,8 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 		return body{}, nil
 	}
 	content := d.Spec.RequestBody.Value.Content
-	kinds := map[string]string{"application/x-www-form-urlencoded": "Form", "text/plain": "Text"}
-	for _, media := range append(jsonTypes(content), "application/x-www-form-urlencoded", "text/plain") {
+	kinds := map[string]string{mediaForm: "Form", "text/plain": "Text"}
+	for _, media := range append(jsonTypes(content), mediaForm, "text/plain") {
 		for _, b := range d.Bodies {
 			if b.ContentType != media || !b.IsFixedContentType() {
 				continue
@@ -212,7 +213,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 			described := body{Kind: cmp.Or(kinds[media], "JSON"), Type: qualified, Optional: !b.Required, ContentType: withoutSuffix(media)}
 			described.Pointer = described.Optional || content[media].Extensions[nullExtension] != nil
 			if described.Kind == "Form" {
-				described.Fields = fieldStyles(b.Encoding)
+				described.Fields = fieldStyles(content[media].Encoding)
 			}
 			return described, err
 		}
@@ -226,7 +227,7 @@ func bodyOf(d codegen.OperationDefinition) (body, error) {
 }
 
 // fieldStyles returns the Go expression for the fields of a form that have a style of their own.
-func fieldStyles(encodings map[string]codegen.RequestBodyEncoding) string {
+func fieldStyles(encodings map[string]*openapi3.Encoding) string {
 	var fields []string
 	for _, name := range slices.Sorted(maps.Keys(encodings)) {
 		e := encodings[name]
@@ -241,4 +242,13 @@ func fieldStyles(encodings map[string]codegen.RequestBodyEncoding) string {
 		fields = append(fields, fmt.Sprintf("%q: {Name: %[1]q, Style: %q, Explode: %t}", name, style, explode))
 	}
 	return "map[string]style.Param{" + strings.Join(fields, ", ") + "}"
+}
+
+// fieldsExtension is the extension of a form that has the Go expression for its fields, for the template of responses.
+const fieldsExtension = "x-fields"
+
+func addFieldStyles(content openapi3.Content) {
+	if described := content[mediaForm]; described != nil {
+		described.Extensions = extended(map[string]any{fieldsExtension: fieldStyles(described.Encoding)}, described.Extensions)
+	}
 }
