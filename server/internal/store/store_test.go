@@ -145,6 +145,23 @@ func TestOpen_ofAnEarlierVersion(t *testing.T) {
 	})
 }
 
+// Without this, the programs of the previous version stop as soon as a rolling update begins.
+func TestMigrations_sayWhichProgramsCanUseTheTables(t *testing.T) {
+	t.Parallel()
+	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
+		db, err := store.Open(t.Context(), dsn, store.Config{})
+		check(t, err)
+		check(t, db.Close())
+		var newest, says, oldest int64
+		check(t, studiotest.OpenSQL(t, dsn).QueryRowContext(t.Context(),
+			`SELECT (SELECT MAX(version_id) FROM goose_db_version), version, oldest FROM compatibility`).Scan(&newest, &says, &oldest))
+		if says != newest || oldest < 1 || oldest > newest {
+			t.Errorf("the last file in server/internal/store/migrations is %d and sets compatibility to version %d and oldest %d: "+
+				"it needs UPDATE compatibility SET version = %[1]d, oldest = the first version whose programs can use the tables", newest, says, oldest)
+		}
+	})
+}
+
 func TestOpen_returnsErrBusyOnlyIfTheDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	damaged := filepath.Join(t.TempDir(), "studio.db")
