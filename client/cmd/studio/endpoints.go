@@ -17,7 +17,8 @@ func (p *program) endpointCommand() *cli.Command {
 		Name: "endpoint", Usage: "list, pause and enable webhook URLs",
 		Description: "Examples:\n" + example("endpoint", "list"),
 		Commands: []*cli.Command{
-			p.serviceLeaf("list", "list the registered webhook URLs", "", example("endpoint", "list --json"), nil, p.listEndpoints),
+			p.serviceLeaf("list", "list the registered webhook URLs", "", example("endpoint", "list --json"),
+				[]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of URLs to list", DefaultText: "all", Validator: positive}}, p.listEndpoints),
 			p.setEndpointCommand("pause", "pause a webhook URL; its events wait", gen.EndpointSwitchPaused),
 			p.setEndpointCommand("enable", "enable a webhook URL that is paused or disabled", gen.EndpointSwitchEnabled),
 		},
@@ -26,12 +27,19 @@ func (p *program) endpointCommand() *cli.Command {
 
 func (p *program) listEndpoints(ctx context.Context, command *cli.Command, c *client.Client) error {
 	table := p.table(command, "ID", "STATE", "SINCE", "REASON", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL")
-	for endpoint, err := range c.Endpoints(ctx) {
+	left, params := command.Int("limit"), client.ListEndpointsParams{}
+	if left > 0 {
+		params.Limit = new(min(pageLimit, left))
+	}
+	for endpoint, err := range c.Endpoints(ctx, params) {
 		if err != nil {
 			return err
 		}
 		if err := addEndpoint(table, endpoint); err != nil {
 			return err
+		}
+		if left--; left == 0 {
+			break
 		}
 	}
 	return table.Flush()

@@ -23,7 +23,10 @@ func (p *program) eventsCommand() *cli.Command {
 	return p.serviceLeaf("events", "list events, newest first, or print each as it occurs", "",
 		"  studio events --since 1h --state exhausted\n  studio events --follow --json",
 		append(eventFilterFlags(),
+			&cli.StringFlag{Name: "id", Usage: "list only the event with this id"},
 			&cli.StringFlag{Name: "state", Usage: "list only events in this state: pending, delivered, exhausted or none"},
+			&cli.StringFlag{Name: "order", Usage: "list the newest or the oldest events first", DefaultText: "newest"},
+			&cli.BoolFlag{Name: "attempts", Usage: "with --json, print the attempts to deliver each event as well"},
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of events to list", Value: 20, Validator: positive},
 			&cli.BoolFlag{Name: "all", Usage: "list all events"},
 			&cli.BoolFlag{Name: "follow", Usage: "print the events since --since, oldest first, and then each one as it occurs"}),
@@ -50,6 +53,10 @@ func (p *program) events(ctx context.Context, command *cli.Command, c *client.Cl
 	params, err := eventParams(command)
 	if err != nil {
 		return err
+	}
+	params.EventID, params.Order = flagValue[string](command, "id"), flagValue[gen.EventOrder](command, "order")
+	if command.Bool("attempts") {
+		params.Attempts = new(true)
 	}
 	left, all := command.Int("limit"), command.Bool("all")
 	params.Limit = new(pageLimit)
@@ -102,7 +109,7 @@ func timeFlag(command *cli.Command, name string) (*time.Time, error) {
 
 // followEvents prints events until it is interrupted.
 func (p *program) followEvents(ctx context.Context, command *cli.Command, c *client.Client) error {
-	for _, name := range []string{"until", "state", "limit", "all"} {
+	for _, name := range []string{"until", "id", "state", "order", "attempts", "limit", "all"} {
 		if command.IsSet(name) {
 			return usagef("use either --follow or --%s", name)
 		}
