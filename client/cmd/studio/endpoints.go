@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/urfave/cli/v3"
@@ -26,7 +27,7 @@ func (p *program) endpointCommand() *cli.Command {
 }
 
 func (p *program) listEndpoints(ctx context.Context, command *cli.Command, c *client.Client) error {
-	table := p.table(command, "ID", "STATE", "SINCE", "REASON", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL")
+	table, unheard := p.table(command, "ID", "STATE", "SINCE", "REASON", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL"), false
 	left, params := command.Int("limit"), client.ListEndpointsParams{}
 	if left > 0 {
 		params.Limit = new(min(pageLimit, left))
@@ -38,11 +39,16 @@ func (p *program) listEndpoints(ctx context.Context, command *cli.Command, c *cl
 		if err := addEndpoint(table, endpoint); err != nil {
 			return err
 		}
+		unheard = unheard || endpoint.State == gen.EndpointStateFailing && endpoint.LastSuccessAt == nil
 		if left--; left == 0 {
 			break
 		}
 	}
-	return table.Flush()
+	err := table.Flush()
+	if err == nil && unheard && !command.Bool("json") {
+		_, err = fmt.Fprintln(p.Stderr, `a failing URL has never accepted a notification; "studio listen" prints events without a receiver`)
+	}
+	return err
 }
 
 func (p *program) setEndpointCommand(name, usage string, state gen.EndpointSwitch) *cli.Command {

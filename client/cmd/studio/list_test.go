@@ -151,6 +151,24 @@ func TestService_namesItsAddressIfNothingListens(t *testing.T) {
 	p.mustFail(t, exitFailure, "connection refused; --base-url or STUDIO_BASE_URL", "avatar", "list")
 }
 
+// Whoever registers a URL at which nothing listens learns how to see events nevertheless.
+func TestEndpoint_listNamesListenIfNothingListens(t *testing.T) {
+	t.Parallel()
+	p := newTest(t)
+	success := ""
+	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":[{"endpoint_id":"a","exhausted":0,"state":"failing","url":"http://127.0.0.1:9000/","waiting":1`+success+`}]}`)
+	})}
+	if _, _, stderr := p.run(t, "", "endpoint", "list"); !strings.Contains(stderr, "studio listen") {
+		t.Errorf("nothing listens: %q", stderr)
+	}
+	success = `,"last_success_at":"2026-01-12T09:41:12Z"`
+	if _, _, stderr := p.run(t, "", "endpoint", "list"); stderr != "" {
+		t.Errorf("something listened: %q", stderr)
+	}
+}
+
 // A watch ends with the warnings, where the video is, and the command that downloads it.
 func TestWatch_saysHowToGetTheVideo(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,8 @@ const demoText = `Avatar Studio demo
 {{else}}Rendering is simulated: nothing is made. A title with [fail] fails, one with [no-consent] is refused consent.
 {{if .Missing}}No real videos: {{.Missing}}.
 {{end}}{{end -}}
-Webhooks may go to this machine: give a webhook_url such as http://127.0.0.1:9000/.
+Webhooks may go to this machine. In another terminal, print those to http://127.0.0.1:9000/:
+STUDIO_WEBHOOK_SECRET={{.Secret}} .bin/studio listen --addr 127.0.0.1:9000
 
 # log in
 TOKEN=$(curl -sSf {{.URL}}/users/login -H 'Content-Type: application/json' \

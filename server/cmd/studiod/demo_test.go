@@ -38,7 +38,7 @@ func TestDemo_printsCommandsThatWork(t *testing.T) {
 	if !found {
 		t.Fatalf("the demo prints %s", text)
 	}
-	for _, want := range []string{demoEmail, demoWorkspace, "whsec_", "/users/login", "/projects/v2", "/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync"} {
+	for _, want := range []string{demoEmail, demoWorkspace, "whsec_", "/users/login", "/projects/v2", "/v1/avatars/create_avatar", "/v1/lipsync/create_lipsync", "studio listen --addr 127.0.0.1:9000\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the demo does not print %s", want)
 		}
