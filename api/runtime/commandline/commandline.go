@@ -48,7 +48,8 @@ func suggest(command *cli.Command) {
 	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
 		text, hint := err.Error(), ";" // package cli has no other way to tell what is wrong
 		if name, unknown := strings.CutPrefix(text, "flag provided but not defined: "); unknown {
-			text, hint = "unknown flag "+name, suggestion(strings.TrimLeft(name, "-"), cli.SuggestFlag(command.Flags, strings.TrimLeft(name, "-"), false))
+			name = strings.TrimLeft(name, "-")
+			text, hint = "unknown flag "+"--"[:min(len(name), 2)]+name, suggestion(name, cli.SuggestFlag(command.Flags, name, false))
 		} else if name, missing := strings.CutPrefix(text, "Required flag "); missing {
 			text = "missing flag --" + strings.Trim(strings.TrimSuffix(name, " not set"), `"`)
 		}

@@ -23,7 +23,7 @@ func TestCommands_reportInputErrorsInOneLine(t *testing.T) {
 	}{
 		"an unknown command":             {[]string{"avatr"}, `unknown command "avatr"; did you mean avatar?`},
 		"an unknown subcommand":          {[]string{"avatar", "creat"}, "did you mean create?"},
-		"an unknown flag":                {[]string{"project", "list", "--worksapce"}, "unknown flag -worksapce; did you mean --workspace? see studio project list --help"},
+		"an unknown flag":                {[]string{"project", "list", "--worksapce"}, "unknown flag --worksapce; did you mean --workspace? see studio project list --help"},
 		"a command like no other":        {[]string{"lipsync", "obtain"}, `unknown command "obtain"; see studio lipsync --help`},
 		"a flag like no other":           {[]string{"project", "list", "-o", "x"}, "unknown flag -o; see studio project list --help"},
 		"a missing flag":                 {[]string{"lipsync", "download", "ID"}, "missing flag --output; see studio lipsync download --help"},

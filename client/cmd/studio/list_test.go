@@ -149,6 +149,8 @@ func TestService_namesItsAddressIfNothingListens(t *testing.T) {
 	p.retry.Attempts = 1
 	p.Env = client.Config{BaseURL: "http://127.0.0.1:1", Token: "a"}
 	p.mustFail(t, exitFailure, "connection refused; --base-url or STUDIO_BASE_URL", "avatar", "list")
+	p.Env.BaseURL = strings.Replace(startService(t).url, "http:", "https:", 1)
+	p.mustFail(t, exitFailure, "begins with http://", "avatar", "list")
 }
 
 // Whoever registers a URL at which nothing listens learns how to see events nevertheless.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -41,8 +42,13 @@ func (p *program) logoutCommand() *cli.Command {
 		})
 }
 
+// logoutTimeout bounds the wait for the service, because the tokens are deleted after it.
+const logoutTimeout = 5 * time.Second
+
 // endSession ends the session whose tokens are stored, if there are any.
 func (p *program) endSession(ctx context.Context, file credentials) error {
+	ctx, cancel := context.WithTimeout(ctx, logoutTimeout)
+	defer cancel()
 	stored, err := file.load()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && stored.RefreshToken == "" {
 		return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 )
@@ -83,6 +86,25 @@ func TestLogout_endsTheSession(t *testing.T) {
 		p.mustFail(t, exitFailure, name, "logout")
 		p.must(t, "", "logout") // there are no tokens
 	}
+}
+
+// A service that accepts no connection does not hold a logout up.
+func TestLogout_waitsFiveSeconds(t *testing.T) {
+	t.Parallel()
+	file := credentials{t.TempDir()}
+	check(t, file.save(login{BaseURL: "http://127.0.0.1", Email: testEmail, AccessToken: "a", RefreshToken: "b"}))
+	synctest.Test(t, func(t *testing.T) {
+		p := &program{retry: client.Retry{Attempts: attempts}, transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}}
+		began := time.Now()
+		if err := p.endSession(t.Context(), file); err == nil || time.Since(began) != 5*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 func TestLogin_promptsOnATerminal(t *testing.T) {

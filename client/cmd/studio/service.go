@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -83,8 +84,11 @@ type unreachable struct{ http.RoundTripper }
 
 func (u unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := u.RoundTripper.RoundTrip(r)
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, new(*net.DNSError)) {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, new(*net.DNSError)):
 		err = fmt.Errorf("%w; --base-url or STUDIO_BASE_URL sets the address of the service", err)
+	case errors.Is(err, io.EOF) && r.URL.Scheme == "https": // a server without TLS closes the connection
+		err = fmt.Errorf("%w; if the service has no https, --base-url or STUDIO_BASE_URL begins with http://", err)
 	}
 	return response, err
 }

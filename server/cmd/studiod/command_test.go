@@ -163,7 +163,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 	}{
 		{"an unknown command", "", []string{"sevre"}, exitUsage, "did you mean serve? see studiod --help"},
 		{"an unknown subcommand", "", []string{"user", "rol"}, exitUsage, "did you mean role? see studiod user --help"},
-		{"an unknown flag", "", []string{"serve", "--adr"}, exitUsage, "-adr; did you mean --addr?"},
+		{"an unknown flag", "", []string{"serve", "--adr"}, exitUsage, "unknown flag --adr; did you mean --addr?"},
 		{"too many arguments", "", []string{"serve", db, "now"}, exitUsage, "usage: studiod serve"},
 		{"too few arguments", "", []string{"workspace", "member", db, workspace}, exitUsage, "WORKSPACE_ID EMAIL"},
 		{"another database", testPassword, []string{"user", "add", "--db=mysql:x", testEmail}, exitUsage, "sqlite:PATH"},
