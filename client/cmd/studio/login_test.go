@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,9 +95,9 @@ func TestLogout_waitsFiveSeconds(t *testing.T) {
 	check(t, file.save(login{BaseURL: "http://127.0.0.1", Email: testEmail, AccessToken: "a", RefreshToken: "b"}))
 	synctest.Test(t, func(t *testing.T) {
 		p := &program{retry: client.Retry{Attempts: attempts}, transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
+			Proxy: func(r *http.Request) (*url.URL, error) { // a dial would go on after the request
+				<-r.Context().Done()
+				return nil, r.Context().Err()
 			},
 		}}
 		began := time.Now()
