@@ -152,8 +152,8 @@ func (s *Service) createAdmitted(ctx context.Context, subject Subject, c Creatio
 		return Subject{}, err
 	}
 	created, err := s.Store.CreateSubject(ctx, subject, key)
-	if errors.Is(err, ErrNotFound) && subject.Kind != Video {
-		err = ErrUnauthorized // the user was deleted after the token was checked
+	if subject.Kind != Video {
+		err = orDeleted(err)
 	}
 	return created, err
 }

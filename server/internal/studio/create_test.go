@@ -3,11 +3,13 @@ package studio_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -92,11 +94,12 @@ func TestTransitions_areThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// The token was valid when the request began.
-func TestService_refusesACreationOfADeletedUser(t *testing.T) {
+// The token was valid when the request began. No response is a status that its operation does not have.
+func TestService_refusesWritesOfADeletedUser(t *testing.T) {
 	t.Parallel()
 	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
 		service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
+		service.Media = memstore.NewMedia("https://media.example.com/")
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		check(t, studiotest.DeleteUser(t.Context(), service, "ada@example.com"))
 		_, err := service.CreateAvatar(t.Context(), registered(user))
@@ -105,5 +108,13 @@ func TestService_refusesACreationOfADeletedUser(t *testing.T) {
 		wantError(t, err, studio.ErrUnauthorized)
 		_, err = service.CreateVideo(t.Context(), "a", registered(user))
 		wantError(t, err, studio.ErrNotFound)
+		_, _, err = service.Upload(t.Context(), user.ID, "image/png", strings.NewReader("picture"))
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.WebhookSecrets(t.Context(), user.ID)
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.RotateWebhookSecret(t.Context(), user.ID)
+		wantError(t, err, studio.ErrUnauthorized)
+		_, err = service.ReplayEvents(t.Context(), studio.Replay{Filter: studio.EventFilter{UserID: user.ID}, EventIDs: []string{"a"}, IdempotencyKey: "key"})
+		wantError(t, err, studio.ErrUnauthorized)
 	})
 }

@@ -135,7 +135,7 @@ func (s *Service) Upload(ctx context.Context, userID, contentType string, conten
 	upload.Size, upload.CreatedAt = counted.n, s.now()
 	upload.ExpiresAt = upload.CreatedAt.Add(UploadLifetime)
 	if err := s.Store.AddUpload(ctx, upload, limit); err != nil {
-		return Upload{}, "", errors.Join(err, s.Media.Erase(ctx, upload.Key))
+		return Upload{}, "", errors.Join(orDeleted(err), s.Media.Erase(ctx, upload.Key))
 	}
 	stored = true
 	url, _ := s.Media.URL(upload.Key)

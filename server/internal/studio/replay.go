@@ -83,7 +83,7 @@ func (s *Service) ReplayEvents(ctx context.Context, r Replay) (events int64, err
 	if errors.Is(err, ErrTooManyReplays) {
 		err = ErrTooManyReplays.After(replayRetryAfter)
 	}
-	return events, err
+	return events, orDeleted(err)
 }
 
 // normalIDs returns each ID once, in order, and omits IDs with U+0000, which no event has.

@@ -63,5 +63,5 @@ func (s *Service) addSecret(ctx context.Context, userID string, onlyFirst bool) 
 	if onlyFirst && errors.Is(err, ErrTooManySecrets) {
 		return nil // a concurrent call has added a secret
 	}
-	return err
+	return orDeleted(err)
 }

@@ -156,15 +156,20 @@ func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, 
 	}
 	now := s.now()
 	token, session := s.newSession(user.ID, now)
-	err = s.Store.SetPassword(ctx, user.ID, hash, session, now)
-	if errors.Is(err, ErrNotFound) { // deleted or disabled in the meantime
-		err = ErrUnauthorized
-	}
-	if err != nil {
-		return "", err
+	if err := s.Store.SetPassword(ctx, user.ID, hash, session, now); err != nil { // not found if it is disabled, too
+		return "", orDeleted(err)
 	}
 	s.seeAddress(ctx, session, client, now)
 	return token, nil
+}
+
+// orDeleted returns the error of a write of the caller, who is the only record that it needs. If it is missing, the user was
+// deleted after the token was checked.
+func orDeleted(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return ErrUnauthorized
+	}
+	return err
 }
 
 // hash hashes a password when it is the turn of the client, whose address may be known, among those who wait to log in.

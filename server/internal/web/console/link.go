@@ -89,6 +89,8 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) {
 		form.Problem = passwordLengthProblem()
 	case errors.Is(err, studio.ErrEmail):
 		form.Problem = "Enter an email address."
+	case errors.Is(err, studio.ErrExists) && form.Setup(): // the user is no operator
+		form.Problem = "There is a user with this email already. Enter another one, or run: studiod user role EMAIL operator"
 	case errors.Is(err, studio.ErrExists):
 		form.Problem = "There is a user with this email already. Sign in instead."
 	default:
