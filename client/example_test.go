@@ -32,9 +32,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, project := range projects.Data {
-		if project.Title != nil { // any field of a project may be missing
-			fmt.Println("project:", *project.Title)
-		}
+		fmt.Println("project:", gen.Or(project.Title, "untitled")) // any member of a project may be missing
 	}
 
 	avatar, err := studio.CreateAvatar(ctx, gen.CreateAvatarRequest{

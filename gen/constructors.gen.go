@@ -4,6 +4,8 @@ package gen
 
 import (
 	"time"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
 )
 
 // NewAvatar returns an Avatar with its required members. Each required
@@ -12,11 +14,20 @@ func NewAvatar(avatarID string, status AvatarState) Avatar {
 	return Avatar{AvatarID: avatarID, Status: status}
 }
 
+// String returns the JSON of the Avatar, so that package fmt prints the values of optional members.
+func (m Avatar) String() string { return jsonText(m) }
+
 // NewAvatarList returns an AvatarList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewAvatarList(data []Avatar) AvatarList {
 	return AvatarList{Data: data}
 }
+
+// String returns the JSON of the AvatarList, so that package fmt prints the values of optional members.
+func (m AvatarList) String() string { return jsonText(m) }
+
+// String returns the JSON of the AvatarProcessingResult, so that package fmt prints the values of optional members.
+func (m AvatarProcessingResult) String() string { return jsonText(m) }
 
 // NewEndpoint returns an Endpoint with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
@@ -24,11 +35,17 @@ func NewEndpoint(endpointID string, exhausted int64, state EndpointState, url st
 	return Endpoint{EndpointID: endpointID, Exhausted: exhausted, State: state, URL: url, Waiting: waiting}
 }
 
+// String returns the JSON of the Endpoint, so that package fmt prints the values of optional members.
+func (m Endpoint) String() string { return jsonText(m) }
+
 // NewEndpointList returns an EndpointList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewEndpointList(data []Endpoint) EndpointList {
 	return EndpointList{Data: data}
 }
+
+// String returns the JSON of the EndpointList, so that package fmt prints the values of optional members.
+func (m EndpointList) String() string { return jsonText(m) }
 
 // NewEventAttempt returns an EventAttempt with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
@@ -36,11 +53,17 @@ func NewEventAttempt(at time.Time, durationMs int64) EventAttempt {
 	return EventAttempt{At: at, DurationMs: durationMs}
 }
 
+// String returns the JSON of the EventAttempt, so that package fmt prints the values of optional members.
+func (m EventAttempt) String() string { return jsonText(m) }
+
 // NewEventList returns an EventList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewEventList(data []EventRecord) EventList {
 	return EventList{Data: data}
 }
+
+// String returns the JSON of the EventList, so that package fmt prints the values of optional members.
+func (m EventList) String() string { return jsonText(m) }
 
 // NewEventRecord returns an EventRecord with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
@@ -48,11 +71,17 @@ func NewEventRecord(attemptsMade int, createdAt time.Time, eventID string, notif
 	return EventRecord{AttemptsMade: attemptsMade, CreatedAt: createdAt, EventID: eventID, Notification: notification, Sequence: sequence, State: state}
 }
 
+// String returns the JSON of the EventRecord, so that package fmt prints the values of optional members.
+func (m EventRecord) String() string { return jsonText(m) }
+
 // NewLipsync returns a Lipsync with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewLipsync(inferenceID string, status InferenceState) Lipsync {
 	return Lipsync{InferenceID: inferenceID, Status: status}
 }
+
+// String returns the JSON of the Lipsync, so that package fmt prints the values of optional members.
+func (m Lipsync) String() string { return jsonText(m) }
 
 // NewLipsyncList returns a LipsyncList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
@@ -60,11 +89,17 @@ func NewLipsyncList(data []Lipsync) LipsyncList {
 	return LipsyncList{Data: data}
 }
 
+// String returns the JSON of the LipsyncList, so that package fmt prints the values of optional members.
+func (m LipsyncList) String() string { return jsonText(m) }
+
 // NewMedia returns a Media with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewMedia(contentTypeValue string, expiresAt time.Time, mediaID string, size int64, url string) Media {
 	return Media{ContentType: contentTypeValue, ExpiresAt: expiresAt, MediaID: mediaID, Size: size, URL: url}
 }
+
+// String returns the JSON of the Project, so that package fmt prints the values of optional members.
+func (m Project) String() string { return jsonText(m) }
 
 // NewProjectList returns a ProjectList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
@@ -90,17 +125,26 @@ func NewVideo(avatarID string, inferenceID string, status InferenceState) Video 
 	return Video{AvatarID: avatarID, InferenceID: inferenceID, Status: status}
 }
 
+// String returns the JSON of the Video, so that package fmt prints the values of optional members.
+func (m Video) String() string { return jsonText(m) }
+
 // NewVideoList returns a VideoList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewVideoList(data []Video) VideoList {
 	return VideoList{Data: data}
 }
 
+// String returns the JSON of the VideoList, so that package fmt prints the values of optional members.
+func (m VideoList) String() string { return jsonText(m) }
+
 // NewVoice returns a Voice with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewVoice(language string, name string, voiceID string) Voice {
 	return Voice{Language: language, Name: name, VoiceID: voiceID}
 }
+
+// String returns the JSON of the Voice, so that package fmt prints the values of optional members.
+func (m Voice) String() string { return jsonText(m) }
 
 // NewVoiceList returns a VoiceList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
@@ -114,14 +158,28 @@ func NewWebhookAttempt(delivered bool, durationMs int64, event Event) WebhookAtt
 	return WebhookAttempt{Delivered: delivered, DurationMs: durationMs, Event: event}
 }
 
+// String returns the JSON of the WebhookAttempt, so that package fmt prints the values of optional members.
+func (m WebhookAttempt) String() string { return jsonText(m) }
+
 // NewWebhookSecret returns a WebhookSecret with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewWebhookSecret(secret string) WebhookSecret {
 	return WebhookSecret{Secret: secret}
 }
 
+// String returns the JSON of the WebhookSecret, so that package fmt prints the values of optional members.
+func (m WebhookSecret) String() string { return jsonText(m) }
+
 // NewWebhookSecretList returns a WebhookSecretList with its required members. Each required
 // member is a parameter, so code that does not set a new one does not compile.
 func NewWebhookSecretList(data []WebhookSecret) WebhookSecretList {
 	return WebhookSecretList{Data: data}
+}
+
+func jsonText(value any) string {
+	text, err := encode.JSON(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }

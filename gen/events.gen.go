@@ -66,3 +66,6 @@ func SampleEvent(eventType EventType, subject, status string) (sample Event, ok 
 	}
 	return Event{}, false
 }
+
+// String returns the JSON of the event, so that package fmt prints its data as text.
+func (e Event) String() string { return jsonText(e) }

@@ -51,3 +51,13 @@ func (n *Nullable[T]) UnmarshalJSON(text []byte) error {
 	n.Null = n.Value == nil
 	return nil
 }
+
+// Or returns the value of a member of a response, or another one if the member is missing:
+//
+//	fmt.Println(gen.Or(project.Title, "untitled"))
+func Or[T any](member *T, otherwise T) T {
+	if member == nil {
+		return otherwise
+	}
+	return *member
+}

@@ -19,6 +19,10 @@
 //   - The implementation responds. The generated code encodes the response, and calls the iterator of a stream as package
 //     stream describes.
 //
+// Most services need none of Wrap, Admit and Middleware. Wrap is for what concerns every request, whoever sends it, such as
+// CORS, compression and traces. Admit is for what refuses a caller who is known before the body costs anything, such as a
+// limit of requests. Middleware is for what needs the decoded request or the typed response, such as an audit log.
+//
 // Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It should be derived
 // from it, so that the request is cancelled when its client disconnects; the functions of this package that take a context
 // work with any. Only if Wrap or Admit also pass on a ResponseWriter without an Unwrap method, the context must be derived:

@@ -105,7 +105,6 @@ func TestReceiver_acceptsDuplicatesAndRefusesForgeries(t *testing.T) {
 			states[event.Data.AvatarID] = event.Data.Status
 			return nil
 		},
-		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.StandardWebhooks(service.Secret))
 	if err != nil {
 		t.Fatal(err)

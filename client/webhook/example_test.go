@@ -22,10 +22,6 @@ func ExampleReceiver() {
 			fmt.Printf("avatar %s is %s (event %d)\n", event.Data.AvatarID, event.Data.Status, delivery.Sequence)
 			return nil
 		},
-		Unhandled: func(_ context.Context, event gen.Event, _ webhook.Delivery) error {
-			fmt.Println("not interested in", event.EventType)
-			return nil
-		},
 	}, webhook.StandardWebhooks(secret))
 	if err != nil {
 		panic(err)
@@ -46,7 +42,6 @@ func ExampleReceiver() {
 	// Output:
 	// avatar a-1 is published (event 1)
 	// 204
-	// not interested in avatar_inference_event
 	// 204
 }
 
@@ -57,7 +52,6 @@ func avatarsOnly() webhook.Handlers {
 			fmt.Println("avatar", event.Data.AvatarID, "is", event.Data.Status)
 			return nil
 		},
-		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}
 }
 

@@ -25,14 +25,18 @@ type Handlers struct {
 	// LipsyncInference is called for each lipsync_inference_event: a lip-sync succeeded or failed.
 	LipsyncInference func(context.Context, gen.LipsyncInferenceEvent, Delivery) error
 
-	// Unhandled is called for each event whose type the document does not list or whose callback is
-	// nil. It should return nil for events that the program does not need, so that the service does not
-	// retry them. Required.
+	// Unhandled is called for each event whose type the document does not list or whose callback is nil. If Unhandled is
+	// nil, such an event is accepted and dropped.
 	Unhandled func(context.Context, gen.Event, Delivery) error
 
 	// Stale, if not nil, is called instead of the other callbacks for an event that arrives after a
 	// later event of the same avatar, video or lip-sync was handled.
 	Stale func(context.Context, gen.Event, Delivery)
+}
+
+// none reports whether there is no callback for any event.
+func (h Handlers) none() bool {
+	return h.Unhandled == nil && h.Avatar == nil && h.AvatarInference == nil && h.LipsyncInference == nil
 }
 
 // dispatch decodes an event that the document lists, and sets the callback for it, if any.

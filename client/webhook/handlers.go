@@ -30,7 +30,12 @@ func (h Handlers) decode(body []byte) (event, error) {
 		return event{}, ErrMalformed
 	}
 	envelope := e.Event
-	e.call = func(ctx context.Context, delivery Delivery) error { return h.Unhandled(ctx, envelope, delivery) }
+	e.call = func(ctx context.Context, delivery Delivery) error {
+		if h.Unhandled == nil {
+			return nil
+		}
+		return h.Unhandled(ctx, envelope, delivery)
+	}
 	err := h.dispatch(&e)
 	return e, err
 }

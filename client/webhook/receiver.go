@@ -62,11 +62,11 @@ type Receiver struct {
 }
 
 // NewReceiver returns a Receiver that calls handlers for the notifications that verifier accepts. It returns
-// an error without a verifier or [Handlers].Unhandled.
+// an error without a verifier or a callback for events.
 func NewReceiver(handlers Handlers, verifier Verifier) (*Receiver, error) {
 	switch {
-	case handlers.Unhandled == nil:
-		return nil, errors.New("webhook: Handlers.Unhandled is required")
+	case handlers.none():
+		return nil, errors.New("webhook: Handlers has no callback")
 	case verifier == nil:
 		return nil, errors.New("webhook: a Verifier is required; Unverified is the one that accepts everything")
 	}

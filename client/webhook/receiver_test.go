@@ -78,7 +78,7 @@ func serve(t *testing.T, receiver http.Handler, method, target string, header ht
 func TestNewReceiver(t *testing.T) {
 	t.Parallel()
 	if _, err := webhook.NewReceiver(webhook.Handlers{}, webhook.Unverified()); err == nil {
-		t.Error("Unhandled may be nil")
+		t.Error("all callbacks may be nil")
 	}
 	if _, err := webhook.NewReceiver((&recorder{}).handlers(), nil); err == nil {
 		t.Error("the verifier may be nil")
@@ -178,6 +178,15 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 
 func TestReceiver_callsUnhandledForNilCallbacks(t *testing.T) {
 	t.Parallel()
+	without := newReceiver(t, webhook.Handlers{Avatar: func(context.Context, gen.AvatarEvent, webhook.Delivery) error {
+		t.Error("the callback of another event is called")
+		return nil
+	}}, webhook.Unverified())
+	for _, body := range []string{`{"event_type":"new","data":{}}`, `{"event_type":"lipsync_inference_event","data":{"inference_id":"i","status":"failed"}}`} {
+		if err := without.Handle(t.Context(), nil, []byte(body)); err != nil {
+			t.Errorf("without Unhandled: %v", err)
+		}
+	}
 	for eventType, member := range map[gen.EventType]string{
 		gen.EventTypeAvatar: "avatar_id", gen.EventTypeAvatarInference: "inference_id", gen.EventTypeLipsyncInference: "inference_id",
 	} {

@@ -116,7 +116,6 @@ func TestReceiver_remembersTheLatestOfOverlappingEvents(t *testing.T) {
 			}
 			return nil
 		},
-		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.Unverified())
 	check(t, receiver.Handle(t.Context(), numbered("a", "1"), []byte(body)))
 	check(t, receiver.Handle(t.Context(), numbered("c", "2"), []byte(body)))

@@ -105,7 +105,6 @@ func newStudioReceiver(tb testing.TB, secret webhook.Secret, handled *int) func(
 			*handled++
 			return nil
 		},
-		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
 	}, webhook.StandardWebhooks(secret))
 	harness.Check(tb, err)
 	return func(header http.Header, body []byte) error { return receiver.Handle(tb.Context(), header, body) }

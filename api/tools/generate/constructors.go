@@ -17,6 +17,7 @@ var constructorsSource string
 type constructor struct {
 	Name, Article string
 	Members       []parameter
+	Optional      bool // it has other members, too, and no field String
 }
 
 // constructors describes a constructor for each component with required members that is a successful response or an
@@ -44,15 +45,15 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 		if strings.ContainsAny(name[:1], "AEIOU") {
 			c.Article = "an"
 		}
+		c.Optional = !slices.ContainsFunc(schema.Properties, func(p codegen.Property) bool { return p.GoFieldName() == "String" })
 		for _, p := range schema.Properties {
 			if p.Required {
 				c.Members = append(c.Members, parameter{Name: p.JsonFieldName, Field: p.GoFieldName(), Argument: argument(p.GoFieldName()), Type: p.GoTypeDef()})
 			}
 		}
 		slices.SortFunc(c.Members, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
-		if len(c.Members) > 0 {
-			all = append(all, c)
-		}
+		c.Optional = c.Optional && len(c.Members) < len(schema.Properties)
+		all = append(all, c)
 	}
 	return all, nil
 }

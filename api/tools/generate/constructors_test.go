@@ -19,3 +19,19 @@ func TestConstructors_areInTheOrderOfNames(t *testing.T) {
 		}
 	}
 }
+
+// A model with optional members prints its JSON, unless a member has the name of the method.
+func TestConstructors_printModels(t *testing.T) {
+	t.Parallel()
+	for member, want := range map[string]bool{"text": true, "string": false} {
+		f, err := generated(t, "  /a: { get: { operationId: a, tags: [First  one], responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } } } } }",
+			"    A: { type: object, properties: { "+member+": { type: string } } }")
+		harness.Check(t, err)
+		if got := strings.Contains(string(f["gen/constructors.gen.go"]), "func (m A) String() string"); got != want {
+			t.Errorf("a model with the member %s has the method: %v", member, got)
+		}
+		if code := string(f["client/operations.gen.go"]); !strings.Contains(code, "\n//   - First one: [Client.A]\npackage client") {
+			t.Errorf("the operations by tag are in\n%s", code[:400])
+		}
+	}
+}

@@ -22,6 +22,7 @@ var unimplementedSource string
 type operation struct {
 	ID, Name     string // in the document and in Go
 	Method, Path string
+	Tag          string // the first one, as one line
 	Comment      []string
 	Errors       []string // error classes of package client
 	Idempotent   bool     // as RFC 9110 defines it
@@ -91,7 +92,7 @@ func operations(definitions []codegen.OperationDefinition, n *names) ([]operatio
 func describe(d codegen.OperationDefinition) (operation, error) {
 	o := operation{
 		ID: d.Spec.OperationID, Name: codegen.UppercaseFirstCharacter(d.OperationId), Method: d.Method, Path: d.Path,
-		Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
+		Tag: tagOf(d.Spec.Tags), Comment: comment(d.Spec.Description), Errors: errorClasses(d.Spec.Responses.Map()),
 		Idempotent: slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, d.Method),
 	}
 	if said, ok := d.Spec.Extensions["x-idempotent"].(bool); ok {
@@ -180,16 +181,44 @@ func styleOf(p codegen.ParameterDefinition, required bool) string {
 
 // clientMethods returns the operations for the methods of the client. An operation that responds with JSON or with a
 // stream has two methods. The name of the one that returns the stream ends with Stream.
-func clientMethods(all []operation) (methods []operation) {
+func clientMethods(all []operation) (list methodList) {
 	for _, o := range all {
-		methods = append(methods, o)
+		list = append(list, o)
 		if len(o.Success.Streams) > 0 && o.Success.Kind != "bodyItems" {
 			o.Comment = append([]string{strings.Replace(o.Comment[0], o.Name, o.Name+"Stream", 1)}, o.Comment[1:]...)
 			o.Name, o.Params, o.Success = o.Name+"Stream", o.Name, o.Success.ofStream()
-			methods = append(methods, o)
+			list = append(list, o)
 		}
 	}
-	return methods
+	return list
+}
+
+// methodList is the methods of the client.
+type methodList []operation
+
+// tag is the methods with a tag.
+type tag struct {
+	Name    string
+	Methods methodList
+}
+
+// ByTag returns the methods in the order of their tags.
+func (m methodList) ByTag() (tags []tag) {
+	for _, o := range m {
+		i := slices.IndexFunc(tags, func(t tag) bool { return t.Name == o.Tag })
+		if i < 0 {
+			i, tags = len(tags), append(tags, tag{Name: o.Tag})
+		}
+		tags[i].Methods = append(tags[i].Methods, o)
+	}
+	return tags
+}
+
+func tagOf(tags []string) string {
+	if len(tags) == 0 {
+		return "Others"
+	}
+	return strings.Join(strings.Fields(tags[0]), " ")
 }
 
 // bodyOf describes the request body. It prefers a media type with a Go type to a media type that is read from an

@@ -68,6 +68,6 @@ func (p *program) setEndpointCommand(name, usage string, state gen.EndpointSwitc
 
 func addEndpoint(table *commandline.Table, e *gen.Endpoint) error {
 	since := cmp.Or(e.PausedAt, e.FailingSince)
-	return table.Add(e, e.EndpointID, string(e.State), stamp(since), value(e.DisabledReason),
+	return table.Add(e, e.EndpointID, string(e.State), stamp(since), gen.Or(e.DisabledReason, ""),
 		strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Exhausted, 10), stamp(e.LastSuccessAt), e.URL)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // maxTitle is the number of characters of a title in a table.
@@ -11,19 +12,11 @@ const maxTitle = 60
 
 // title returns a title for a table. It truncates a title that is too long.
 func title(text *string) string {
-	runes := []rune(commandline.Printable(value(text)))
+	runes := []rune(commandline.Printable(gen.Or(text, "")))
 	if len(runes) <= maxTitle {
 		return string(runes)
 	}
 	return string(runes[:maxTitle-1]) + "…"
-}
-
-// value returns a text, or "" if it is missing.
-func value(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 // stamp returns a time, or "" if it is missing.

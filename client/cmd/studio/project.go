@@ -50,7 +50,7 @@ func (p *program) listProjects(ctx context.Context, command *cli.Command, c *cli
 			continue
 		}
 		err := table.Add(documents.Data[i],
-			value(project.ProjectID), value(project.Status), value(project.Language), stamp(project.CreatedAt), title(project.Title))
+			gen.Or(project.ProjectID, ""), gen.Or(project.Status, ""), gen.Or(project.Language, ""), stamp(project.CreatedAt), title(project.Title))
 		if err != nil {
 			return err
 		}

@@ -41,8 +41,8 @@ type subject struct {
 func (s *subject) warnings() string {
 	var messages []string
 	for _, c := range s.Checks {
-		if value(c.CheckStatus) == "FAILED" {
-			messages = append(messages, commandline.Printable(value(c.Message)))
+		if gen.Or(c.CheckStatus, "") == "FAILED" {
+			messages = append(messages, commandline.Printable(gen.Or(c.Message, "")))
 		}
 	}
 	return strings.Join(messages, " ")
@@ -96,11 +96,11 @@ func (p *program) show(command *cli.Command, s *subject) error {
 	table := commandline.NewTable(p.Stdout, false)
 	for _, row := range [][]string{
 		{"id", s.id()},
-		{"title", value(s.Title)},
+		{"title", gen.Or(s.Title, "")},
 		{"status", s.Status},
-		{"reason", value(s.FailureReason)},
+		{"reason", gen.Or(s.FailureReason, "")},
 		{"warning", s.warnings()},
-		{"video", value(cmp.Or(s.Video, s.VideoURL))},
+		{"video", gen.Or(cmp.Or(s.Video, s.VideoURL), "")},
 		{"created", stamp(s.CreatedAt)},
 		{"updated", stamp(s.UpdatedAt)},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 const (
@@ -42,7 +43,7 @@ func (p *program) watch(ctx context.Context, command *cli.Command, kind string, 
 	if warnings := s.warnings(); warnings != "" {
 		_, _ = fmt.Fprintf(p.Stderr, "warning: %s\n", warnings)
 	}
-	if video := value(cmp.Or(s.Video, s.VideoURL)); video != "" {
+	if video := gen.Or(cmp.Or(s.Video, s.VideoURL), ""); video != "" {
 		_, err = fmt.Fprintf(p.Stderr, "watch it at %s\nor download it with: studio %s download %s -o %s.mp4\n",
 			commandline.Printable(video), kind, commandline.Printable(s.id()), kind)
 	}

@@ -64,7 +64,7 @@ func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	outcome := commandline.Printable(value(attempt.Error))
+	outcome := commandline.Printable(gen.Or(attempt.Error, ""))
 	if attempt.Status != nil {
 		outcome = fmt.Sprint(*attempt.Status)
 	}
@@ -74,7 +74,7 @@ func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
 		_, err = fmt.Fprintf(p.Stdout, "%s -> %s in %d ms\n", event, outcome, attempt.DurationMs)
 	}
 	if err == nil && !attempt.Delivered {
-		err = fmt.Errorf("the receiver did not accept the notification: %s", cmp.Or(failures[value(attempt.Error)], outcome))
+		err = fmt.Errorf("the receiver did not accept the notification: %s", cmp.Or(failures[gen.Or(attempt.Error, "")], outcome))
 	}
 	return err
 }
