@@ -168,8 +168,8 @@ func isComplete(schema object) bool {
 	return !slices.Contains([]any{"extension", "4.3", "6.1"}, schema["x-interface"])
 }
 
-// checkResponses checks that a response has exactly the headers that its status requires, and that an error is a problem
-// document, whose examples have its status and mention only parameters and members of the operation.
+// checkResponses checks that a response has exactly the headers that its status requires, and that an error is a
+// problem document, whose examples have its status and mention only parameters and members of the operation.
 func checkResponses(d object, name string, operation object, report report) {
 	required := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
 	login := operation["operationId"] == "login" // it has no authenticated user, whose rate could be limited

@@ -105,8 +105,8 @@ func (s sampleService) write(t *testing.T, extension string) (files []string) {
 	return files
 }
 
-// run runs a program with all samples of a language, and checks that the service processed each operation once. The last
-// one shows the events of a stream until the program is killed.
+// run runs a program with all samples of a language, and checks that the service processed each operation once. The
+// last one shows the events of a stream until the program is killed.
 func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	t.Helper()
 	before := len(s.Requests())

@@ -18,8 +18,9 @@ var (
 	smithRounds = flag.Uint64("smith.rounds", 1, "random documents to write")
 )
 
-// Values of a document that is written at random from the grammar of api/tools/generate arrive unchanged, through the generated
-// client, the server and back, if another validator calls them valid, and are refused with their place if it does not.
+// Values of a document that is written at random from the grammar of api/tools/generate arrive unchanged, through the
+// generated client, the server and back, if another validator calls them valid, and are refused with their place if it
+// does not.
 func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it compiles the packages")

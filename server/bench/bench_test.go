@@ -177,8 +177,8 @@ func (r rounds) median(value func(cost) float64) float64 {
 	return measure.Median(values)
 }
 
-// ratio returns the median of the ratios within each round. Within a round, the load of the machine is about the same for
-// both.
+// ratio returns the median of the ratios within each round. Within a round, the load of the machine is about the same
+// for both.
 func (r rounds) ratio(other rounds, value func(cost) float64) float64 {
 	return measure.Median(r.ratios(other, value))
 }

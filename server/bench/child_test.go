@@ -26,8 +26,8 @@ type hello struct {
 	Built time.Duration // how long the creation of the handler took
 }
 
-// job makes a child serve a body for about a time without a network. The response is the cost of a request. The zero job
-// returns the CPU time that the process has used. With Memory, the response is the memory that it uses.
+// job makes a child serve a body for about a time without a network. The response is the cost of a request. The zero
+// job returns the CPU time that the process has used. With Memory, the response is the memory that it uses.
 type job struct {
 	Body   string
 	Slice  time.Duration

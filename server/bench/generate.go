@@ -1,5 +1,5 @@
-// Package bench compares server.New with other ways to serve the contract, in process and over loopback. All variants are
-// measured alternately in one run.
+// Package bench compares server.New with other ways to serve the contract, in process and over loopback. All variants
+// are measured alternately in one run.
 package bench
 
 // The server of ogen is not in the repository, because it is thousands of lines. "make bench" and

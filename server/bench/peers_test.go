@@ -31,8 +31,8 @@ func buildNethttp() (http.Handler, error) {
 	return middleware(strict()), nil
 }
 
-// buildKin marks the document as OpenAPI 3.0.3. For this version, kin-openapi is faster but ignores const and siblings of
-// $ref.
+// buildKin marks the document as OpenAPI 3.0.3. For this version, kin-openapi is faster but ignores const and siblings
+// of $ref.
 func buildKin() (http.Handler, error) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	if err != nil {

@@ -23,8 +23,8 @@ const remembered = 10_000
 
 const studioName = "client/webhook"
 
-// receiver is a way to receive a notification that has not been seen: to verify it, store its id, decode it and call the
-// function for its event. The libraries only verify. The rest is what a program writes around them with a map and
+// receiver is a way to receive a notification that has not been seen: to verify it, store its id, decode it and call
+// the function for its event. The libraries only verify. The rest is what a program writes around them with a map and
 // encoding/json, which does not detect stale events or concurrent duplicates.
 type receiver struct {
 	name, module string

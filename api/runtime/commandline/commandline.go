@@ -26,16 +26,16 @@ func Usage(err error) error { return UsageError{err} }
 // Usagef returns a [UsageError] with a text.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// FailureError reports a failure of an action whose input was valid. All other errors, such as those of the flag parser,
-// are usage errors.
+// FailureError reports a failure of an action whose input was valid. All other errors, such as those of the flag
+// parser, are usage errors.
 type FailureError struct{ error }
 
 // Unwrap returns the cause.
 func (e FailureError) Unwrap() error { return e.error }
 
 // Prepare sets the input, the outputs and the version of a root command. Its commands return usage errors instead of
-// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. The hidden commands
-// completion and man print scripts for shells and the manual page.
+// printing help, and its groups reject unknown subcommands. The errors suggest the most similar name. The hidden
+// commands completion and man print scripts for shells and the manual page.
 func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Reader, root.Writer, root.ErrWriter = stdin, stdout, stderr
 	root.Version, root.EnableShellCompletion = Version(), true
@@ -75,8 +75,8 @@ func suggest(command *cli.Command) {
 	}
 }
 
-// suggestion returns the part of an error that suggests a similar name, which package cli finds for any name. Few mistype the
-// first letter.
+// suggestion returns the part of an error that suggests a similar name, which package cli finds for any name. Few
+// mistype the first letter.
 func suggestion(name, similar string) string {
 	if word := strings.TrimLeft(similar, "-"); name == "" || word == "" || len(word) == 1 || word[0] != name[0] {
 		return ";"
@@ -85,7 +85,8 @@ func suggestion(name, similar string) string {
 }
 
 // Leaf returns a command without subcommands. argsUsage contains the names of its arguments. Arguments in brackets are
-// optional, and one with three dots may be repeated. Errors of the action become a [FailureError], unless they are a [UsageError].
+// optional, and one with three dots may be repeated. Errors of the action become a [FailureError], unless they are a
+// [UsageError].
 func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
 	maxArgs := len(strings.Fields(argsUsage))
 	minArgs := maxArgs - strings.Count(argsUsage, "[")
@@ -110,8 +111,8 @@ func Leaf(name, usage, argsUsage string, flags []cli.Flag, action cli.ActionFunc
 // topicCategory is the category of topics.
 const topicCategory = "TOPICS"
 
-// Topic returns a command that prints a text in the syntax of Go doc comments, such as a page of a manual. The help lists
-// it after the commands, and the manual page contains the text.
+// Topic returns a command that prints a text in the syntax of Go doc comments, such as a page of a manual. The help
+// lists it after the commands, and the manual page contains the text.
 func Topic(name, summary, text string) *cli.Command {
 	return &cli.Command{Name: name, Usage: summary, Description: text, Category: topicCategory, CustomHelpTemplate: "{{.Description}}", HideHelp: true}
 }

@@ -46,8 +46,8 @@ func Append[T any](text []byte, value *T) ([]byte, error) {
 	return text, err
 }
 
-// Send sends a response with the JSON of body, followed by a newline. The function headers adds headers to the response,
-// unless it is nil. If body has no JSON, or headers fails, Send sends nothing.
+// Send sends a response with the JSON of body, followed by a newline. The function headers adds headers to the
+// response, unless it is nil. If body has no JSON, or headers fails, Send sends nothing.
 func Send[T any](to http.ResponseWriter, status int, mediaType string, body T, headers func(http.Header) error) error {
 	known := kindOf(reflect.TypeFor[T]())
 	r, ok := known.responses.Get().(*response[T])
@@ -168,7 +168,8 @@ func (w *writer) enclose(start int, opening, closing byte) {
 	w.text = append(w.text, closing)
 }
 
-// isPlain has the bytes that need no escape. Like encoding/json, package encode escapes characters that are unsafe in HTML.
+// isPlain has the bytes that need no escape. Like encoding/json, package encode escapes characters that are unsafe in
+// HTML.
 var isPlain = func() (plain [256]bool) { //nolint:gochecknoglobals // never written
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// encoder writes the value of one type at an address. The addresses of fields and elements are computed, because package
-// reflect takes half of the time to encode a response.
+// encoder writes the value of one type at an address. The addresses of fields and elements are computed, because
+// package reflect takes half of the time to encode a response.
 type encoder func(w *writer, at unsafe.Pointer)
 
 // kind is what is known about a type.

@@ -60,7 +60,8 @@ type Frame struct {
 }
 
 // Problem returns the problem document of an item with which the service may have ended the stream, or nil. That is the
-// data of an event with the type "error", or the member "error" of an object without other members. Other items may have this form as well.
+// data of an event with the type "error", or the member "error" of an object without other members. Other items may
+// have this form as well.
 func (f *Frame) Problem() []byte {
 	if string(f.Event) == "error" {
 		return f.Data

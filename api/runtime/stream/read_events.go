@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// LastID returns the id with which a client resumes after the last event, as the header Last-Event-ID. It is that of the
-// last event with an id, which may have had no data. It returns false if there was none.
+// LastID returns the id with which a client resumes after the last event, as the header Last-Event-ID. It is that of
+// the last event with an id, which may have had no data. It returns false if there was none.
 func (r *Reader) LastID() (id string, ok bool) { return string(r.lastID), r.lastID != nil }
 
 // Retry returns the last time to wait before reconnecting that the body has set, or zero.

@@ -21,7 +21,8 @@ const (
 	limit = 40
 )
 
-// read returns the items of a body as text, and the error after them. A body that arrives byte by byte has the same items.
+// read returns the items of a body as text, and the error after them. A body that arrives byte by byte has the same
+// items.
 func read(t *testing.T, contentType, body string) (items []string, err error) {
 	t.Helper()
 	for i, source := range []io.Reader{iotest.OneByteReader(strings.NewReader(body)), iotest.HalfReader(strings.NewReader(body)), iotest.DataErrReader(strings.NewReader(body))} {

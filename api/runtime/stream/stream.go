@@ -8,13 +8,14 @@
 // server-sent events, and an empty line in JSON lines.
 //
 // The context that the operation got ends when the client disconnects, when a write takes longer than
-// [WriteTimeout], with [End], and when [http.Server.Shutdown] is called. The function yield then returns false. An iterator that
-// waits must also wait for the end of the context. The WriteTimeout of the [http.Server] does not apply to a stream.
+// [WriteTimeout], with [End], and when [http.Server.Shutdown] is called. The function yield then returns false. An
+// iterator that waits must also wait for the end of the context. The WriteTimeout of the [http.Server] does not apply
+// to a stream.
 //
 // An error of the iterator ends the response with a problem document (RFC 9457), because the status has been
-// sent. Server-sent events have it as the data of a last event of the type error; JSON lines as the only member, error, of
-// a last object. A stream that ends for another reason ends like a connection that breaks: no client takes it for complete. Only over HTTP/1.0, as some
-// proxies speak it, does the end of a connection look like the end of the stream.
+// sent. Server-sent events have it as the data of a last event of the type error; JSON lines as the only member, error,
+// of a last object. A stream that ends for another reason ends like a connection that breaks: no client takes it for
+// complete. Only over HTTP/1.0, as some proxies speak it, does the end of a connection look like the end of the stream.
 //
 // A server-sent event cannot contain CR: each line break in the data is an LF for the client.
 package stream
@@ -55,8 +56,8 @@ type Event[T any] struct {
 	IDOnly bool
 }
 
-// Set sets the event to what a [Reader] has read, except for data in JSON, which the caller must decode. It returns where
-// to: to nil if T is string, for which data is text.
+// Set sets the event to what a [Reader] has read, except for data in JSON, which the caller must decode. It returns
+// where to: to nil if T is string, for which data is text.
 //
 // If *T has a method Of(event string) any, the type of the event selects what Of returns, such as a field of T. Of
 // returns nil for types that are not known. Their data is left out.

@@ -19,7 +19,8 @@ const (
 	WriteTimeout = 30 * time.Second
 	// endTimeout is the WriteTimeout after [End] and when the server shuts down.
 	endTimeout = time.Second
-	// renewal is the age at which a write deadline is renewed. Setting it for each item would cost more than encoding it.
+	// renewal is the age at which a write deadline is renewed. Setting it for each item would cost more than encoding
+	// it.
 	renewal = WriteTimeout / 6
 	// maxKeptBuffer is the capacity in bytes above which the buffer for an item is not used for the next one.
 	maxKeptBuffer = 64 << 10
@@ -31,7 +32,8 @@ var ErrShutdown = errors.New("stream: the server is shutting down")
 // ErrStalled is the error of a stream whose client accepted no data for [WriteTimeout].
 var ErrStalled = errors.New("stream: the client reads nothing")
 
-// ItemChecker is a ResponseWriter that checks items before they are sent. [Send] and [SendEvents] use the first that it finds with [As].
+// ItemChecker is a ResponseWriter that checks items before they are sent. [Send] and [SendEvents] use the first that it
+// finds with [As].
 type ItemChecker interface {
 	// CheckItem checks an item in JSON. If it returns an error, the item is not sent, and the stream ends with this
 	// error.
@@ -40,9 +42,9 @@ type ItemChecker interface {
 	CheckEvent(event Frame) error
 }
 
-// Send sends a response whose items are JSON. There are none if items is nil. The function headers adds headers to the response, unless it is nil. If it
-// fails, Send sends nothing and returns the error. Send also returns an error with which the iterator ended, and after
-// which [Fail] must be called.
+// Send sends a response whose items are JSON. There are none if items is nil. The function headers adds headers to the
+// response, unless it is nil. If it fails, Send sends nothing and returns the error. Send also returns an error with
+// which the iterator ended, and after which [Fail] must be called.
 func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
 	s, err := begin(w, status, mediaType, headers)
 	if err != nil || s.silent {
@@ -87,7 +89,8 @@ type response struct {
 // Open returns the ResponseWriter and the request for an operation that may respond with a stream. The context of the
 // request ends with the stream. The function that Open returns must be called after the response has been written.
 func Open(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
-	// Not derived from that of the request, which ends before a write that stalls has failed, and so would hide the cause.
+	// Not derived from that of the request, which ends before a write that stalls has failed, and so would hide the
+	// cause.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	opened := &response{
@@ -104,8 +107,8 @@ func (w *response) cancelRequest() {
 	w.cancel(context.Cause(w.request))
 }
 
-// End ends a stream with an error as if its iterator had returned it. w is that of the operation. End does nothing if the
-// stream has ended. It may be called at any time, also by another goroutine.
+// End ends a stream with an error as if its iterator had returned it. w is that of the operation. End does nothing if
+// the stream has ended. It may be called at any time, also by another goroutine.
 func End(w http.ResponseWriter, err error) {
 	if opened, ok := As[*response](w); ok {
 		opened.cancel(err)
@@ -148,8 +151,8 @@ func As[T any](w http.ResponseWriter) (found T, ok bool) {
 	return found, false
 }
 
-// Fail ends the stream that has begun on w with a problem document. It returns false if no stream has begun, and another
-// response can be sent.
+// Fail ends the stream that has begun on w with a problem document. It returns false if no stream has begun, and
+// another response can be sent.
 func Fail(w http.ResponseWriter, problem []byte) bool {
 	opened, ok := As[*response](w)
 	if !ok || opened.sender == nil {
@@ -209,7 +212,8 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// In another goroutine, because net/http needs a deep stack for the header, which this one would keep until the end.
+	// In another goroutine, because net/http needs a deep stack for the header, which this one would keep until the
+	// end.
 	sent := make(chan struct{})
 	go func() { defer close(sent); s.write(nil) }()
 	<-sent
@@ -282,8 +286,8 @@ func (s *sender) write(text []byte) {
 	}
 }
 
-// hurryWrite shortens the write deadline if another goroutine writes. Otherwise the next write does. A deadline that passes
-// between two writes would end an HTTP/2 stream before the client is told why.
+// hurryWrite shortens the write deadline if another goroutine writes. Otherwise the next write does. A deadline that
+// passes between two writes would end an HTTP/2 stream before the client is told why.
 func (s *sender) hurryWrite() {
 	if s.mu.TryLock() {
 		s.mu.Unlock()

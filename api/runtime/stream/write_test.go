@@ -349,8 +349,8 @@ func TestSend_keepsSilentConnectionsOpen(t *testing.T) {
 	}
 }
 
-// Another goroutine can end a stream. The client is told why, also if the iterator notices the end seconds later. A client
-// that reads nothing delays the end by a second only.
+// Another goroutine can end a stream. The client is told why, also if the iterator notices the end seconds later. A
+// client that reads nothing delays the end by a second only.
 func TestEnd_endsAStream(t *testing.T) {
 	t.Parallel()
 	const after = 10 * time.Second

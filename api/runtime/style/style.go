@@ -1,5 +1,5 @@
-// Package style writes parameters, forms and headers as OpenAPI describes them, and reads headers: scalars and lists in the
-// styles simple and form, flat objects in the style deepObject, and all other values as JSON.
+// Package style writes parameters, forms and headers as OpenAPI describes them, and reads headers: scalars and lists in
+// the styles simple and form, flat objects in the style deepObject, and all other values as JSON.
 //
 // A value is converted to JSON first, so it is written as in a body: a time as in RFC 3339, and the members of a struct
 // with the names in their tags. What a reader would take for another value, such as an empty list or null, is an error.
@@ -41,7 +41,8 @@ const (
 )
 
 // Path returns the segment of a path for a value. All but the unreserved characters of RFC 3986 are escaped, as section
-// 3.2.2 of RFC 6570 defines it. A value that would be no segment, or lead elsewhere, is an error: an empty one, and dots.
+// 3.2.2 of RFC 6570 defines it. A value that would be no segment, or lead elsewhere, is an error: an empty one, and
+// dots.
 func (p Param) Path(value any) (string, error) {
 	if p.Style == "" {
 		encoded, err := encode.JSON(value)
@@ -83,8 +84,8 @@ func (p Param) Cookies(value any) (cookies []*http.Cookie, err error) {
 	return cookies, errors.Join(err, invalid)
 }
 
-// parts returns the text of a value. It has several parts if it is several pairs. The function escape is called for each
-// name and scalar.
+// parts returns the text of a value. It has several parts if it is several pairs. The function escape is called for
+// each name and scalar.
 func (p Param) parts(value any, escape func(string) string) ([]string, error) {
 	if p.Style == "" {
 		encoded, err := encode.JSON(value)

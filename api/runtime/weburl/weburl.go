@@ -1,5 +1,5 @@
-// Package weburl writes http and https URLs in the form of the WHATWG URL standard, in which browsers send them. A URL in
-// this form can be sent as it is.
+// Package weburl writes http and https URLs in the form of the WHATWG URL standard, in which browsers send them. A URL
+// in this form can be sent as it is.
 package weburl
 
 import (
@@ -14,7 +14,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The errors of [Parse]. Their texts complete a sentence that begins with the name of the URL, and never contain the URL.
+// The errors of [Parse]. Their texts complete a sentence that begins with the name of the URL, and never contain the
+// URL.
 var (
 	ErrInvalid = errors.New("must be a valid URL")
 	ErrScheme  = errors.New("must be an absolute http or https URL")
@@ -28,15 +29,15 @@ var (
 //nolint:gochecknoglobals // a table
 var hosts = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.BidiRule())
 
-// Parse parses an absolute http or https URL and writes it in the form of the standard: the host is lower-case ASCII, an
-// address of IPv6 is compressed, the default port and dot segments are removed, an empty path is "/", and bytes that must not
-// be sent as they are in a path or query are percent-encoded. What is encoded stays as it is. Parse removes the fragment, which
-// is never sent.
+// Parse parses an absolute http or https URL and writes it in the form of the standard: the host is lower-case ASCII,
+// an address of IPv6 is compressed, the default port and dot segments are removed, an empty path is "/", and bytes that
+// must not be sent as they are in a path or query are percent-encoded. What is encoded stays as it is. Parse removes
+// the fragment, which is never sent.
 //
-// Parse is stricter than the standard: it refuses user names and passwords, addresses of IPv4 in other forms than four decimal
-// numbers, control characters and port 0, a path with a percent sign that encodes nothing, and a backslash before the path.
-// It removes a dot at the end of the host, writes an address of IPv4 that is mapped into IPv6 as IPv4, and also encodes a
-// vertical bar in a path.
+// Parse is stricter than the standard: it refuses user names and passwords, addresses of IPv4 in other forms than four
+// decimal numbers, control characters and port 0, a path with a percent sign that encodes nothing, and a backslash
+// before the path. It removes a dot at the end of the host, writes an address of IPv4 that is mapped into IPv6 as IPv4,
+// and also encodes a vertical bar in a path.
 func Parse(raw string) (*url.URL, error) {
 	u, err := parse(strings.Trim(raw, " \t\r\n"))
 	switch {
@@ -90,8 +91,8 @@ func canonicalHost(host string) (string, error) {
 	return addr.String(), nil
 }
 
-// isNumber reports whether a host with this last label is an IPv4 address. The standard and some resolvers accept octal,
-// hexadecimal and short forms, and other resolvers take them for names.
+// isNumber reports whether a host with this last label is an IPv4 address. The standard and some resolvers accept
+// octal, hexadecimal and short forms, and other resolvers take them for names.
 func isNumber(label string) bool {
 	if digits, hexadecimal := strings.CutPrefix(label, "0x"); hexadecimal {
 		return strings.Trim(digits, "0123456789abcdef") == ""
@@ -99,7 +100,8 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// Resolve resolves the URL in a Location header, which may be relative to base. Its result may have any scheme and host.
+// Resolve resolves the URL in a Location header, which may be relative to base. Its result may have any scheme and
+// host.
 func Resolve(base *url.URL, reference string) (*url.URL, error) {
 	u, err := parse(reference)
 	if err != nil {
@@ -108,8 +110,8 @@ func Resolve(base *url.URL, reference string) (*url.URL, error) {
 	return base.ResolveReference(u), nil
 }
 
-// parse encodes the path and the query of a URL or reference before it parses it. If net/url encoded them, it would also
-// decode what is encoded.
+// parse encodes the path and the query of a URL or reference before it parses it. If net/url encoded them, it would
+// also decode what is encoded.
 func parse(raw string) (*url.URL, error) {
 	raw, _, _ = strings.Cut(raw, "#")
 	raw, query, hasQuery := strings.Cut(raw, "?")

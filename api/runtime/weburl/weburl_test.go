@@ -9,7 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// A path and query have the form that Node.js gives them, also after net/http has written them, and do not change again.
+// A path and query have the form that Node.js gives them, also after net/http has written them, and do not change
+// again.
 func TestParse_writesTheFormOfTheStandard(t *testing.T) {
 	t.Parallel()
 	for raw, want := range harness.URLs() {

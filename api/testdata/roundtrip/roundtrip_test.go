@@ -1,5 +1,6 @@
-// Package roundtrip sends values from the generated client to the generated server and back. TestRoundTrip of package api
-// compiles and runs it in a copy of the module whose document has the paths, responses and schemas beside this file.
+// Package roundtrip sends values from the generated client to the generated server and back. TestRoundTrip of package
+// api compiles and runs it in a copy of the module whose document has the paths, responses and schemas beside this
+// file.
 package roundtrip
 
 import (

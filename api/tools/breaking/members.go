@@ -10,8 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// What oasdiff compares only in part is here compared as a member of an object: parameters, headers, and how they and the
-// fields of forms are written.
+// What oasdiff compares only in part is here compared as a member of an object: parameters, headers, and how they and
+// the fields of forms are written.
 
 // parametersOf returns the parameters of an operation, and the encoding of its body, as bodies.
 func parametersOf(path string, operation *openapi3.Operation) openapi3.Content {

@@ -53,8 +53,8 @@ func withoutRequestID(document *openapi3.T) {
 	}
 }
 
-// mergeMediaRanges merges the media type ranges of a body, such as video/* and image/*, into one. Otherwise, oapi-codegen
-// would declare the same field for each. The validator of the server still checks the media type.
+// mergeMediaRanges merges the media type ranges of a body, such as video/* and image/*, into one. Otherwise,
+// oapi-codegen would declare the same field for each. The validator of the server still checks the media type.
 func mergeMediaRanges(document *openapi3.T) {
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
 		if operation.RequestBody == nil || len(operation.RequestBody.Value.Content) < 2 {

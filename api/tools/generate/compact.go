@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What an element has for people only, what contains values of its own, and the elements that are maps, whose keys are names.
+// What an element has for people only, what contains values of its own, and the elements that are maps, whose keys are
+// names.
 const (
 	forPeople = "summary description example examples externalDocs x-interface"
 	values    = "const default enum"
@@ -15,8 +16,8 @@ const (
 		patternProperties properties requestBodies responses schemas scopes securitySchemes variables webhooks $defs`
 )
 
-// compact returns a document in JSON without what the server does not need, which is more than half of it. The server loads
-// it at each start. The description of a response, which must have one, is empty.
+// compact returns a document in JSON without what the server does not need, which is more than half of it. The server
+// loads it at each start. The description of a response, which must have one, is empty.
 func compact(document []byte) ([]byte, error) {
 	var to bytes.Buffer
 	// Long lines would hide what a search finds in other files.

@@ -282,7 +282,8 @@ func (n *names) typeOf(err compileError) element {
 	return n.declared[longest][0].member(err.names)
 }
 
-// operationOf returns the operation whose name is part of one of the names of an error, or its parameter with such a name.
+// operationOf returns the operation whose name is part of one of the names of an error, or its parameter with such a
+// name.
 func (n *names) operationOf(err compileError) element {
 	longest := ""
 	for _, name := range err.names {

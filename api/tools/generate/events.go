@@ -132,8 +132,8 @@ func describeEvent(name string, operation *openapi3.Operation) (event, error) {
 	return e, err
 }
 
-// addSubject finds the member with the id of the subject, which is an avatar, video or lip-sync. The extension x-subject
-// of the data names this member. Without x-subject, it is the only required member whose name ends with _id.
+// addSubject finds the member with the id of the subject, which is an avatar, video or lip-sync. The extension
+// x-subject of the data names this member. Without x-subject, it is the only required member whose name ends with _id.
 func (e *event) addSubject(data *openapi3.Schema) error {
 	var candidates []string
 	if named, ok := data.Extensions["x-subject"].(string); ok {

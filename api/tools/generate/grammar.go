@@ -57,8 +57,8 @@ func (g *grammar) refuse(at *yaml.Node, format string, args ...any) {
 	g.faults = append(g.faults, &validate.DocumentError{File: g.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...)})
 }
 
-// references refuses references to anything but a component or a path item, which have names. isMap is true if the keys of
-// an object are names.
+// references refuses references to anything but a component or a path item, which have names. isMap is true if the keys
+// of an object are names.
 func (g *grammar) references(node *yaml.Node, isMap bool) {
 	for _, element := range elements(node) {
 		g.references(element, false)
@@ -430,7 +430,8 @@ func itemsOf(media *yaml.Node) *yaml.Node {
 	return cmp.Or(member(media, "itemSchema"), member(media, "x-itemSchema"))
 }
 
-// members iterates over the members of an object, and those that it merges. It yields none if the node is nil or no object.
+// members iterates over the members of an object, and those that it merges. It yields none if the node is nil or no
+// object.
 func members(object *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	return func(yield func(string, *yaml.Node) bool) {
 		if object == nil || object.Kind != yaml.MappingNode {

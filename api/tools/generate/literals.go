@@ -49,8 +49,8 @@ func newLiterals(models []byte) (*literals, error) {
 	return l, nil
 }
 
-// of returns an expression of the type, which keeps its type where Go infers it. It returns an error for types without a
-// literal, such as time.Time.
+// of returns an expression of the type, which keeps its type where Go infers it. It returns an error for types without
+// a literal, such as time.Time.
 func (l *literals) of(t ast.Expr, value any) (string, error) {
 	switch t := t.(type) {
 	case *ast.SelectorExpr:

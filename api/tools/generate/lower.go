@@ -43,9 +43,9 @@ func addSchemas(content openapi3.Content) {
 	}
 }
 
-// lowerDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the schema
-// that defaultMapping names. withDefaults completes the generated code. That schema keeps its own name as a value, so
-// that oapi-codegen writes no value into a union.
+// lowerDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the
+// schema that defaultMapping names. withDefaults completes the generated code. That schema keeps its own name as a
+// value, so that oapi-codegen writes no value into a union.
 func lowerDiscriminator(document *openapi3.T, schema *openapi3.Schema) {
 	if schema.Discriminator == nil {
 		return

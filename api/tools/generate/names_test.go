@@ -51,7 +51,8 @@ func TestGenerate_keepsNamesOfEachScript(t *testing.T) {
 	}
 }
 
-// specialNames returns the keywords of Go, its predeclared names, and the names of the packages that package gen imports.
+// specialNames returns the keywords of Go, its predeclared names, and the names of the packages that package gen
+// imports.
 func specialNames(syntax []*ast.File) []string {
 	all := types.Universe.Names()
 	for keyword := token.BREAK; keyword <= token.VAR; keyword++ {

@@ -13,7 +13,8 @@ import (
 )
 
 // resultOf describes the result of the client method of an operation. If responses have several media types, JSON is
-// preferred to streams, streams to text, and text to all others. If one response has JSON of several Go types, application/json is preferred.
+// preferred to streams, streams to text, and text to all others. If one response has JSON of several Go types,
+// application/json is preferred.
 func resultOf(d codegen.OperationDefinition) (result, error) {
 	a := result{Kind: "bodyNone"}
 	if err := sameKind(d); err != nil {
@@ -88,8 +89,8 @@ func resultOf(d codegen.OperationDefinition) (result, error) {
 	return a, err
 }
 
-// sameKind returns an error if the successes of an operation have bodies of several kinds, or streams of several types, of
-// which a method can return only one.
+// sameKind returns an error if the successes of an operation have bodies of several kinds, or streams of several types,
+// of which a method can return only one.
 func sameKind(d codegen.OperationDefinition) error {
 	first, of := "", ""
 	for _, response := range successes(d.Responses) {

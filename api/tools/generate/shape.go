@@ -14,9 +14,10 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// shaper reduces schemas to what determines their Go types, in forms for which oapi-codegen generates right ones: an allOf
-// is merged into its schema, a union with null and one other alternative becomes that alternative, which may be null, and
-// an enum, object or union within another schema or in an operation becomes a component, so that its type has a name.
+// shaper reduces schemas to what determines their Go types, in forms for which oapi-codegen generates right ones: an
+// allOf is merged into its schema, a union with null and one other alternative becomes that alternative, which may be
+// null, and an enum, object or union within another schema or in an operation becomes a component, so that its type has
+// a name.
 type shaper struct {
 	schemas openapi3.Schemas
 	done    map[*openapi3.Schema]bool
@@ -134,8 +135,8 @@ func isEnum(v *openapi3.Schema) bool {
 
 func isNullName(name string) bool { return name == "null" }
 
-// schema shapes a schema, unless it is a reference, and the schemas in it. named is true if a type has the name of the path
-// even if the schema needs none.
+// schema shapes a schema, unless it is a reference, and the schemas in it. named is true if a type has the name of the
+// path even if the schema needs none.
 func (s *shaper) schema(ref *openapi3.SchemaRef, path []string, named bool) {
 	if ref == nil || ref.Value == nil || ref.Ref != "" || s.done[ref.Value] {
 		return

@@ -60,8 +60,8 @@ func argument(field string) string {
 	return string(name)
 }
 
-// isTaken reports whether a generated function cannot have a variable with this name, because it is predeclared or one of
-// the names of packages and of other variables.
+// isTaken reports whether a generated function cannot have a variable with this name, because it is predeclared or one
+// of the names of packages and of other variables.
 func isTaken(name, others string) bool {
 	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || hasWord(others, name)
 }

@@ -22,8 +22,8 @@ func Program(ctx context.Context, importPath string) (path string, err error) {
 	return ProgramIn(ctx, root, importPath)
 }
 
-// ProgramIn is [Program] for a main package that the module in a directory requires. "go tool" would ignore -trimpath in
-// GOFLAGS, and so compile the standard library again.
+// ProgramIn is [Program] for a main package that the module in a directory requires. "go tool" would ignore -trimpath
+// in GOFLAGS, and so compile the standard library again.
 func ProgramIn(ctx context.Context, dir, importPath string) (path string, err error) {
 	// "go run" caches the executable, which "go build" does not. It prints the path by "running" it with echo. After
 	// linking it runs a temporary file, so the second run prints the path in the cache.

@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// CheckCommands fails a test if a command line in the code of a Markdown text names a command that root does not have, or
-// a flag that the command does not have. It returns the number of command lines of root.
+// CheckCommands fails a test if a command line in the code of a Markdown text names a command that root does not have,
+// or a flag that the command does not have. It returns the number of command lines of root.
 func CheckCommands(t testing.TB, root *cli.Command, markdown string) int {
 	t.Helper()
 	lines := 0
@@ -50,8 +50,8 @@ func Flags(command *cli.Command) map[string]bool {
 	return all
 }
 
-// CheckHelp fails a test if the help of root or a command below it has a line of more than 120 columns, or lacks a flag or
-// the default of a boolean one. help returns what root prints for arguments.
+// CheckHelp fails a test if the help of root or a command below it has a line of more than 120 columns, or lacks a flag
+// or the default of a boolean one. help returns what root prints for arguments.
 func CheckHelp(t testing.TB, root *cli.Command, help func(args ...string) string) {
 	t.Helper()
 	var walk func(command *cli.Command, path []string)

@@ -16,8 +16,8 @@ type Daemon struct {
 	AdminURL string // "" without --admin-addr
 }
 
-// Serve returns the command "studiod serve" on a free port, which may send webhooks to this machine. program is the path
-// of studiod, which may come after a command that runs it.
+// Serve returns the command "studiod serve" on a free port, which may send webhooks to this machine. program is the
+// path of studiod, which may come after a command that runs it.
 func Serve(ctx context.Context, program []string, dsn string, args ...string) *exec.Cmd {
 	words := slices.Concat(program, []string{
 		"serve", "--log-format", "text", "--addr", "127.0.0.1:0", "--db", dsn, "--webhook-allow", "http,127.0.0.0/8",

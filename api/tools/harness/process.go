@@ -1,5 +1,5 @@
-// Package harness starts, stops, kills and freezes processes in tests and benchmarks, measures their CPU time and memory,
-// and waits for conditions. Both the client and the server use it, because they do not import each other.
+// Package harness starts, stops, kills and freezes processes in tests and benchmarks, measures their CPU time and
+// memory, and waits for conditions. Both the client and the server use it, because they do not import each other.
 package harness
 
 import (

@@ -19,8 +19,8 @@ func URLs() map[string]string {
 	return all
 }
 
-// Hosts returns notations of hosts, after "http://", each with the one in which the product writes it, or "" if it must be
-// refused.
+// Hosts returns notations of hosts, after "http://", each with the one in which the product writes it, or "" if it must
+// be refused.
 func Hosts() map[string]string {
 	return map[string]string{
 		"EXAMPLE.com.":         "example.com",

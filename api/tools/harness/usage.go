@@ -85,8 +85,8 @@ func TreeCPU(pid int) (used time.Duration) {
 	return used
 }
 
-// TreeMemory returns the memory of a process and its descendants as proportional set size, in bytes. It returns 0 if pid
-// is 0.
+// TreeMemory returns the memory of a process and its descendants as proportional set size, in bytes. It returns 0 if
+// pid is 0.
 func TreeMemory(pid int) (bytes int64) {
 	for _, p := range processTree(pid) {
 		bytes += readSize(p.pid, "smaps_rollup", "Pss:")

@@ -22,7 +22,8 @@ const (
 	maxCreationCPU = 350 * time.Microsecond
 	// rendering is the time of renderings in the measurement from a creation to its event.
 	rendering = time.Second
-	// heavyConnections is the number of connections over which one user creates avatars with titles of heavyTitle bytes.
+	// heavyConnections is the number of connections over which one user creates avatars with titles of heavyTitle
+	// bytes.
 	heavyConnections = 300
 	heavyTitle       = 800_000
 	// besideCreations is the rate at which another user concurrently creates lip-syncs, per second.
@@ -167,7 +168,8 @@ func creationRate(s *setup) []figure {
 	}
 }
 
-// createAndDeliver creates lip-syncs and returns the delivered events per second and their cost, measured from the first creation.
+// createAndDeliver creates lip-syncs and returns the delivered events per second and their cost, measured from the
+// first creation.
 func (s *setup) createAndDeliver() drained {
 	s.t.Helper()
 	s.receiver.reset()
@@ -187,7 +189,8 @@ func (s *setup) createAndDeliver() drained {
 	return d
 }
 
-// createdToReceived measures the time from the response to a creation to the arrival of its event, without its rendering.
+// createdToReceived measures the time from the response to a creation to the arrival of its event, without its
+// rendering.
 func createdToReceived(s *setup) []figure {
 	s.start("--renderer=simulate:" + rendering.String())
 	all := make([]summary, s.rounds)
@@ -200,7 +203,8 @@ func createdToReceived(s *setup) []figure {
 	}}
 }
 
-// largeCreations measures the creations of one user while another user creates very large avatars over many connections.
+// largeCreations measures the creations of one user while another user creates very large avatars over many
+// connections.
 func largeCreations(s *setup) []figure {
 	heavy := s.addUsers("heavy", 1)[0]
 	s.start()
@@ -243,8 +247,8 @@ func largeCreations(s *setup) []figure {
 	}
 }
 
-// paceCreations creates lip-syncs at a rate per second, whose renderings take a time. It returns the latencies of the calls,
-// and those from each response to the arrival of its event, without the rendering.
+// paceCreations creates lip-syncs at a rate per second, whose renderings take a time. It returns the latencies of the
+// calls, and those from each response to the arrival of its event, without the rendering.
 func (s *setup) paceCreations(rate, n int, rendering time.Duration) (calls, events summary) {
 	s.t.Helper()
 	s.receiver.reset()

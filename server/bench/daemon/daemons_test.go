@@ -78,8 +78,8 @@ func (s *setup) seedRunning(events int) {
 	check(s.t, studiotest.Open(s.t, s.dsn).NotifyDue(s.t.Context(), flows))
 }
 
-// startAll starts daemons with additional flags until n run, and waits until they share all lanes. If n-1 daemons run, it
-// starts one more. Otherwise it first stops all of them.
+// startAll starts daemons with additional flags until n run, and waits until they share all lanes. If n-1 daemons run,
+// it starts one more. Otherwise it first stops all of them.
 func (s *setup) startAll(n int, flags ...string) {
 	s.t.Helper()
 	if len(s.running()) != n-1 {

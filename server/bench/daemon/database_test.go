@@ -143,7 +143,8 @@ type written struct {
 	origin string
 }
 
-// written returns the events of all subjects, which have one each. studiod reads the clock just before it writes an event.
+// written returns the events of all subjects, which have one each. studiod reads the clock just before it writes an
+// event.
 func (s *setup) written() map[string]written {
 	s.t.Helper()
 	rows, err := s.sql.QueryContext(s.t.Context(), `SELECT s.id, e.created_at, s.origin FROM events e JOIN subjects s ON s.id = e.subject_id`)

@@ -29,8 +29,8 @@ type measured struct {
 	figures  []figure
 }
 
-// table formats figures as a Markdown table. A target that differs from that of the first database is shown with the name
-// of the database.
+// table formats figures as a Markdown table. A target that differs from that of the first database is shown with the
+// name of the database.
 func table(all []measured) string {
 	head, line := "| | Target |", "|---|---|"
 	for _, m := range all {

@@ -22,8 +22,8 @@ const (
 	besideRate = 40
 	pacedRate  = 50
 	fastRate   = 1000 // for events whose latency is not measured
-	// maxFloodRatio is the target for the p99 latency of an origin beside floods. The floods alone, which a bare client reads,
-	// may more than double it.
+	// maxFloodRatio is the target for the p99 latency of an origin beside floods. The floods alone, which a bare client
+	// reads, may more than double it.
 	maxFloodRatio = 1.5
 	// maxBeside is the target for the p99 latency of an origin beside others that hang.
 	maxBeside = 100 * time.Millisecond
@@ -47,7 +47,8 @@ func hungReceiver(s *setup) []figure {
 	}}
 }
 
-// newOrigins measures the latency of a healthy origin while many new origins receive their first event and never respond.
+// newOrigins measures the latency of a healthy origin while many new origins receive their first event and never
+// respond.
 func newOrigins(users int) func(s *setup) []figure {
 	return func(s *setup) []figure {
 		urls := s.receiver.urls[hangs]
@@ -64,9 +65,9 @@ func newOrigins(users int) func(s *setup) []figure {
 	}
 }
 
-// flooded measures the latency of a healthy origin with and without other origins that send huge responses. These are in
-// a process of their own, so that the healthy origin does not share its scheduler. They share the CPUs, so the floor is the
-// latency while a bare client instead of studiod reads the bodies.
+// flooded measures the latency of a healthy origin with and without other origins that send huge responses. These are
+// in a process of their own, so that the healthy origin does not share its scheduler. They share the CPUs, so the floor
+// is the latency while a bare client instead of studiod reads the bodies.
 func flooded(s *setup) []figure {
 	urls := startReceiver(s.t, receiverConfig{Secrets: []string{s.users[0].secret.Reveal()}, Ports: ports{floods: floodPorts}}).urls[floods]
 	// At the limit of each origin, these events last for a round.
@@ -98,7 +99,8 @@ func flooded(s *setup) []figure {
 	}
 }
 
-// readFloods requests each URL that sends a huge body 50 times per second, and reads 4 KiB of each response, until stop is called.
+// readFloods requests each URL that sends a huge body 50 times per second, and reads 4 KiB of each response, until stop
+// is called.
 func (s *setup) readFloods(urls []string) (stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -169,8 +171,8 @@ func (s *setup) pace(rate, events int) summary {
 	return medians(all)
 }
 
-// paceOnce creates events for the healthy origins at a steady rate. The latency of an event is the time from just before
-// studiod writes it to its arrival.
+// paceOnce creates events for the healthy origins at a steady rate. The latency of an event is the time from just
+// before studiod writes it to its arrival.
 func (s *setup) paceOnce(rate, events int) summary {
 	s.t.Helper()
 	s.receiver.reset()

@@ -163,7 +163,8 @@ func (s *setup) sendLists(client *measure.Client) func(i int) (string, error) {
 // bareRole is the argument of a child that is a bare handler.
 const bareRole = "bare"
 
-// bareConfig configures a bare handler. Its response is the body or, with a DSN, the projects of a workspace in the database.
+// bareConfig configures a bare handler. Its response is the body or, with a DSN, the projects of a workspace in the
+// database.
 type bareConfig struct{ Body, DSN string }
 
 func (s *setup) startBare(cfg bareConfig) (url string, child *harness.Child) {
@@ -225,8 +226,8 @@ func runBare(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// listDocuments returns a function that reads the documents of the projects in a workspace. It does no more than that, so it
-// shows what the database and its driver cost.
+// listDocuments returns a function that reads the documents of the projects in a workspace. It does no more than that,
+// so it shows what the database and its driver cost.
 func listDocuments(dsn string) (func(ctx context.Context, workspace string) ([]byte, error), error) {
 	const query = `SELECT document FROM projects WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT 33`
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {

@@ -1,6 +1,7 @@
 // Package daemon measures studiod on each database. studiod, the receiver of webhooks and the database are separate
-// processes on one machine. A run fails if an event is lost, out of order, wrongly signed, or, without kills, duplicated.
-// It does not fail if studiod misses a target. Memory and CPU time are read from /proc; without it, they are 0.
+// processes on one machine. A run fails if an event is lost, out of order, wrongly signed, or, without kills,
+// duplicated. It does not fail if studiod misses a target. Memory and CPU time are read from /proc; without it, they
+// are 0.
 package daemon_test
 
 import (

@@ -56,7 +56,8 @@ func (r *result) String() string {
 	return fmt.Sprintf("%d/s: %v; delay of events: %v; %d errors, first: %v; CPU: %v", r.rate, r.latencies, r.delays, r.errors, r.firstError, r.usage)
 }
 
-// measure measures a rate. It repeats the measurement if the rate is not sustained while other programs use the machine.
+// measure measures a rate. It repeats the measurement if the rate is not sustained while other programs use the
+// machine.
 func (l openLoad) measure(rate int, d time.Duration) (r *result) {
 	l.t.Helper()
 	for range maxTries {

@@ -69,8 +69,8 @@ func (r *receiver) ask(q query) (t tally) {
 
 func (r *receiver) reset() { r.ask(query{Reset: true}) }
 
-// await waits until the receiver has accepted all events, but not longer than maxWait. The run fails if an event is lost,
-// out of order or wrongly signed.
+// await waits until the receiver has accepted all events, but not longer than maxWait. The run fails if an event is
+// lost, out of order or wrongly signed.
 func (r *receiver) await(events int, maxWait time.Duration) tally {
 	r.t.Helper()
 	t := r.ask(query{Accepted: events, MaxWait: maxWait, Arrivals: true})

@@ -26,7 +26,8 @@ const (
 	// streamConnections is the flag of studiod, which limits the connections of one address to half of it.
 	streamConnections = "40000"
 	eventsPerAvatar   = 3
-	// streamAddresses is the number of addresses that streams come from, because studiod limits the connections of each.
+	// streamAddresses is the number of addresses that streams come from, because studiod limits the connections of
+	// each.
 	streamAddresses = 4
 )
 
@@ -105,8 +106,8 @@ func (s *streams) close(n int) {
 	}
 }
 
-// streamLoad measures what open streams cost, and how soon they have an item for each event. On PostgreSQL, the events are
-// those of another daemon.
+// streamLoad measures what open streams cost, and how soon they have an item for each event. On PostgreSQL, the events
+// are those of another daemon.
 func streamLoad(s *setup) []figure {
 	waitIdle(s.idleWait)
 	floor := s.commitAt(s.eventRate, s.streamDuration)
@@ -202,8 +203,8 @@ func (s *setup) commitAt(rate int, d time.Duration) latencies {
 	return took
 }
 
-// deliveriesBesideStreams measures how fast a backlog of one user is delivered without streams, and beside streams of others.
-// Each round measures both.
+// deliveriesBesideStreams measures how fast a backlog of one user is delivered without streams, and beside streams of
+// others. Each round measures both.
 func deliveriesBesideStreams(s *setup) []figure {
 	others := s.addUsers("user", s.streamUsers)
 	s.start()

@@ -20,8 +20,8 @@ const (
 	// maxMemory is the target for the memory of all processes after the delivery of a backlog, in bytes.
 	maxMemory = 446 << 20
 
-	// minDelivered is the target in deliveries per second. A machine with slow requests cannot reach it or the CPU time of a
-	// delivery, so both may also be reached relative to the requests to the receiver.
+	// minDelivered is the target in deliveries per second. A machine with slow requests cannot reach it or the CPU time
+	// of a delivery, so both may also be reached relative to the requests to the receiver.
 	minDelivered     = 7500
 	minOfRequests    = 0.12
 	maxRequestsOfCPU = 4.5
@@ -93,8 +93,8 @@ func medianOf(all []drained) drained {
 	return all[(len(all)-1)/2]
 }
 
-// highRate doubles the default rate. With that, a backlog for 128 origins is delivered with at most 6,800 per second: 10 to
-// each origin at once, and 50 per second.
+// highRate doubles the default rate. With that, a backlog for 128 origins is delivered with at most 6,800 per second:
+// 10 to each origin at once, and 50 per second.
 const highRate = "--receiver-rate=100"
 
 // drain inserts events, starts a daemon with additional flags, and measures until all events have arrived.
@@ -139,8 +139,8 @@ func (s *setup) measureDrain(events int) drained {
 	return d
 }
 
-// postRate measures the baseline of the receiver: requests per second without the service, and the CPU time of each in the
-// receiver and its client.
+// postRate measures the baseline of the receiver: requests per second without the service, and the CPU time of each in
+// the receiver and its client.
 func (s *setup) postRate() (rate float64, cpu time.Duration) {
 	s.t.Helper()
 	client := measure.NewClient(s.receiver.urls[accepts][0], posters)

@@ -142,7 +142,8 @@ func (c *connection) exchange(request []byte) (response Response, keep bool, err
 	return response, keep && err == nil, err
 }
 
-// Serve serves a handler on a free port until the server is closed. Unlike package httptest, it adds no work to a request.
+// Serve serves a handler on a free port until the server is closed. Unlike package httptest, it adds no work to a
+// request.
 func Serve(handler http.Handler) (url string, server *http.Server, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package measure is what the benchmarks have in common. The benchmarks are tests: a run of a few seconds checks that
-// everything is measured, and a run with the flag -full measures at length and writes the report. Package harness starts
-// the processes and measures their CPU time and memory.
+// everything is measured, and a run with the flag -full measures at length and writes the report. Package harness
+// starts the processes and measures their CPU time and memory.
 package measure
 
 import (

@@ -1,6 +1,6 @@
-// Package render compares studio-render with a plain transcode of the same clip by ffmpeg, and the speed of serving media
-// files with http.FileServer. It measures wall time, CPU time and peak memory of all processes. Memory is read from
-// /proc; without it, it is 0.
+// Package render compares studio-render with a plain transcode of the same clip by ffmpeg, and the speed of serving
+// media files with http.FileServer. It measures wall time, CPU time and peak memory of all processes. Memory is read
+// from /proc; without it, it is 0.
 package render_test
 
 import (

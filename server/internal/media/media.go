@@ -27,8 +27,8 @@ type Config struct {
 	PublicURL string
 	// Key is the HMAC key that signs the URLs of files that the service serves itself.
 	Key []byte
-	// Places remembers a directory, so that Open returns [ErrGone] instead of making one that is gone anew, and later calls
-	// return it while the directory is gone. If nil, a directory is made if it does not exist.
+	// Places remembers a directory, so that Open returns [ErrGone] instead of making one that is gone anew, and later
+	// calls return it while the directory is gone. If nil, a directory is made if it does not exist.
 	Places Places
 	// Now returns the current time. Default [time.Now].
 	Now func() time.Time

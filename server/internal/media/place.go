@@ -29,8 +29,8 @@ type Places interface {
 // Name identifies the bucket. That of a directory begins with the name of the host.
 func (s *Store) Name() string { return s.name }
 
-// Guard makes all calls fail with [ErrGone] while a directory lacks its [Mark], except those for this key. It does nothing
-// for object stores. It must be called before all others.
+// Guard makes all calls fail with [ErrGone] while a directory lacks its [Mark], except those for this key. It does
+// nothing for object stores. It must be called before all others.
 func (s *Store) Guard() { s.guarded = s.dir != "" }
 
 // checkMark returns ErrGone if the directory is guarded and is gone, and key is not Mark.

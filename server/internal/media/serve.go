@@ -100,8 +100,8 @@ func (s *Store) ServeFile(w http.ResponseWriter, r *http.Request, key string) {
 	s.serveFile(w, r, key, "private, max-age=3600")
 }
 
-// ServeRevocable is like ServeFile for a file that the caller may refuse to serve at any time. A browser asks again before
-// each use.
+// ServeRevocable is like ServeFile for a file that the caller may refuse to serve at any time. A browser asks again
+// before each use.
 func (s *Store) ServeRevocable(w http.ResponseWriter, r *http.Request, key string) {
 	s.serveFile(w, r, key, "private, no-cache")
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Sweep erases the files that are older than grace and for which needed returns false, and what a crash may leave of a
-// write: temporary files and empty directories, or parts of uploads to S3. It ends at the first error. grace must exceed
-// the time between the beginning of a write and writing the record that refers to the file.
+// write: temporary files and empty directories, or parts of uploads to S3. It ends at the first error. grace must
+// exceed the time between the beginning of a write and writing the record that refers to the file.
 func (s *Store) Sweep(ctx context.Context, grace time.Duration, needed func(ctx context.Context, key string) (bool, error)) error {
 	before := s.cfg.Now().Add(-grace)
 	err := s.ForEach(ctx, "", func(object bucket.Object) error {

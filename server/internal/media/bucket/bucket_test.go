@@ -23,8 +23,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A file of any size is sent in parts, with memory for one of them, and with the credentials of the machine's role if the
-// environment has none.
+// A file of any size is sent in parts, with memory for one of them, and with the credentials of the machine's role if
+// the environment has none.
 func TestS3_Write_needsMemoryForOnePart(t *testing.T) { //nolint:paralleltest // it measures the memory of the process and sets its environment
 	const size, part = 80 << 20, 8 << 20
 	var received atomic.Int64

@@ -65,8 +65,8 @@ func (Directory) URL(context.Context, string, time.Duration) (string, error) {
 
 func (d Directory) join(key string) string { return filepath.Join(d.dir, filepath.FromSlash(key)) }
 
-// Open implements [Bucket]. It follows no symbolic link in the directory, because that may lead to any file, and does not
-// wait for the writer of a pipe.
+// Open implements [Bucket]. It follows no symbolic link in the directory, because that may lead to any file, and does
+// not wait for the writer of a pipe.
 func (d Directory) Open(_ context.Context, key string) (_ File, err error) {
 	defer func() {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

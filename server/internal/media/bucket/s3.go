@@ -74,8 +74,8 @@ func openS3(location string) (*S3, error) {
 	return s, err
 }
 
-// newCredentials returns the credentials of the environment, which is read at once because the daemon removes secrets from it,
-// and otherwise those of the shared file or of the role of the machine or container, which are renewed.
+// newCredentials returns the credentials of the environment, which is read at once because the daemon removes secrets
+// from it, and otherwise those of the shared file or of the role of the machine or container, which are renewed.
 func newCredentials() *credentials.Credentials {
 	env := credentials.NewEnvAWS()
 	if value, err := env.GetWithContext(nil); err == nil && value.AccessKeyID != "" {

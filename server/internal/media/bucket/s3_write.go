@@ -17,7 +17,8 @@ const partSize = 8 << 20
 // firstRead is the size in bytes up to which a file needs no memory for a whole part.
 const firstRead = 64 << 10
 
-// Write implements [Bucket]. It sends a large file in several parts, one after the other, and needs memory for one part.
+// Write implements [Bucket]. It sends a large file in several parts, one after the other, and needs memory for one
+// part.
 func (s *S3) Write(ctx context.Context, key, contentType string, content io.Reader) error {
 	ctx, bound, cancel := s.waits(ctx)
 	defer cancel()
@@ -72,8 +73,8 @@ func (w *upload) read(content io.Reader) (last bool, err error) {
 	return false, err
 }
 
-// digest returns the digest of the part, which the request signs and the object store checks. The client would otherwise sign
-// each chunk of a request, which not all object stores understand.
+// digest returns the digest of the part, which the request signs and the object store checks. The client would
+// otherwise sign each chunk of a request, which not all object stores understand.
 func (w *upload) digest() string {
 	sum := sha256.Sum256(w.part.Bytes())
 	return hex.EncodeToString(sum[:])

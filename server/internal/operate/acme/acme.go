@@ -1,9 +1,9 @@
 // Package acme gets and renews the certificate of a domain from a certificate authority (ACME, RFC 8555).
 //
-// Package autocert orders it, but in the background, not in a handshake. So no client can cause a request to the authority, and
-// every failure is logged with the time of the next attempt. The database has the account, the certificate, the responses to
-// challenges and the time of the next attempt, so that a restart orders nothing, and all daemons on a database share one
-// certificate and respond to the challenges of each other.
+// Package autocert orders it, but in the background, not in a handshake. So no client can cause a request to the
+// authority, and every failure is logged with the time of the next attempt. The database has the account, the
+// certificate, the responses to challenges and the time of the next attempt, so that a restart orders nothing, and all
+// daemons on a database share one certificate and respond to the challenges of each other.
 package acme
 
 import (
@@ -69,8 +69,8 @@ type Manager struct {
 	retry   atomic.Pointer[time.Time] // of the next attempt after a failure
 }
 
-// New returns the manager of a domain. The directory is the URL of the authority, by default LetsEncrypt. [Manager.Open]
-// must be called before Run.
+// New returns the manager of a domain. The directory is the URL of the authority, by default LetsEncrypt.
+// [Manager.Open] must be called before Run.
 func New(domain, directory string) (*Manager, error) {
 	name, err := idna.Lookup.ToASCII(domain)
 	if _, notIP := netip.ParseAddr(name); err != nil || notIP == nil || !strings.Contains(strings.Trim(name, "."), ".") || strings.HasSuffix(name, ".") {
@@ -174,8 +174,8 @@ func (m *Manager) Run(ctx context.Context, logger *slog.Logger) {
 
 func claimUntil(until time.Time) []byte { return until.AppendFormat(nil, time.RFC3339Nano) }
 
-// claim returns the claim of this daemon if it may order a certificate. Otherwise another one is doing so, or an attempt has
-// failed recently. The claim of a daemon that was killed lapses.
+// claim returns the claim of this daemon if it may order a certificate. Otherwise another one is doing so, or an
+// attempt has failed recently. The claim of a daemon that was killed lapses.
 func (m *Manager) claim(ctx context.Context) (mine []byte, err error) {
 	for {
 		mine = claimUntil(time.Now().Add(orderTimeout))

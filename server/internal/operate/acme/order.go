@@ -40,8 +40,8 @@ func (c cache) Delete(ctx context.Context, name string) error {
 	return c.store.DeleteKey(ctx, c.key(name))
 }
 
-// order orders a certificate and stores it. The manager of package autocert would renew it, too, and not say why it cannot, so it
-// is for one order only: all its requests end with ctx.
+// order orders a certificate and stores it. The manager of package autocert would renew it, too, and not say why it
+// cannot, so it is for one order only: all its requests end with ctx.
 func (m *Manager) order(ctx context.Context) error {
 	requests := &requests{ctx: ctx, domain: m.domain}
 	one := autocert.Manager{
@@ -61,8 +61,8 @@ func (m *Manager) order(ctx context.Context) error {
 	return err
 }
 
-// requests sends the requests of an order. It remembers why the authority did not validate the domain, which package autocert
-// does not return.
+// requests sends the requests of an order. It remembers why the authority did not validate the domain, which package
+// autocert does not return.
 type requests struct {
 	ctx     context.Context //nolint:containedctx // package autocert uses one of its own
 	domain  string

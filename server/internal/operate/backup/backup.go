@@ -1,14 +1,15 @@
 // Package backup copies the database and the media of a daemon to another place, and restores them from there. A place
 // is a directory or a prefix of a bucket. Its layout is:
 //
-//	installation                      the id of the installation that the place belongs to, encrypted if files are; see [media.Mark]
+//	installation                      the id of the installation, encrypted if files are; see [media.Mark]
 //	db/2026-11-22T10:00:00Z.db.gz     a snapshot of a SQLite database
 //	db/2026-11-22T10:00:00Z.media     a backup of the media of a PostgreSQL database
 //	media/KEY@MODIFIED-SIZE           a version of a file
 //	gone/KEY@MODIFIED-SIZE@TIME       marks a version that was no longer in the media at a time
 //
-// Names of encrypted files end with .age. Such a file is bound to its whole name and to the installation. Files in gone are
-// empty and not encrypted: whoever can write one can also delete the version. A backup is complete when its file in db is there, which is written last.
+// Names of encrypted files end with .age. Such a file is bound to its whole name and to the installation. Files in gone
+// are empty and not encrypted: whoever can write one can also delete the version. A backup is complete when its file in
+// db is there, which is written last.
 package backup
 
 import (
@@ -68,9 +69,9 @@ var (
 // Config configures a [Backup]. Place, Scratch, Store, Media and Logger are required. A PostgreSQL
 // database needs no Scratch.
 type Config struct {
-	// Place is file:DIRECTORY, which is created if needed, or s3://BUCKET/PREFIX with the options of a bucket in the query.
-	// Nothing else may be there. The option every is the interval between backups, from one minute to 168 hours. Default one
-	// hour. The name of a directory has no question mark.
+	// Place is file:DIRECTORY, which is created if needed, or s3://BUCKET/PREFIX with the options of a bucket in the
+	// query. Nothing else may be there. The option every is the interval between backups, from one minute to 168 hours.
+	// Default one hour. The name of a directory has no question mark.
 	Place string
 	// Scratch is the path of a directory for temporary files, which Run removes. It needs space for three databases.
 	Scratch string
@@ -94,7 +95,8 @@ type Backup struct {
 	skipped string // the backups that were logged by latest
 }
 
-// Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call Close.
+// Open opens the place. It sends no request, so a place that is down does not delay a start. The caller must call
+// Close.
 func Open(ctx context.Context, cfg Config) (*Backup, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -187,7 +189,8 @@ func (b *Backup) backUp(ctx context.Context) (next time.Time, err error) {
 	return now.Add(b.every), step(StepSweep, b.sweep(ctx, append(points, made), live))
 }
 
-// latest returns the latest point that is not from the future and that this installation has encrypted. It logs the others.
+// latest returns the latest point that is not from the future and that this installation has encrypted. It logs the
+// others.
 func (b *Backup) latest(ctx context.Context, points []point, now time.Time) (last point, err error) {
 	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
 	defer cancel()
@@ -250,8 +253,8 @@ func (b *Backup) open(ctx context.Context) (points []point, err error) {
 	return list(ctx, b.place)
 }
 
-// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if the
-// file is empty, and the error is [studio.ErrNotFound] if there is none.
+// readMark returns the content of the file that says to which installation a place belongs, and its id. Both are "" if
+// the file is empty, and the error is [studio.ErrNotFound] if there is none.
 func readMark(ctx context.Context, place *media.Store, keys *keyring.Keyring) (mark, installation string, err error) {
 	if mark, err = read(ctx, place, media.Mark); err != nil {
 		return "", "", err
@@ -282,7 +285,8 @@ func list(ctx context.Context, place *media.Store) (points []point, err error) {
 	return points, err
 }
 
-// snapshot writes a snapshot of the database, packed for a key, and checks that it can be restored. It returns its path.
+// snapshot writes a snapshot of the database, packed for a key, and checks that it can be restored. It returns its
+// path.
 func (b *Backup) snapshot(ctx context.Context, key string) (packed string, err error) {
 	path := func(name string) string { return filepath.Join(b.cfg.Scratch, name) }
 	if err := os.MkdirAll(b.cfg.Scratch, 0o700); err != nil {

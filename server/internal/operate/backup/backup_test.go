@@ -385,8 +385,8 @@ func TestBackup_ofPostgreSQLCopiesMedia(t *testing.T) {
 	}
 }
 
-// The mount point of a disk that was unmounted is an empty directory, or is gone. Neither backups nor, if it is the disk of the
-// media, the marks of deleted files are written then, also after a restart.
+// The mount point of a disk that was unmounted is an empty directory, or is gone. Neither backups nor, if it is the
+// disk of the media, the marks of deleted files are written then, also after a restart.
 func TestBackup_isNotWrittenWhileADiskIsNotMounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

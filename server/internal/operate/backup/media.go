@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// mediaFolder is the folder of the versions of files in a place. The key of a version is that of the file, the time of
-	// its modification in nanoseconds, and its size, because a rendering may overwrite a result.
+	// mediaFolder is the folder of the versions of files in a place. The key of a version is that of the file, the time
+	// of its modification in nanoseconds, and its size, because a rendering may overwrite a result.
 	mediaFolder = "media/"
 	// goneFolder has an empty file for each version that is no longer in the media, with the time when that was seen.
 	goneFolder = "gone/"
@@ -148,8 +148,8 @@ func transfer(ctx context.Context, source *media.Store, from string, target *med
 }
 
 // sweep removes what the place no longer needs: points that retention does not keep, versions that were gone before the
-// oldest kept point, and what killed processes left of uploads. It keeps everything that is not of a backup, and points from
-// the future: if the clock of this machine was set back, they are the backups that exist.
+// oldest kept point, and what killed processes left of uploads. It keeps everything that is not of a backup, and points
+// from the future: if the clock of this machine was set back, they are the backups that exist.
 func (b *Backup) sweep(ctx context.Context, points []point, live versions[struct{}]) error {
 	keeps := make(map[string]bool, len(points))
 	now := b.cfg.Now()

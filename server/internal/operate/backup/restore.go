@@ -25,9 +25,9 @@ import (
 type Restoration struct {
 	// Place is the place of the backups. See [Config].
 	Place string
-	// At is "latest", or a second, minute, hour or day in UTC, such as 2026-11-22T10:00. The latest backup whose time begins
-	// with it is restored, or otherwise the latest one before it. A backup from the future is skipped, unless At is its whole
-	// time.
+	// At is "latest", or a second, minute, hour or day in UTC, such as 2026-11-22T10:00. The latest backup whose time
+	// begins with it is restored, or otherwise the latest one before it. A backup from the future is skipped, unless At
+	// is its whole time.
 	At string
 	// Database is the DSN of the database to create, which is not used if the backup has none.
 	Database string
@@ -51,8 +51,8 @@ type Restored struct {
 	Skipped string
 }
 
-// Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated. Errors
-// are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
+// Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated.
+// Errors are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
 func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	if dir, isFile := strings.CutPrefix(r.Place, "file:"); isFile {
 		if _, err := os.Stat(dir); err != nil { // opening creates it
@@ -114,7 +114,8 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 	return result, sealer.restore(ctx, p.key, content, r.Database)
 }
 
-// check checks that a file is encrypted, if there are keys, and that it is the one that the installation wrote under its key.
+// check checks that a file is encrypted, if there are keys, and that it is the one that the installation wrote under
+// its key.
 func (s *sealer) check(ctx context.Context, place *media.Store, key string) error {
 	if !s.accepts(key) {
 		return ErrPlain

@@ -107,8 +107,8 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 	})
 }
 
-// A backup that is not encrypted is not restored with keys. The error never advises to restore it without them, and names the
-// last backup that is encrypted.
+// A backup that is not encrypted is not restored with keys. The error never advises to restore it without them, and
+// names the last backup that is encrypted.
 func TestRestore_namesTheEncryptedBackupBeforeAPlainOne(t *testing.T) {
 	t.Parallel()
 	keys := keyring.New()

@@ -59,8 +59,8 @@ func pointKey(at time.Time, extension string) string {
 	return folder + at.UTC().Format(timeFormat) + extension
 }
 
-// kept returns the points that retention keeps of those that are not from the future: the latest point, and the latest of each of the last 24 hours, 7 days
-// and 4 weeks that have one.
+// kept returns the points that retention keeps of those that are not from the future: the latest point, and the latest
+// of each of the last 24 hours, 7 days and 4 weeks that have one.
 func kept(points []point) []point {
 	points = slices.SortedFunc(slices.Values(points), func(a, b point) int { return b.time.Compare(a.time) })
 	rules := []struct {
@@ -125,8 +125,8 @@ func names(points []point) string {
 }
 
 // find returns the point that a text such as 2026-11-22T10:00 names: the latest one whose time begins with the text, or
-// otherwise the latest one before it. The text "latest" names the latest one. A point from the future is skipped, unless the
-// text is its whole time. The error is ErrTime or ErrNone.
+// otherwise the latest one before it. The text "latest" names the latest one. A point from the future is skipped,
+// unless the text is its whole time. The error is ErrTime or ErrNone.
 func find(points []point, text string, now time.Time) (found point, skipped []point, err error) {
 	text = strings.TrimSuffix(text, "Z")
 	if text != "latest" {

@@ -20,7 +20,8 @@ func TestKept_hourlyDailyAndWeekly(t *testing.T) {
 		"a day of hours":    {time.Hour, 24, nil, 24},
 		"every ten minutes": {10 * time.Minute, 13, []string{"22T10:00", "22T09:50", "22T08:50"}, 3},
 		"days":              {24 * time.Hour, 7, nil, 7},
-		// 24 hours reach back to 21T11, the days to the last points of the 16th to 20th, and the weeks to those of the 15th, 8th and 1st.
+		// 24 hours reach back to 21T11, the days to the last points of the 16th to 20th, and the weeks to those of the
+		// 15th, 8th and 1st.
 		"a year of hours": {time.Hour, 365 * 24, nil, 24 + 5 + 3},
 		"weeks":           {7 * 24 * time.Hour, 60, nil, 24}, // the last 24 hours that have a point
 	} {

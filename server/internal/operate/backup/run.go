@@ -55,8 +55,8 @@ func Steps() []Step {
 // Status returns the state of backups.
 func (b *Backup) Status() Status { return *b.status.Load() }
 
-// Run makes backups until ctx is done. It retries after a failure, at first after a minute and later with each interval,
-// and logs when backups begin to fail and when they succeed again.
+// Run makes backups until ctx is done. It retries after a failure, at first after a minute and later with each
+// interval, and logs when backups begin to fail and when they succeed again.
 func (b *Backup) Run(ctx context.Context) {
 	var retry time.Duration
 	for ctx.Err() == nil {

@@ -15,20 +15,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 )
 
-// sealedFor returns the place, in the sense of [keyring.Keyring.Seal], of the key that encrypts a file: the installation and
-// the whole key of the file, which has its kind and time. An id has no space.
+// sealedFor returns the place, in the sense of [keyring.Keyring.Seal], of the key that encrypts a file: the
+// installation and the whole key of the file, which has its kind and time. An id has no space.
 func sealedFor(installation, key string) string { return "backup " + installation + " " + key }
 
-// sealer encrypts files in the format of age, each with a key of its own that the keyring encrypts. The header of a file
-// names the installation.
+// sealer encrypts files in the format of age, each with a key of its own that the keyring encrypts. The header of a
+// file names the installation.
 type sealer struct {
 	keys *keyring.Keyring
 	// installation is the one whose files are accepted. If it is "", the first file that is opened decides.
 	installation string
 }
 
-// sealedFile is the [age.Recipient] and the [age.Identity] of the file with a key. A file that was renamed, or is that of
-// another installation, cannot be opened.
+// sealedFile is the [age.Recipient] and the [age.Identity] of the file with a key. A file that was renamed, or is that
+// of another installation, cannot be opened.
 type sealedFile struct {
 	*sealer
 
@@ -86,7 +86,8 @@ func (s *sealer) open(key string, content io.Reader) (io.Reader, error) {
 	return decode(content, func(r io.Reader) (io.Reader, error) { return age.Decrypt(bufio.NewReader(r), sealedFile{s, key}) })
 }
 
-// decoder reads decoded content. Its error is [store.ErrDamaged] if decoding fails although reading the source does not.
+// decoder reads decoded content. Its error is [store.ErrDamaged] if decoding fails although reading the source does
+// not.
 type decoder struct {
 	source  io.Reader
 	failure error // of source

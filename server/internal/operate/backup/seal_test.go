@@ -17,8 +17,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// Whoever can write to a place, and uploads what is then encrypted there, can exchange the files of a backup, rename them,
-// and add those of another installation with the same key file. Each file is refused under each key that is not its own.
+// Whoever can write to a place, and uploads what is then encrypted there, can exchange the files of a backup, rename
+// them, and add those of another installation with the same key file. Each file is refused under each key that is not
+// its own.
 func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 	t.Parallel()
 	keys, now := keyring.New(), time.Now()

@@ -10,9 +10,9 @@ import (
 const drainTime = 500 * time.Millisecond
 
 // Drain prepares the shutdown of a server whose socket another process serves afterwards, so that no client loses a
-// request. For half a second, every response closes its connection. The remaining ones are idle, and the server may close
-// them: that a client uses one of them at this moment is as unlikely as at the end of an idle timeout. Then Drain closes
-// the listener, and waits for the first request of each connection that was accepted. Drain ends early with ctx.
+// request. For half a second, every response closes its connection. The remaining ones are idle, and the server may
+// close them: that a client uses one of them at this moment is as unlikely as at the end of an idle timeout. Then Drain
+// closes the listener, and waits for the first request of each connection that was accepted. Drain ends early with ctx.
 func (l *Listener) Drain(ctx context.Context) {
 	l.draining.Store(true)
 	await(ctx, func() bool { return len(l.connections(func(*conn) bool { return true })) == 0 })
@@ -53,8 +53,8 @@ func (l *Listener) connections(matches func(*conn) bool) (matching []*conn) {
 	return matching
 }
 
-// closeAfter makes net/http close the connection after the response, while the listener drains. The header must not have
-// been written.
+// closeAfter makes net/http close the connection after the response, while the listener drains. The header must not
+// have been written.
 func (w *response) closeAfter() {
 	if w.conn.listener.draining.Load() {
 		w.Header().Set("Connection", "close") // with HTTP/2, net/http sends GOAWAY

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// A client may send frameBurst frames, then frameRate per second, and one more for each frameBytes that the server sends to it,
-// for each request that reaches a handler, and for each body and each bodyBytes that a handler reads. So it can upload, and
-// acknowledge and cancel what it gets, but not keep the server busy with frames that are answered without a handler, such as
-// PING, SETTINGS, RST_STREAM, and DATA of a request that has ended.
+// A client may send frameBurst frames, then frameRate per second, and one more for each frameBytes that the server
+// sends to it, for each request that reaches a handler, and for each body and each bodyBytes that a handler reads. So
+// it can upload, and acknowledge and cancel what it gets, but not keep the server busy with frames that are answered
+// without a handler, such as PING, SETTINGS, RST_STREAM, and DATA of a request that has ended.
 const (
 	frameBurst = 2000
 	frameRate  = 200
@@ -29,8 +29,8 @@ const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 var errFlood = errors.New("listener: too many HTTP/2 frames")
 
-// countFrames makes server count the frames of HTTP/2 connections. net/http reads these from a [*tls.Conn], except if it gets
-// them by its entry for connections without TLS, after the preface. server must have configured HTTP/2.
+// countFrames makes server count the frames of HTTP/2 connections. net/http reads these from a [*tls.Conn], except if
+// it gets them by its entry for connections without TLS, after the preface. server must have configured HTTP/2.
 func (l *Listener) countFrames(server *http.Server) {
 	const entry = "unencrypted_http2"
 	serve, ok := server.TLSNextProto[entry]

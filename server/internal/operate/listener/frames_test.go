@@ -20,7 +20,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
 )
 
-// peer is a client that sends the frames of HTTP/2 itself. It receives those of the server, and reports each to received.
+// peer is a client that sends the frames of HTTP/2 itself. It receives those of the server, and reports each to
+// received.
 type peer struct {
 	*http2.Framer
 

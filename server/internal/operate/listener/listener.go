@@ -12,8 +12,8 @@
 // memory, the responses are aborted that have made no progress for the longest time, also starting with addresses
 // that have more than their share.
 //
-// Of an HTTP/2 connection, each concurrent request after the first counts as another connection. It is closed if its client
-// sends many more frames than its requests need.
+// Of an HTTP/2 connection, each concurrent request after the first counts as another connection. It is closed if its
+// client sends many more frames than its requests need.
 //
 // Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
 // 9457), except for HTTP/2.

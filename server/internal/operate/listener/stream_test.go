@@ -11,7 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
 )
 
-// A stream without items outlives the timeouts of the server, and is not closed to make room while there are idle connections.
+// A stream without items outlives the timeouts of the server, and is not closed to make room while there are idle
+// connections.
 func TestListener_keepsSilentStreams(t *testing.T) {
 	t.Parallel()
 	handler := func(w http.ResponseWriter, r *http.Request) {

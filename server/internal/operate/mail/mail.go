@@ -1,7 +1,7 @@
 // Package mail sends short text mails to users over SMTP.
 //
-// Mails are sent in the background, and a mail that has not been sent when the process ends is lost. The log and the errors
-// contain no address, password or answer of the server.
+// Mails are sent in the background, and a mail that has not been sent when the process ends is lost. The log and the
+// errors contain no address, password or answer of the server.
 package mail
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// maxQueued bounds the mails that wait for their first or next try, so that a server that hangs costs little memory.
+	// maxQueued bounds the mails that wait for their first or next try, so that a server that hangs costs little
+	// memory.
 	maxQueued = 256
 	// maxConnections bounds the concurrent connections to the server.
 	maxConnections = 2
@@ -44,13 +45,14 @@ const (
 
 // Config configures a [Mailer]. URL is required.
 type Config struct {
-	// URL names the server and the sender: smtp://USER@HOST:587?from=ADDRESS requires STARTTLS, unless HOST is a loopback
-	// address, where it is used if it is offered, with any certificate. smtps:// begins with TLS. Without USER, the mailer does not log in. The default ports are 587 and 465, and
-	// the default sender is USER.
+	// URL names the server and the sender: smtp://USER@HOST:587?from=ADDRESS requires STARTTLS, unless HOST is a
+	// loopback address, where it is used if it is offered, with any certificate. smtps:// begins with TLS. Without
+	// USER, the mailer does not log in. The default ports are 587 and 465, and the default sender is USER.
 	URL string
 	// Password is the password of USER.
 	Password string
-	// Name is the domain of the service, with which the mailer introduces itself (EHLO). Default: the name of the machine.
+	// Name is the domain of the service, with which the mailer introduces itself (EHLO). Default: the name of the
+	// machine.
 	Name string
 	// OnMail is called for each outcome. It must be safe for concurrent use. Default: none.
 	OnMail func(Outcome)
@@ -68,7 +70,8 @@ type Mailer struct {
 	cfg    Config
 	server server
 	dial   dialFunc
-	// waits are those between the tries of a queued mail, and timeout bounds one try, with the connection and all commands.
+	// waits are those between the tries of a queued mail, and timeout bounds one try, with the connection and all
+	// commands.
 	waits   []time.Duration
 	timeout time.Duration
 
@@ -105,8 +108,8 @@ func New(cfg Config) (*Mailer, error) {
 	return m, nil
 }
 
-// Queue sends a mail in the background, with up to four tries. It reports whether there was room for the mail, and does not
-// wait for the server.
+// Queue sends a mail in the background, with up to four tries. It reports whether there was room for the mail, and does
+// not wait for the server.
 func (m *Mailer) Queue(message Message) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,8 +149,8 @@ func (m *Mailer) deliver(message Message) {
 	}
 }
 
-// Send tries once to send a mail, and waits for the server for up to 30 seconds. The error is [ErrRefused] if another try
-// would not help.
+// Send tries once to send a mail, and waits for the server for up to 30 seconds. The error is [ErrRefused] if another
+// try would not help.
 func (m *Mailer) Send(ctx context.Context, message Message) error {
 	err := m.send(ctx, message, m.newID())
 	if err == nil {

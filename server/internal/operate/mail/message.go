@@ -27,7 +27,8 @@ The link works once. Until then, your password stays valid. If you do not expect
 `, studio.ResetLink.Lifetime(), link)}
 }
 
-// FailingWebhook returns the mail about a webhook URL that has failed since a time. details is the URL of a page about it.
+// FailingWebhook returns the mail about a webhook URL that has failed since a time. details is the URL of a page about
+// it.
 func FailingWebhook(to, webhookURL string, since time.Time, details string) Message {
 	return Message{to, "Your webhook URL fails", fmt.Sprintf(`Avatar Studio has sent no event to this webhook URL since %s, because every attempt fails:
 

@@ -92,9 +92,9 @@ func (c *connecting) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// client returns a client for one connection, which ends with ctx at the latest: the library does not close a connection
-// that fails before the first mail. A server on this machine may have any certificate, and gets the password without TLS if
-// it offers none.
+// client returns a client for one connection, which ends with ctx at the latest: the library does not close a
+// connection that fails before the first mail. A server on this machine may have any certificate, and gets the password
+// without TLS if it offers none.
 func (s server) client(ctx context.Context, dial dialFunc, progress *connecting) (*gomail.Client, error) {
 	security := &tls.Config{
 		ServerName: s.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots,
@@ -166,7 +166,8 @@ func (l *login) Start(offered *smtp.ServerInfo) (mechanism string, first []byte,
 	return "", nil, errNoLogin
 }
 
-// describe returns the kind of a failure at a stage, or "" for none, and the status of the server, or 0. Texts of the server may contain addresses.
+// describe returns the kind of a failure at a stage, or "" for none, and the status of the server, or 0. Texts of the
+// server may contain addresses.
 func describe(ctx context.Context, err error, stage string) (failure string, status int) {
 	var timeout net.Error
 	var name *net.DNSError

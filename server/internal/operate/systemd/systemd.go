@@ -1,5 +1,6 @@
-// Package systemd takes over the listening sockets of a socket unit, so that a restart refuses no connection: systemd opens them,
-// and while no process serves, connections wait in the kernel. The protocols are those of sd_listen_fds(3) and sd_notify(3).
+// Package systemd takes over the listening sockets of a socket unit, so that a restart refuses no connection: systemd
+// opens them, and while no process serves, connections wait in the kernel. The protocols are those of sd_listen_fds(3)
+// and sd_notify(3).
 //
 // Without systemd, the package only listens.
 package systemd
@@ -25,8 +26,8 @@ type Sockets struct {
 	unused []net.Listener
 }
 
-// Inherit returns the sockets that systemd gave to this process. It removes the environment variables that describe them,
-// which are not for other programs.
+// Inherit returns the sockets that systemd gave to this process. It removes the environment variables that describe
+// them, which are not for other programs.
 func Inherit() *Sockets {
 	s := &Sockets{manager: os.Getenv("NOTIFY_SOCKET")}
 	if os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) {
@@ -77,8 +78,8 @@ func (s *Sockets) Listen(ctx context.Context, addr string) (net.Listener, error)
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }
 
-// Ready tells systemd that the process serves. It returns the addresses of the sockets that were not used, at which nobody
-// responds.
+// Ready tells systemd that the process serves. It returns the addresses of the sockets that were not used, at which
+// nobody responds.
 func (s *Sockets) Ready() (unserved []net.Addr) {
 	if s == nil {
 		return nil

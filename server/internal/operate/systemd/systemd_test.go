@@ -8,7 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// Listen returns the socket of an address. One that has the port and another address is an error, because the port is in use.
+// Listen returns the socket of an address. One that has the port and another address is an error, because the port is
+// in use.
 func TestSockets_Listen_usesTheSocketOfTheAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ given, wanted, err string }{

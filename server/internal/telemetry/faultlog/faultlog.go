@@ -1,4 +1,5 @@
-// Package faultlog logs the failures of work that is retried, such as the records of hundreds of workers while a disk is full.
+// Package faultlog logs the failures of work that is retried, such as the records of hundreds of workers while a disk
+// is full.
 package faultlog
 
 import (
@@ -12,8 +13,9 @@ import (
 // Interval is the least time between two lines about work of one kind.
 const Interval = 10 * time.Second
 
-// Log logs failures to Logger: the first one of each kind at once, and then one every [Interval] while there are any. A line
-// has the number of failures that were not logged since the one before, as "repeated". It is safe for concurrent use.
+// Log logs failures to Logger: the first one of each kind at once, and then one every [Interval] while there are any. A
+// line has the number of failures that were not logged since the one before, as "repeated". It is safe for concurrent
+// use.
 type Log struct {
 	Logger *slog.Logger
 

@@ -262,8 +262,9 @@ func (tab *Tab) Clipboard() string {
 func Widths() []int64 { return []int64{360, 768, 1440} }
 
 // Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
-// window, its buttons must not touch each other, and axe-core must find no accessibility problem. With -short, the width and
-// the buttons are checked in light only. Otherwise the window is that of a phone afterwards, so that the test goes on there.
+// window, its buttons must not touch each other, and axe-core must find no accessibility problem. With -short, the
+// width and the buttons are checked in light only. Otherwise the window is that of a phone afterwards, so that the test
+// goes on there.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -312,8 +313,8 @@ func (tab *Tab) saveScreenshot(name string) {
 	harness.Check(tab.t, os.WriteFile(filepath.Join(*pictures, name), picture, 0o600))
 }
 
-// audit fails the test for each problem that axe-core finds, except those in Accepted. The audit in dark follows that in light, from which only the
-// contrast can differ.
+// audit fails the test for each problem that axe-core finds, except those in Accepted. The audit in dark follows that
+// in light, from which only the contrast can differ.
 func (tab *Tab) audit(name, scheme string) {
 	tab.t.Helper()
 	options := `{resultTypes: ["violations"], runOnly: ["color-contrast"]}`

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Serve starts a DNS server until the end of the test, and returns its address for UDP and TCP. lookup returns the addresses of a
-// name, or nil if the name does not exist.
+// Serve starts a DNS server until the end of the test, and returns its address for UDP and TCP. lookup returns the
+// addresses of a name, or nil if the name does not exist.
 func Serve(tb testing.TB, lookup func(name string) []string) string {
 	tb.Helper()
 	streams, server := listen(tb)

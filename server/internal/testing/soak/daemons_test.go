@@ -13,8 +13,8 @@ import (
 // evenLanes is logged by each of two daemons once they share the lanes evenly.
 const evenLanes = "lanes=128"
 
-// promptly bounds what takes a few seconds on an idle machine. It is shorter than the 30 s after which a daemon finds due work
-// whose notification was lost.
+// promptly bounds what takes a few seconds on an idle machine. It is shorter than the 30 s after which a daemon finds
+// due work whose notification was lost.
 const promptly = 20 * time.Second
 
 // Two daemons share the deliveries, and never send two events of a subject, or the same event twice, at the same

@@ -11,8 +11,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// maxRecovery bounds how long deliveries and renderings may pause after a fault of the database. If the answer to a claim
-// is lost, its lease has to end. It is shorter than the 30 s after which a daemon finds due work whose notification was lost.
+// maxRecovery bounds how long deliveries and renderings may pause after a fault of the database. If the answer to a
+// claim is lost, its lease has to end. It is shorter than the 30 s after which a daemon finds due work whose
+// notification was lost.
 const maxRecovery = store.RenderLease + 12*time.Second
 
 // withHost returns a DSN with the host of another one as its second host.

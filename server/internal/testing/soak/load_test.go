@@ -36,7 +36,8 @@ func TestHungReceiver_oneOfAHundredDelaysNoOther(t *testing.T) {
 	})
 }
 
-// With 100,000 due events, or 20,000 in short mode, the first delivery is prompt and the memory of the daemon is bounded.
+// With 100,000 due events, or 20,000 in short mode, the first delivery is prompt and the memory of the daemon is
+// bounded.
 func TestBacklog_startsAtOnceWithLittleMemory(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		d.skipShortOnPostgres(t, "it writes 20,000 events")

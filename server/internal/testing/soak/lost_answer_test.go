@@ -10,9 +10,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// The answer to each kind of request to PostgreSQL is lost once: the server has executed the request, and the connection
-// breaks. After each loss, a creation succeeds and its events are delivered soon. The first loss is that of the first
-// renewal of the lease.
+// The answer to each kind of request to PostgreSQL is lost once: the server has executed the request, and the
+// connection breaks. After each loss, a creation succeeds and its events are delivered soon. The first loss is that of
+// the first renewal of the lease.
 func TestLostAnswer_leavesADaemonThatDelivers(t *testing.T) {
 	t.Parallel()
 	const maxDelay = 15 * time.Second

@@ -101,8 +101,8 @@ func TestDatabaseBusy_beyondTimeoutsDuplicatesNothing(t *testing.T) {
 // in the other arguments.
 const smallDisk = `mount -t tmpfs -o size=4m disk "$0" && cp "$1" "$0" && shift && exec "$@"`
 
-// startOnSmallDisk starts a daemon with a copy of the database on a disk of 4 MB. on returns the path of a file there, which is
-// valid after the daemon has exited.
+// startOnSmallDisk starts a daemon with a copy of the database on a disk of 4 MB. on returns the path of a file there,
+// which is valid after the daemon has exited.
 func (d *deployment) startOnSmallDisk() (p *harness.Daemon, on func(name string) string) {
 	d.t.Helper()
 	disk := d.t.TempDir()
@@ -120,8 +120,8 @@ func (d *deployment) startOnSmallDisk() (p *harness.Daemon, on func(name string)
 	return p, func(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", directory.Fd(), name) }
 }
 
-// createUntilFull fills the disk with a file, and creates avatars until the database finds no space. That is not at once, because
-// it makes space by copying its log. It returns the number of avatars.
+// createUntilFull fills the disk with a file, and creates avatars until the database finds no space. That is not at
+// once, because it makes space by copying its log. It returns the number of avatars.
 func (d *deployment) createUntilFull(filler, url string) (created int) {
 	d.t.Helper()
 	fillDisk(d.t, filler)

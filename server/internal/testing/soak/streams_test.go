@@ -19,8 +19,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// Readers that resume their streams get every event exactly once, and the events of each subject in order, while daemons
-// are killed and frozen and connections are cut. On PostgreSQL, there are two daemons, and readers connect to either.
+// Readers that resume their streams get every event exactly once, and the events of each subject in order, while
+// daemons are killed and frozen and connections are cut. On PostgreSQL, there are two daemons, and readers connect to
+// either.
 func TestStreams_haveEveryEventOnceDespiteFaults(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		d.skipShortOnPostgres(t, "it waits for the ends of leases")

@@ -111,7 +111,8 @@ func postgresServer(t testing.TB) (dsn string) {
 	return cluster.DSN
 }
 
-// skipWithoutPostgres skips a test if PostgreSQL is not installed. It fails the test if CI is true, and after other errors.
+// skipWithoutPostgres skips a test if PostgreSQL is not installed. It fails the test if CI is true, and after other
+// errors.
 func skipWithoutPostgres(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {

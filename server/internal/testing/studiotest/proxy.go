@@ -92,8 +92,8 @@ func (p *Proxy) Drop() {
 	p.dead = make(chan struct{})
 }
 
-// LoseAnswers makes the proxy call lose with the statements of each request. If it returns true, the server executes the
-// request, and the proxy closes the connection instead of passing the answer on. The calls are not concurrent.
+// LoseAnswers makes the proxy call lose with the statements of each request. If it returns true, the server executes
+// the request, and the proxy closes the connection instead of passing the answer on. The calls are not concurrent.
 func (p *Proxy) LoseAnswers(lose func(queries []string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

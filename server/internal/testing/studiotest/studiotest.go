@@ -179,7 +179,8 @@ func (c *Clock) Add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// Config returns a configuration for tests. Its webhooks are [Webhooks], consent stays pending until it is decided, and passwords are not really hashed.
+// Config returns a configuration for tests. Its webhooks are [Webhooks], consent stays pending until it is decided, and
+// passwords are not really hashed.
 func Config(db studio.Store, now func() time.Time) studio.Config {
 	cfg := studio.Config{Store: db, Passwords: plainPasswords{}, Webhooks: Webhooks{}, Now: now}
 	cfg.IssueAccessToken = func(token studio.AccessToken) (string, error) { return "access:" + token.UserID, nil }
@@ -189,7 +190,8 @@ func Config(db studio.Store, now func() time.Time) studio.Config {
 	return cfg
 }
 
-// Webhooks accepts http and https URLs except those at https://refused.example/, and delivers to all but https://down.example/.
+// Webhooks accepts http and https URLs except those at https://refused.example/, and delivers to all but
+// https://down.example/.
 type Webhooks struct{}
 
 // CanonicalURL returns an accepted URL as it is.
@@ -221,8 +223,8 @@ func AddUser(t testing.TB, service *studio.Service, email string) studio.User {
 	return user
 }
 
-// WeakPasswords is like passwords.Argon2id with argon2id in 64 KiB instead of 19 MiB, for tests of programs that check such
-// hashes. A hash includes its parameters, so comparing it is fast, too.
+// WeakPasswords is like passwords.Argon2id with argon2id in 64 KiB instead of 19 MiB, for tests of programs that check
+// such hashes. A hash includes its parameters, so comparing it is fast, too.
 type WeakPasswords struct{ passwords.Argon2id }
 
 // Hash returns a salted hash.

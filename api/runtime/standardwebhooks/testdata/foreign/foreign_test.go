@@ -379,8 +379,8 @@ func parse(t *testing.T, text string) standardwebhooks.Secret {
 	return secret
 }
 
-// The programs for JavaScript and Python in the guide accept an event that the service signed, and no other. The one for
-// Python needs its library, which Debian does not have.
+// The programs for JavaScript and Python in the guide accept an event that the service signed, and no other. The one
+// for Python needs its library, which Debian does not have.
 func TestGuide_receiversVerify(t *testing.T) {
 	page, err := os.ReadFile("../../../../../server/internal/web/guide/receivers.md")
 	if err != nil {

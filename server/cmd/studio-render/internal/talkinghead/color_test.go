@@ -30,7 +30,8 @@ func readPicture(t testing.TB, path string, frame, width, height int) picture {
 // area is a rectangle in pixels.
 type area struct{ left, top, right, bottom float64 }
 
-// compare returns the mean difference of each channel in an area. The area of the other picture is displaced by dx and dy.
+// compare returns the mean difference of each channel in an area. The area of the other picture is displaced by dx and
+// dy.
 func (p picture) compare(other picture, in area, dx, dy int) (mean [3]float64) {
 	n := 0.0
 	for y := int(in.top); y < int(in.bottom); y++ {

@@ -172,14 +172,14 @@ type heard struct {
 	loud, mono float64
 }
 
-// soundFilter returns the ffmpeg filter that converts the sound of a file to what is heard: one or two channels, without
-// gaps.
+// soundFilter returns the ffmpeg filter that converts the sound of a file to what is heard: one or two channels,
+// without gaps.
 func soundFilter(rate int) string {
 	return fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=mono|stereo", rate)
 }
 
-// samples calls each with overlapping windows of the sound of a media file, one per hop. Each is that of the channel that
-// is louder, because the mean of two channels may be silent.
+// samples calls each with overlapping windows of the sound of a media file, one per hop. Each is that of the channel
+// that is louder, because the mean of two channels may be silent.
 func (m *media) samples(ctx context.Context, each func(window []int16)) (heard, error) {
 	channels := min(max(m.sound.Channels, 1), 2)
 	args := append(m.inputArgs(), "-map", fmt.Sprintf("0:%d", m.sound.Index), "-af", soundFilter(soundRate),

@@ -150,7 +150,8 @@ func (t colorTags) matrix() string {
 	return "bt601" // also if it is unknown, as in ffmpeg
 }
 
-// thumbnailFilter returns the filter that makes a JPEG picture, whose colours have the matrix of BT.601, of a frame of m.
+// thumbnailFilter returns the filter that makes a JPEG picture, whose colours have the matrix of BT.601, of a frame of
+// m.
 func (m *media) thumbnailFilter() string {
 	return "scale='min(640,iw)':-2:in_color_matrix=" + m.tags.matrix() + ":out_color_matrix=bt601:out_range=pc:flags=bicubic+" + exactColors + ",format=yuvj420p"
 }

@@ -129,8 +129,8 @@ func (l *listener) phone(ipa rune) int {
 	return i
 }
 
-// visemesOf returns the viseme of each hop, and the index of its sound in what is said, or nil if that is unknown. loud is
-// the level of loud speech.
+// visemesOf returns the viseme of each hop, and the index of its sound in what is said, or nil if that is unknown. loud
+// is the level of loud speech.
 func visemesOf(sounds []sound, said transcript, loud float64) (visemes []viseme, indexes []int) {
 	l := listening()
 	scores := l.hears(sounds, loud)
@@ -146,8 +146,8 @@ func visemesOf(sounds []sound, said transcript, loud float64) (visemes []viseme,
 	return visemes, indexes
 }
 
-// hears returns, for each hop, the score of each half of each phone: the logarithm of how much likelier it is with what is
-// heard than without, apart from a constant. loud is the level of loud speech.
+// hears returns, for each hop, the score of each half of each phone: the logarithm of how much likelier it is with what
+// is heard than without, apart from a constant. loud is the level of loud speech.
 func (l *listener) hears(sounds []sound, loud float64) []float32 {
 	return l.judge(l.features(sounds, loud))
 }
@@ -209,8 +209,9 @@ func (l *listener) features(sounds []sound, loud float64) (heard, speaker []floa
 const (
 	// change is added when a new sound starts.
 	change = -3
-	// closing is added to sounds with closed lips: a mouth that stays open is seen at once. But lips that are closed muffle the
-	// voice, so it is all added only from muffled below the level of loud speech, in dB, and nothing at that level.
+	// closing is added to sounds with closed lips: a mouth that stays open is seen at once. But lips that are closed
+	// muffle the voice, so it is all added only from muffled below the level of loud speech, in dB, and nothing at that
+	// level.
 	closing = 3
 	muffled = 4
 )

@@ -53,8 +53,8 @@ func (s *sitter) frame(turned turn, closed float64, mouth shape) *frame {
 // nodding is as far as a head turns.
 var nodding = turn{0.03, 0.04, 0.015}
 
-// changed calls each with the place in the face, whose origin is at the middle of the mouth, of each pixel of luma in which
-// two frames differ visibly.
+// changed calls each with the place in the face, whose origin is at the middle of the mouth, of each pixel of luma in
+// which two frames differ visibly.
 func (s *sitter) changed(a, b *frame, each func(q point)) {
 	face := s.place.Face.at(s.place.Mouth)
 	for i, v := range a.luma().pix {
@@ -97,8 +97,8 @@ func (s *sitter) grain(f *frame) (sum float64) {
 	return sum
 }
 
-// TestFaces_onlyWhatSpeaksMoves checks for each face that visemes move the mouth and the jaw, a blink the eyes, and a turn
-// the head, and that nothing else moves.
+// TestFaces_onlyWhatSpeaksMoves checks for each face that visemes move the mouth and the jaw, a blink the eyes, and a
+// turn the head, and that nothing else moves.
 func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe")
@@ -160,8 +160,8 @@ func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
 	}
 }
 
-// TestFaces_sheet writes a contact sheet: a row for each face, with the face itself, the face at rest, a turned head with
-// closed eyes, and each viseme.
+// TestFaces_sheet writes a contact sheet: a row for each face, with the face itself, the face at rest, a turned head
+// with closed eyes, and each viseme.
 func TestFaces_sheet(t *testing.T) {
 	if *sheetPath == "" {
 		t.Skip("writes a contact sheet only for make faces")

@@ -147,8 +147,8 @@ func (m *media) inputArgs() []string {
 	}
 }
 
-// open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence, such as "The
-// video". Files that decoding needs are written to work.
+// open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence, such as
+// "The video". Files that decoding needs are written to work.
 func open(ctx context.Context, path, name, work string) (*media, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,8 +13,8 @@ const (
 	maxExif   = 64 << 10 // bytes
 )
 
-// orientationOf returns the orientation of a picture by its EXIF, from 1, which is upright, to 8, and where the pixels of a
-// JPEG begin. Of others, that is 0.
+// orientationOf returns the orientation of a picture by its EXIF, from 1, which is upright, to 8, and where the pixels
+// of a JPEG begin. Of others, that is 0.
 func orientationOf(file io.ReaderAt) (orientation int, pixels int64) {
 	orientation = 1
 	var head [8]byte

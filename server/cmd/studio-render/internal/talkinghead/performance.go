@@ -87,8 +87,8 @@ func (p *performance) frames(n int) int {
 	return p.mode.frames(n, heard)
 }
 
-// The progress is in proportion to the time. These are the times that parts of a rendering take, in frames that are drawn
-// and encoded meanwhile.
+// The progress is in proportion to the time. These are the times that parts of a rendering take, in frames that are
+// drawn and encoded meanwhile.
 const (
 	openingCost  = 16  // until the first frame of the source is decoded
 	analysisCost = 0.4 // to find the face in a frame
@@ -115,7 +115,8 @@ func (p *performance) analysisParts() (from, to float64) {
 	return openingCost / work, (openingCost + analysisCost*n) / work
 }
 
-// encoded returns the part of the work from the first frame of a video on that is done when some of its frames are drawn.
+// encoded returns the part of the work from the first frame of a video on that is done when some of its frames are
+// drawn.
 func (p *performance) encoded(frames, total int) float64 {
 	done := max(float64(frames-encoderLag), 0)
 	if frames >= len(p.track.Places) {

@@ -41,7 +41,8 @@ func parsePhonemes(output string) (said transcript) {
 	return said
 }
 
-// heard returns the words of which all sounds are heard, with their times. hops are the indexes of the sound at each hop.
+// heard returns the words of which all sounds are heard, with their times. hops are the indexes of the sound at each
+// hop.
 func (t transcript) heard(hops []int) (words []spokenWord) {
 	start := func(hop int) float64 { return max(0, (float64(hop)+0.5)*soundHop-soundWindow/2) / soundRate }
 	hop := 0

@@ -26,8 +26,8 @@ const (
 	thirdHops  = 16_000_000
 )
 
-// TestPhones_learn learns the model of phones: first from voices of espeak-ng, which tell the times of their sounds. With
-// what it has learned, it finds the sounds of recordings, and learns from all.
+// TestPhones_learn learns the model of phones: first from voices of espeak-ng, which tell the times of their sounds.
+// With what it has learned, it finds the sounds of recordings, and learns from all.
 func TestPhones_learn(t *testing.T) {
 	if *phonesPath == "" {
 		t.Skip("writes phones.bin only for make phones")

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// presenter is a drawing of a person who does not exist. It has the noise of a camera, without which smooth areas would show
-// bands after encoding.
+// presenter is a drawing of a person who does not exist. It has the noise of a camera, without which smooth areas would
+// show bands after encoding.
 //
 //go:embed presenter.webp
 var presenter []byte

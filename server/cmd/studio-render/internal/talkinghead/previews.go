@@ -33,8 +33,8 @@ const (
 	animationBytes   = 1_400_000 // ffmpeg may write one more frame
 )
 
-// A previewer makes the thumbnail and the previews of a video from some of its frames. The still pictures show the first of
-// them.
+// A previewer makes the thumbnail and the previews of a video from some of its frames. The still pictures show the
+// first of them.
 type previewer struct {
 	made    Previews
 	from    int     // the first frame that is shown
@@ -46,9 +46,9 @@ type previewer struct {
 	process *process
 }
 
-// preview starts making the thumbnail and the previews of a video of total frames, which has the size and colours of m. They
-// show it from a frame on, or from an earlier one if it is too short. The caller must show all frames, and call close and
-// then stop. work is a directory for temporary files.
+// preview starts making the thumbnail and the previews of a video of total frames, which has the size and colours of m.
+// They show it from a frame on, or from an earlier one if it is too short. The caller must show all frames, and call
+// close and then stop. work is a directory for temporary files.
 func (m *media) preview(ctx context.Context, from, total int, work, dir string) (*previewer, error) {
 	p := &previewer{step: max(m.rate.float()/animationRate, 1), made: Previews{
 		Still: filepath.Join(dir, stillName), StillPlay: filepath.Join(dir, stillPlayName),
@@ -133,8 +133,8 @@ func (p *previewer) stop() {
 	}
 }
 
-// previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video. A picture
-// moves its head and blinks.
+// previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video. A
+// picture moves its head and blinks.
 func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (Previews, error) {
 	total := len(t.Places)
 	if m.picture {
@@ -179,8 +179,8 @@ func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (
 	return p.made, p.close()
 }
 
-// writeButton writes a picture of a play button for a picture whose shorter side is given. The button is visible on light
-// and dark ground.
+// writeButton writes a picture of a play button for a picture whose shorter side is given. The button is visible on
+// light and dark ground.
 func writeButton(path string, side int) error {
 	size := max(side*3/10, 4)
 	button := image.NewNRGBA(image.Rect(0, 0, size, size))

@@ -16,8 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
 )
 
-// A video has a still picture and a moving one of two seconds, each with and without a play button, and its sound. An avatar
-// has the pictures. They are small even if the video is noise.
+// A video has a still picture and a moving one of two seconds, each with and without a play button, and its sound. An
+// avatar has the pictures. They are small even if the video is noise.
 func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it renders several videos")
@@ -111,8 +111,8 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// Programs find the IPTC term for synthetic media in a video and in its still pictures, but not in those of an avatar, which
-// are as the camera took them.
+// Programs find the IPTC term for synthetic media in a video and in its still pictures, but not in those of an avatar,
+// which are as the camera took them.
 func TestProvenance_isReadByPrograms(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it renders several videos")

@@ -56,7 +56,8 @@ func (m *media) probe(ctx context.Context, name string, orientation int, work st
 	args := append([]string{"-v", "error", "-of", "json", "-show_entries", entries}, m.inputArgs()...)
 	output, err := newProcess(limited, "ffprobe", args...).output(maxProbed)
 	if badInput(err) && !m.picture {
-		// ffprobe fails if it may not open a decoder for each stream. It opens all of them now, and decodes with the list.
+		// ffprobe fails if it may not open a decoder for each stream. It opens all of them now, and decodes with the
+		// list.
 		var all string
 		if all, err = decoders(limited); err == nil {
 			args = append(args, "-vcodec_whitelist", all, "-acodec_whitelist", all, "-scodec_whitelist", all)

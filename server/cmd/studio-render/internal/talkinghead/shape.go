@@ -29,7 +29,8 @@ func (s *shape) each(other shape, change func(own *float64, other float64)) {
 // shapes are the shapes of a speaking mouth, one per hop.
 type shapes []shape
 
-// mouthShapes returns the shapes of the mouth that makes the given sounds, and their visemes and indexes as visemesOf does.
+// mouthShapes returns the shapes of the mouth that makes the given sounds, and their visemes and indexes as visemesOf
+// does.
 func mouthShapes(sounds []sound, said transcript) (_ shapes, visemes []viseme, indexes []int) {
 	levels := levelsOf(sounds)
 	loud, silence, speech := loudness(levels)

@@ -20,8 +20,9 @@ import (
 // The model of phones is learned from four kinds of speakers:
 //
 //   - Voices of espeak-ng, which tell the times of their sounds. Most are invented: variants at random.
-//   - The people who recorded the prompts of Asterisk, in Debian's packages asterisk-core-sounds-en, -es, -fr, -it and -ru, and
-//     those with the suffix -g722: Allison Smith and June Wallack (CC BY-SA 3.0), Carlo Flora and Maxim Topal (CC BY 3.0).
+//   - The people who recorded the prompts of Asterisk, in Debian's packages asterisk-core-sounds-en, -es, -fr, -it and
+//     -ru, and those with the suffix -g722: Allison Smith and June Wallack (CC BY-SA 3.0), Carlo Flora and Maxim Topal
+//     (CC BY 3.0).
 //   - Voices of flite, which are models of recorded people.
 //   - Vowels that begin in silence without a consonant.
 
@@ -257,8 +258,8 @@ func invent(random *rand.Rand) string {
 	return file.String()
 }
 
-// vary changes speech at random: its speed, and with it the pitch and the size of the speaker; the timbre; the room; and the
-// noise. It returns the factor of the speed.
+// vary changes speech at random: its speed, and with it the pitch and the size of the speaker; the timbre; the room;
+// and the noise. It returns the factor of the speed.
 func vary(samples []int16, random *rand.Rand) ([]int16, float64) {
 	speed := math.Pow(1.2, 2*random.Float64()-1)
 	values := make([]float64, int(float64(len(samples))/speed))

@@ -114,8 +114,8 @@ func spokenWhole(whole bool) Check {
 	return c
 }
 
-// runSpeech writes the output of a program that reads text to a file, up to limit bytes. It stops the program after tail
-// more, and returns the number of bytes that it has read.
+// runSpeech writes the output of a program that reads text to a file, up to limit bytes. It stops the program after
+// tail more, and returns the number of bytes that it has read.
 func runSpeech(ctx context.Context, program []string, text, path string, limit, tail int64) (n int64, err error) {
 	file, err := os.Create(path)
 	if err != nil {

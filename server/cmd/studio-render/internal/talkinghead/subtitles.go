@@ -66,8 +66,8 @@ func cuesOf(words []word) (cues []cue) {
 	return cues
 }
 
-// timed returns words whose times rise by at least a millisecond. A word without sounds gets the time of the words around
-// it, and one that is spoken for longer than a cue is split into its characters.
+// timed returns words whose times rise by at least a millisecond. A word without sounds gets the time of the words
+// around it, and one that is spoken for longer than a cue is split into its characters.
 func timed(words []word) (list []word) {
 	at := 0.0
 	for _, w := range words {
@@ -124,8 +124,8 @@ func cueCost(words []word) (cost float64, fits bool) {
 	return cost, true
 }
 
-// lineBreak returns the number of words on the first of two lines, or 0 if all fit on one line, and reports whether they
-// fit. The first line ends at a clause if possible, or is about as long as the second.
+// lineBreak returns the number of words on the first of two lines, or 0 if all fit on one line, and reports whether
+// they fit. The first line ends at a clause if possible, or is about as long as the second.
 func lineBreak(words []word) (at int, fits bool) {
 	total := columns(words)
 	if total <= maxColumns {

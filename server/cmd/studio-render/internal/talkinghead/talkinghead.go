@@ -1,6 +1,6 @@
 // Package talkinghead animates faces to speech. It finds the face in a picture or video, derives the shapes of a
-// mouth from sound, and paints that mouth into each frame. A text is spoken by espeak-ng, and gets subtitles. It needs no GPU. The programs ffmpeg and ffprobe
-// decode and encode. The package uses neither HTTP nor a database.
+// mouth from sound, and paints that mouth into each frame. A text is spoken by espeak-ng, and gets subtitles. It needs
+// no GPU. The programs ffmpeg and ffprobe decode and encode. The package uses neither HTTP nor a database.
 //
 // Input may be a picture (JPEG, PNG, WebP), a video (MP4, MOV, WebM, MKV, AVI) or a sound (WAV, MP3, M4A, OGG,
 // FLAC). It is limited to 10 minutes, videos to 4K, and pictures to 25 million pixels. Both need at least
@@ -162,8 +162,8 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 }
 
 // MakeVideo makes a video in which an avatar speaks. files maps the names in [Avatar].Files to paths.
-// MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with an [*InputError] if the text or sound
-// cannot be used.
+// MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with an [*InputError] if the
+// text or sound cannot be used.
 func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (Video, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {

@@ -45,7 +45,8 @@ func cleanText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// wordsOf returns the words of a text that cleanText returned. A voice of another language spells the text if it is foreign.
+// wordsOf returns the words of a text that cleanText returned. A voice of another language spells the text if it is
+// foreign.
 func wordsOf(text string, foreign bool) (words []word) {
 	add := func(text string, space bool) {
 		w := word{text: text, space: space, columns: uniseg.StringWidth(text), end: endOf(text)}
@@ -74,8 +75,8 @@ func wordsOf(text string, foreign bool) (words []word) {
 	return words
 }
 
-// partsOf splits a text without spaces that is longer than a line. In Thai and Lao, which have no spaces between words, a
-// syllable begins at a vowel that is written before its consonant. Other texts are split into characters.
+// partsOf splits a text without spaces that is longer than a line. In Thai and Lao, which have no spaces between words,
+// a syllable begins at a vowel that is written before its consonant. Other texts are split into characters.
 func partsOf(text string) (parts []string) {
 	if uniseg.StringWidth(text) <= maxColumns {
 		return []string{text}

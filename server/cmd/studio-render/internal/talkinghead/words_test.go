@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// wordTexts are texts in which words and spoken words differ: numbers, symbols, abbreviations, words that are joined, and
-// a script without spaces.
+// wordTexts are texts in which words and spoken words differ: numbers, symbols, abbreviations, words that are joined,
+// and a script without spaces.
 var wordTexts = map[string]string{
 	"en+f4": "Good morning, everyone, and welcome to the annual meeting. In 1984, we were 12 people; today, in 2026, we are 3,456,789! " +
 		"Mr. Smith's well-known company isn't worth $5 or 20%: it's worth 1.5 million. Please write to ada@example.com by 9:30 — thank you. " +

@@ -26,8 +26,8 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// A collector sends spans to an OpenTelemetry collector, until ctx ends. It logs the first failure and the first success
-// after it, but returns no errors: the SDK would write each one to stderr.
+// A collector sends spans to an OpenTelemetry collector, until ctx ends. It logs the first failure and the first
+// success after it, but returns no errors: the SDK would write each one to stderr.
 type collector struct {
 	url     string
 	headers http.Header

@@ -31,8 +31,8 @@ var allowedAttributes = map[attribute.Key]bool{
 	"studio.outcome":            true,
 }
 
-// request is an ExportTraceServiceRequest of OTLP in its JSON encoding: ids are hexadecimal, 64-bit integers are strings,
-// and enums are numbers.
+// request is an ExportTraceServiceRequest of OTLP in its JSON encoding: ids are hexadecimal, 64-bit integers are
+// strings, and enums are numbers.
 type request struct {
 	ResourceSpans []resourceSpans `json:"resourceSpans"`
 }

@@ -23,8 +23,8 @@ type Config struct {
 	Implicit bool        // begins with TLS
 	Password string      // refuses mails without a login that has it
 	Logins   string      // that are offered, PLAIN or LOGIN; default PLAIN
-	// Answer returns the answer to a command, such as RCPT, or to the mail, as the command ".". "" accepts it, and "hang" is no
-	// answer. Default: all are accepted.
+	// Answer returns the answer to a command, such as RCPT, or to the mail, as the command ".". "" accepts it, and
+	// "hang" is no answer. Default: all are accepted.
 	Answer func(command string) string
 }
 
