@@ -148,8 +148,10 @@ test: ## Run the tests, some of them shortened
 	$(GO_TEST) -parallel 8 -short ./...
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
-UNRACED := /api(/commandline|/generate|/gobuild|/harness|/standardwebhooks|/style)?$$|/server/docs$$|/server/cmd/studio-render$$
-UNRACED := $(UNRACED)|/internal/(console|document|guide|passwords|pathtemplate|realip|render/protocol|render/simulate|soak|talkinghead|tracing/otlp)$$
+UNRACED := ./api ./api/tools/generate ./api/tools/gobuild ./api/tools/harness \
+	$(addprefix ./api/runtime/,commandline standardwebhooks style weburl) ./server/docs ./server/cmd/studio-render/... \
+	$(addprefix ./server/internal/,api/passwords api/realip pathtemplate render/protocol render/simulate \
+		telemetry/tracing telemetry/tracing/otlp testing/soak web/asset web/console web/guide web/share)
 # They measure memory, which the race detector needs too, or a daemon.
 UNRACED_TESTS := ^TestAllocations_|^TestSchema_Validate_allocatesLinearly$$|^TestProcess_survivesHostileConnections$$
 # Packages with few tests for the race detector: those of studiod in the process of the test, because all others start
@@ -170,9 +172,9 @@ FULL_TEST := $(GO_TEST) -parallel 4 -vet=off
 RACED_TEST := $(if $(RACE),CGO_ENABLED=1 $(FULL_TEST) -exec 'env CGO_ENABLED=0' $(RACE),$(FULL_TEST))
 .PHONY: test-raced test-unraced test-mixed
 test-raced:
-	$(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vE '$(UNRACED)|/(studiod|validate)$$')
+	@others=$$(go list $(UNRACED) $(MIXED)) && $(RACED_TEST) -skip '$(UNRACED_TESTS)' $$(go list ./... | grep -vxF "$$others")
 test-unraced:
-	$(FULL_TEST) $$(go list ./... | grep -E '$(UNRACED)')
+	$(FULL_TEST) $(UNRACED)
 test-mixed:
 	$(RACED_TEST) -run '$(MIXED_RACED)' $(MIXED)
 	$(FULL_TEST) -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
