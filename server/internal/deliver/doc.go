@@ -95,7 +95,7 @@
 //
 //	                        SQLite                           PostgreSQL
 //	commits                 1/45, a group                    1/50, a group
-//	statements              1/8 to read a flow, 2 to record  1/50 to read flows, 3/50 to record
+//	statements              1/8 to read a flow, 2 to record  1/8 to read a flow, 3/50 to record
 //	rows read               1 delivery, 1 event              1 delivery, 1 event
 //	rows written            1 event, 1 delivery deleted      1 event, 1 delivery deleted, 1 subject locked
 //	index entries           1 deleted                        0

@@ -88,8 +88,8 @@ func (c *creation) repeat(ctx context.Context, tx transaction) error {
 //
 //nolint:gochecknoglobals // a constant
 var findIDs = newRowStatement(`id text`, func(id string) []any { return []any{id} },
-	func(sql dialect, _ []string) string {
-		return `SELECT s.id FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r WHERE TRUE`) + ` AND ` + notDeleted
+	func(sql dialect) string {
+		return `SELECT s.id FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r`) + ` AND ` + notDeleted
 	})
 
 // lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. A creation

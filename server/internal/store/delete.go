@@ -35,7 +35,7 @@ func (s *Store) DeleteSubject(
 				err = nil
 			}
 			if err == nil {
-				erased.IDs, err = queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1 LIMIT $2 + 0`, id, batchRows)
+				erased.IDs, err = queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1 `+limitTo("$2"), id, batchRows)
 			}
 			return err
 		}
@@ -81,7 +81,7 @@ func (t *task) eraseVideos(ctx context.Context, tx transaction, now time.Time) (
 		}
 		return err
 	}, `SELECT id, user_id, origin, deleted_at, created_at FROM subjects WHERE avatar_id = $1 AND (created_at, id) < ($2, $3)
-		ORDER BY created_at DESC, id DESC LIMIT $4 + 0`+tx.forUpdate(), t.id, t.after.CreatedAt.UnixMicro(), t.after.ID, batchRows)
+		ORDER BY created_at DESC, id DESC `+limitTo("$4")+tx.forUpdate(), t.id, t.after.CreatedAt.UnixMicro(), t.after.ID, batchRows)
 	if err == nil {
 		erased.More = rows == batchRows
 		erased.Uploads, err = eraseSubjects(ctx, tx, erased.IDs, userID, now, "")
@@ -126,8 +126,10 @@ func eraseSubjects(ctx context.Context, tx transaction, ids []string, userID str
 type uploadUse struct{ subjectID, uploadID string }
 
 //nolint:gochecknoglobals // a constant
-var insertUses = newRowStatement(`subject_id text, upload_id text`,
-	func(u uploadUse) []any { return []any{u.subjectID, u.uploadID} }, insertInto("upload_uses"))
+var insertUses = newRowStatement(useColumns,
+	func(u uploadUse) []any { return []any{u.subjectID, u.uploadID} }, insertInto("upload_uses", useColumns))
+
+const useColumns = `subject_id text, upload_id text`
 
 // maxUses bounds the uploads of a request that are its inputs. Further ones are in members that are not known.
 const maxUses = 10

@@ -24,9 +24,6 @@ type dialect interface {
 	bytewise(text string) string
 	// elements returns the query for the elements of a parameter, which is a JSON array of texts.
 	elements(parameter string) string
-	// inRows returns the SQL condition that a column has a value of one of those rows of a rowStatement that have a
-	// condition.
-	inRows(column, value, condition string) string
 	// lookup returns the right side of a JOIN with the only row of a table that has a condition, such as "events e". On
 	// PostgreSQL, the planner finds the row by an index, for the same reason as in.
 	lookup(table, condition string) string
@@ -54,10 +51,6 @@ func (sqliteDialect) bytewise(text string) string { return text }
 
 func (sqliteDialect) elements(parameter string) string {
 	return `SELECT value FROM json_each(` + parameter + `)`
-}
-
-func (sqliteDialect) inRows(column, value, condition string) string {
-	return column + ` = ` + value + ` AND ` + condition
 }
 
 func (sqliteDialect) lookup(table, condition string) string { return table + ` ON ` + condition }
@@ -100,10 +93,6 @@ func (postgresDialect) bytewise(text string) string { return text + ` COLLATE "C
 
 func (postgresDialect) elements(parameter string) string {
 	return `SELECT json_array_elements_text(` + parameter + `::text::json)`
-}
-
-func (d postgresDialect) inRows(column, value, condition string) string {
-	return d.in(column, `SELECT `+value+` FROM r WHERE `+condition)
 }
 
 func (postgresDialect) lookup(table, condition string) string {

@@ -58,7 +58,7 @@ func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 
 func (s *Store) EndpointURLs(ctx context.Context, userID, after string, limit int) ([]string, error) {
 	return queryRows(ctx, s.engine, oneColumn[string],
-		`SELECT url FROM endpoints WHERE user_id = $1 AND url > $2 ORDER BY url LIMIT $3`, userID, after, limit)
+		`SELECT url FROM endpoints WHERE user_id = $1 AND url > $2 ORDER BY url `+limitTo("$3"), userID, after, limit)
 }
 
 func (s *Store) Endpoints(ctx context.Context, userID string, after studio.Position, limit int) (page []studio.Endpoint, more bool, err error) {
@@ -83,7 +83,7 @@ func (s *Store) endpointsAfter(ctx context.Context, condition, userID string, af
 			return nil, false, err
 		}
 	}
-	page, err = s.endpoints(ctx, `endpoints e`, condition, `e.user_id, e.url LIMIT $3`, userID, last, limit+1)
+	page, err = s.endpoints(ctx, `endpoints e`, condition, `e.user_id, e.url `+limitTo("$3"), userID, last, limit+1)
 	more = len(page) > limit
 	return page[:min(limit, len(page))], more, err
 }
@@ -96,7 +96,7 @@ func (s *Store) TroubledEndpoints(ctx context.Context, limit int) ([]studio.Endp
 			UNION SELECT user_id, url FROM endpoints WHERE disabled_at IS NOT NULL
 			UNION SELECT user_id, url FROM pauses WHERE user_id <> '' AND url <> '') troubled
 		CROSS JOIN endpoints e`, `e.user_id = troubled.user_id AND e.url = troubled.url`,
-		`CASE WHEN e.disabled_at IS NOT NULL THEN 2 WHEN e.failing_since IS NOT NULL THEN 1 ELSE 3 END, e.user_id, e.url LIMIT $1`, limit)
+		`CASE WHEN e.disabled_at IS NOT NULL THEN 2 WHEN e.failing_since IS NOT NULL THEN 1 ELSE 3 END, e.user_id, e.url `+limitTo("$1"), limit)
 }
 
 func (s *Store) Endpoint(ctx context.Context, userID, url string) (studio.Endpoint, error) {
@@ -144,13 +144,13 @@ func (s *Store) countEvents(ctx context.Context, page []studio.Endpoint) error {
 		if origin := (key{e.UserID, studio.Origin(e.URL)}); !asked[origin] {
 			asked[origin] = true
 			waiting = append(waiting, statement{`SELECT d.user_id, d.url, COUNT(*)
-				FROM (SELECT * FROM deliveries WHERE user_id = $1 AND origin = $2 ORDER BY due_at LIMIT $3) d
+				FROM (SELECT * FROM deliveries WHERE user_id = $1 AND origin = $2 ORDER BY due_at ` + limitTo("$3") + `) d
 				JOIN events e ON e.subject_id = d.subject_id AND e.sequence >= d.sequence AND e.state = 'pending' GROUP BY d.user_id, d.url`, []any{e.UserID, origin.url, maxEndpointEvents}})
 		}
 		if !asked[key{userID: e.UserID}] {
 			asked[key{userID: e.UserID}] = true
 			exhausted = append(exhausted, statement{`SELECT s.user_id, s.webhook_url, COUNT(*)
-				FROM (SELECT subject_id FROM events WHERE user_id = $1 AND reason <> '' AND reason <> 'deleted' ORDER BY created_at DESC LIMIT $2) e
+				FROM (SELECT subject_id FROM events WHERE user_id = $1 AND reason <> '' AND reason <> 'deleted' ORDER BY created_at DESC ` + limitTo("$2") + `) e
 				JOIN ` + s.engine.lookup("subjects s", `s.id = e.subject_id`) + ` GROUP BY s.user_id, s.webhook_url`, []any{e.UserID, maxEndpointEvents}})
 		}
 	}
@@ -205,11 +205,11 @@ func (s *Store) SaveResults(ctx context.Context, results []EndpointResult) error
 //nolint:gochecknoglobals // constants
 var (
 	// insertEndpoints inserts the URLs of new subjects that are new, in the order of their keys.
-	insertEndpoints = newRowStatement(`user_id text, url text, origin text, subject_id text, used_at bigint`, func(c *creation) []any {
+	insertEndpoints = newRowStatement(endpointColumns, func(c *creation) []any {
 		s := &c.subject
 		return []any{s.UserID, s.WebhookURL, studio.Origin(s.WebhookURL), s.ID, micros(s.CreatedAt)}
-	}, func(sql dialect, columns []string) string {
-		return insertInto("endpoints")(sql, columns) + ` ON CONFLICT (user_id, url) DO NOTHING`
+	}, func(sql dialect) string {
+		return insertInto("endpoints", endpointColumns)(sql) + ` WHERE r.url <> '' ON CONFLICT (user_id, url) DO NOTHING`
 	})
 
 	updateEndpoints = newRowStatement(`user_id text, url text, failing_since bigint, last_success_at bigint, number int, at bigint,
@@ -218,7 +218,7 @@ var (
 			r.UserID, r.URL, micros(r.FailingSince), micros(r.LastSuccessAt), r.Last.Number, micros(r.Last.At),
 			r.Last.Duration.Microseconds(), r.Last.Address, r.Last.Status, r.Last.Failure,
 		}
-	}, func(dialect, []string) string {
+	}, func(dialect) string {
 		return `UPDATE endpoints SET failing_since = CASE WHEN r.failing_since IS NULL OR r.last_success_at IS NOT NULL OR endpoints.failing_since IS NULL
 				THEN r.failing_since ELSE endpoints.failing_since END,
 			last_success_at = COALESCE(r.last_success_at, endpoints.last_success_at), last_number = r.number, last_at = r.at,
@@ -229,7 +229,7 @@ var (
 
 	disableEndpoint = newRowStatement(`subject_id text, disabled_at bigint, reason text`, func(r *Record) []any {
 		return []any{r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason)}
-	}, func(sql dialect, _ []string) string {
+	}, func(sql dialect) string {
 		return `INSERT INTO endpoints (user_id, url, origin, subject_id, used_at, disabled_at, reason)
 			SELECT s.user_id, s.webhook_url, s.origin, s.id, s.created_at, r.disabled_at, r.reason FROM r, subjects s
 			WHERE s.id = r.subject_id AND s.user_id = ` + liveUser(sql, "s.user_id") + ` AND ` + sql.recordable("r.subject_id") + `
@@ -237,6 +237,8 @@ var (
 				reason = CASE WHEN endpoints.disabled_at IS NULL THEN excluded.reason ELSE endpoints.reason END`
 	})
 )
+
+const endpointColumns = `user_id text, url text, origin text, subject_id text, used_at bigint`
 
 // addEndpoints returns the statements that insert the URLs of new subjects.
 func addEndpoints(sql dialect, group []*creation) []statement {

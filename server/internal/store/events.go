@@ -70,7 +70,7 @@ func (s *Store) Events(
 	p := page[studio.EventRecord]{limit: limit}
 	rows := where.parameter(limit + 1)
 	err := p.query(ctx, confirmedQuerier{s.engine}, scanEvent, selectEvents(s.engine,
-		"FROM (SELECT e.* FROM "+from+" WHERE "+where.sql+" ORDER BY "+sorted+" LIMIT "+rows+" + 0)", sorted), where.args...)
+		"FROM (SELECT e.* FROM "+from+" WHERE "+where.sql+" ORDER BY "+sorted+" "+limitTo(rows)+")", sorted), where.args...)
 	return p.rows, p.more, err
 }
 
@@ -128,7 +128,7 @@ func (s *Store) NewEvents(ctx context.Context, userID string, after time.Time, l
 		events = append(events, e)
 		return err
 	}, selectEvents(s.engine, `FROM (SELECT * FROM events WHERE (user_id, created_at) > ($1, $2)
-		AND user_id <= $1 AND reason <> 'deleted' ORDER BY user_id, created_at LIMIT $3 + 0)`, "e.created_at"),
+		AND user_id <= $1 AND reason <> 'deleted' ORDER BY user_id, created_at `+limitTo("$3")+`)`, "e.created_at"),
 		userID, after.UnixMicro(), limit)
 	return events, err
 }

@@ -44,7 +44,7 @@ func (s *Store) DueFlows(ctx context.Context, lanes []int) (all []FlowDue, err e
 			all, last, rows = append(all, due), due.Flow, rows+n
 			return err
 		}, `SELECT user_id, origin, MIN(due_at), COUNT(*) FROM (SELECT user_id, origin, due_at FROM deliveries WHERE `+where.sql+`
-			ORDER BY user_id, origin, due_at LIMIT `+most+` + 0) page GROUP BY user_id, origin ORDER BY user_id, origin`, where.args...)
+			ORDER BY user_id, origin, due_at `+limitTo(most)+`) page GROUP BY user_id, origin ORDER BY user_id, origin`, where.args...)
 		switch {
 		case err != nil:
 			return nil, err
@@ -85,23 +85,15 @@ func selectDelivery(sql dialect, from string) string {
 		` + from + ` d JOIN ` + sql.lookup("events e", `e.subject_id = d.subject_id AND e.sequence = d.sequence`) + ` ORDER BY d.due_at`
 }
 
-// deliveriesOfFlows is the statement that reads the deliveries of flows.
-//
-//nolint:gochecknoglobals // a constant
-var deliveriesOfFlows = newRowStatement(`user_id text, origin text, most int`, func(q DeliveryQuery) []any {
-	return []any{q.UserID, q.Origin, q.Limit}
-}, func(sql dialect, _ []string) string {
-	return selectDelivery(sql, `FROM r, LATERAL (SELECT * FROM deliveries WHERE user_id = r.user_id AND origin = r.origin AND `+notPaused+`
-		ORDER BY due_at LIMIT r.most + 0)`)
-})
-
 // Deliveries returns, for each query, the deliveries of the flow that are due first and not paused, one for each
 // subject. It includes deliveries that are due in the future.
 func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]Delivery, error) {
 	all := make([][]Delivery, len(queries))
-	indexes := make(map[Flow]int, len(queries))
+	indexes, reads := make(map[Flow]int, len(queries)), make([]statement, len(queries))
 	for i, query := range queries {
 		indexes[query.Flow] = i
+		reads[i] = statement{selectDelivery(s.engine, `FROM (SELECT * FROM deliveries WHERE user_id = $1 AND origin = $2 AND `+notPaused+`
+			ORDER BY due_at `+limitTo("$3")+`)`), []any{query.UserID, query.Origin, query.Limit}}
 	}
 	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
 		var d Delivery
@@ -109,7 +101,7 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 		i := indexes[Flow{d.UserID, d.Origin}]
 		all[i] = append(all[i], d)
 		return err
-	}, deliveriesOfFlows.with(s.engine, queries...))
+	}, reads)
 	if err != nil {
 		clear(all) // they may not survive a promotion
 	}

@@ -21,9 +21,9 @@ type newEvents struct {
 //
 //nolint:gochecknoglobals // a constant
 var setClocks = newRowStatement(`user_id text, at bigint, events bigint, video_seconds bigint`,
-	func(n *newEvents) []any { return []any{n.userID, n.at + int64(n.count) - 1, n.count, n.video} }, func(dialect, []string) string {
+	func(n *newEvents) []any { return []any{n.userID, n.at + int64(n.count) - 1, n.count, n.video} }, func(dialect) string {
 		const next = `event_clocks.last_at + (SELECT MAX(r.events) FROM r)` // DO UPDATE cannot refer to a row of r
-		return `INSERT INTO event_clocks (user_id, last_at, video_seconds) SELECT r.user_id, r.at, r.video_seconds FROM r WHERE TRUE
+		return `INSERT INTO event_clocks (user_id, last_at, video_seconds) SELECT r.user_id, r.at, r.video_seconds FROM r WHERE r.events > 0
 			ON CONFLICT (user_id) DO UPDATE SET last_at = CASE WHEN excluded.last_at > ` + next + ` THEN excluded.last_at ELSE ` + next + ` END,
 			video_seconds = event_clocks.video_seconds + excluded.video_seconds`
 	})
@@ -50,10 +50,10 @@ var insertEvents = newRowStatement(`id text, subject_id text, user_id text, kind
 		return []any{
 			e.ID, e.subject.ID, e.subject.UserID, string(e.subject.Kind), e.Sequence, e.Body, string(state), e.user.count - e.number,
 		}
-	}, func(sql dialect, _ []string) string {
+	}, func(sql dialect) string {
 		return `INSERT INTO events (id, subject_id, user_id, kind, sequence, body, state, created_at, ended_at)
 			SELECT r.id, r.subject_id, r.user_id, r.kind, r.sequence, r.body, r.state, last_at - r.later, CASE WHEN r.state = 'none' THEN last_at - r.later END
-			FROM r, (SELECT user_id, last_at FROM event_clocks WHERE ` + sql.in("user_id", `SELECT r.user_id FROM r WHERE TRUE`) + `) clock
+			FROM r, (SELECT user_id, last_at FROM event_clocks WHERE ` + sql.in("user_id", `SELECT r.user_id FROM r`) + `) clock
 			WHERE clock.user_id = r.user_id`
 	})
 
@@ -61,16 +61,17 @@ var insertEvents = newRowStatement(`id text, subject_id text, user_id text, kind
 // stays as it is.
 //
 //nolint:gochecknoglobals // a constant
-var insertDeliveries = newRowStatement(`subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint,
-		request_id text, trace_parent text`,
+var insertDeliveries = newRowStatement(deliveryColumns,
 	func(s *studio.Subject) []any {
 		first := s.Events[0]
 		return []any{
 			s.ID, s.UserID, studio.Origin(s.WebhookURL), s.WebhookURL, first.Sequence, micros(first.CreatedAt), s.RequestID, s.TraceParent,
 		}
-	}, func(sql dialect, columns []string) string {
-		return insertInto("deliveries", "due_at")(sql, columns) + ` ON CONFLICT (subject_id) DO NOTHING`
+	}, func(sql dialect) string {
+		return insertInto("deliveries", deliveryColumns, "due_at")(sql) + ` WHERE r.url <> '' ON CONFLICT (subject_id) DO NOTHING`
 	})
+
+const deliveryColumns = `subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint, request_id text, trace_parent text`
 
 // writeEvents returns the statements that insert the new events of subjects and queue those with a webhook, and marks their
 // users and flows. They are the last statements of the transaction, which has locked the subjects.

@@ -125,7 +125,7 @@ func nextDelivery(ctx context.Context, q querier, subjectID string) (at time.Tim
 var (
 	// insertAttempts moves the last attempt of an event to its earlier ones.
 	insertAttempts = newRowStatement(`subject_id text, event_id text, number int`,
-		func(r *Record) []any { return []any{r.Event.SubjectID, r.Event.ID, r.Attempt.Number} }, func(sql dialect, _ []string) string {
+		func(r *Record) []any { return []any{r.Event.SubjectID, r.Event.ID, r.Attempt.Number} }, func(sql dialect) string {
 			return `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
 				SELECT e.id, e.last_number, e.last_at, e.last_duration, e.last_address, e.last_status, e.last_failure, e.last_excerpt
 				FROM r, events e WHERE e.id = r.event_id AND e.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
@@ -139,7 +139,7 @@ var (
 				r.Event.SubjectID, r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), string(r.Outcome.Reason), r.Attempt.Number,
 				micros(r.Attempt.At), r.Attempt.Duration.Microseconds(), r.Attempt.Address, r.Attempt.Status, r.Attempt.Failure, r.Attempt.Excerpt,
 			}
-		}, func(sql dialect, _ []string) string {
+		}, func(sql dialect) string {
 			const changes = `CASE WHEN events.state = 'pending' AND r.state <> '' THEN `
 			return `UPDATE events SET state = ` + changes + `r.state ELSE events.state END, tries = events.tries + ` + changes + `1 ELSE 0 END,
 				ended_at = ` + changes + `r.ended_at ELSE events.ended_at END, reason = ` + changes + `r.reason ELSE events.reason END,
@@ -150,16 +150,20 @@ var (
 
 	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it
 	// sets when the event is due again, or makes its successor due.
-	deleteDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect, _ []string) string {
-		return `DELETE FROM deliveries WHERE ` + sql.inRows("subject_id", "r.subject_id", sql.recordable("r.subject_id")) +
-			` AND ` + firstPending + ` IS NULL`
-	})
-	updateDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect, _ []string) string {
-		return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.past("r.ended_at") + `)
-			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` +
-			sql.recordable("deliveries.subject_id")
-	})
+	deleteDeliveries = newRowStatement(nextColumns, nextValues, deleteEnded)
+	updateDeliveries = newRowStatement(nextColumns, nextValues, updateNext)
 )
+
+func deleteEnded(sql dialect) string {
+	return `DELETE FROM deliveries WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE `+sql.recordable("r.subject_id")) +
+		` AND ` + firstPending + ` IS NULL`
+}
+
+func updateNext(sql dialect) string {
+	return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.past("r.ended_at") + `)
+			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` +
+		sql.recordable("deliveries.subject_id")
+}
 
 const nextColumns = `subject_id text, sequence bigint, state text, ended_at bigint, due_at bigint`
 
@@ -196,15 +200,12 @@ func attemptDest(a *studio.Attempt) []any {
 	return []any{&a.Number, instant{&a.At}, interval{&a.Duration}, &a.Address, &a.Status, &a.Failure}
 }
 
-// attemptsOf is the statement that reads the attempts of events.
-//
-//nolint:gochecknoglobals // a constant
-var attemptsOf = newRowStatement(`event_id text`, func(id string) []any { return []any{id} }, func(dialect, []string) string {
-	return `SELECT a.*, r.event_id FROM r, LATERAL (SELECT ` + attemptColumns + `, a.excerpt FROM attempts a WHERE a.event_id = r.event_id
-		UNION ALL SELECT ` + lastAttemptColumns + `, e.last_excerpt FROM events e WHERE e.id = r.event_id AND e.last_number > 0) a ORDER BY a.number`
-})
-
 func (s *Store) Attempts(ctx context.Context, eventIDs ...string) (map[string][]studio.Attempt, error) {
+	queries := make([]statement, len(eventIDs))
+	for i, id := range eventIDs {
+		queries[i] = statement{`SELECT ` + attemptColumns + `, a.excerpt, a.event_id FROM attempts a WHERE a.event_id = $1
+			UNION ALL SELECT ` + lastAttemptColumns + `, e.last_excerpt, e.id FROM events e WHERE e.id = $1 AND e.last_number > 0 ORDER BY 1`, []any{id}}
+	}
 	all := make(map[string][]studio.Attempt)
 	err := s.engine.queryAll(ctx, func(scan func(...any) error) error {
 		var a studio.Attempt
@@ -212,6 +213,6 @@ func (s *Store) Attempts(ctx context.Context, eventIDs ...string) (map[string][]
 		err := scan(append(attemptDest(&a), &a.Excerpt, &id)...)
 		all[id] = append(all[id], a)
 		return err
-	}, attemptsOf.with(s.engine, eventIDs...))
+	}, queries)
 	return all, err
 }

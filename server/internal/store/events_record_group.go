@@ -71,10 +71,10 @@ var (
 	updateGroupEvents = rowStatement[*Record]{
 		postgres: updateEvents.postgres + ` RETURNING '` + eventWritten + `', events.id, NULL::bigint`, values: updateEvents.values,
 	}
-	updateGroupDeliveries = rowStatement[*Record]{
-		postgres: `WITH gone AS (` + deleteDeliveries.postgres + ` RETURNING subject_id) ` + updateDeliveries.postgres + `
-			AND r.subject_id NOT IN (SELECT subject_id FROM gone) RETURNING '` + nextDue + `', deliveries.subject_id, deliveries.due_at`, values: nextValues,
-	}
+	updateGroupDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect) string {
+		return `, gone AS (` + deleteEnded(sql) + ` RETURNING subject_id) ` + updateNext(sql) + `
+			AND r.subject_id NOT IN (SELECT subject_id FROM gone) RETURNING '` + nextDue + `', deliveries.subject_id, deliveries.due_at`
+	})
 )
 
 // The first column of a row that a statement of a group returns. The second is the ID of an event or a subject, and the

@@ -44,8 +44,8 @@ func (k *keyed) lockName() string { return "idempotency key " + k.userID + " " +
 //
 //nolint:gochecknoglobals // constants
 var (
-	findKeys = newRowStatement(`key_hash bytea`, func(k *keyed) []any { return []any{k.keyHash} }, func(sql dialect, _ []string) string {
-		used := sql.in("key_hash", `SELECT r.key_hash FROM r WHERE TRUE`)
+	findKeys = newRowStatement(`key_hash bytea`, func(k *keyed) []any { return []any{k.keyHash} }, func(sql dialect) string {
+		used := sql.in("key_hash", `SELECT r.key_hash FROM r`)
 		return `SELECT key_hash, id, fingerprint, created_at FROM subjects WHERE ` + used +
 			` UNION ALL SELECT key_hash, id, fingerprint, requested_at FROM replays WHERE ` + used
 	})
@@ -54,8 +54,8 @@ var (
 )
 
 func newForgetKeys(table string) rowStatement[*keyed] {
-	return newRowStatement(`id text`, func(k *keyed) []any { return []any{k.keyUse.id} }, func(sql dialect, _ []string) string {
-		return `UPDATE ` + table + ` SET key_hash = NULL, fingerprint = NULL WHERE ` + sql.in("id", `SELECT r.id FROM r WHERE TRUE`)
+	return newRowStatement(`id text`, func(k *keyed) []any { return []any{k.keyUse.id} }, func(sql dialect) string {
+		return `UPDATE ` + table + ` SET key_hash = NULL, fingerprint = NULL WHERE ` + sql.in("id", `SELECT r.id FROM r`)
 	})
 }
 

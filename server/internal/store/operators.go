@@ -152,7 +152,7 @@ func (s *Store) Acts(ctx context.Context, below string, limit int) ([]studio.Act
 	where.below("id", below)
 	return queryRows(ctx, s.engine, func(a *studio.Act) []any {
 		return []any{&a.ID, instant{&a.At}, &a.By, &a.Action, &a.Target}
-	}, `SELECT id, at, done_by, action, target FROM acts WHERE `+where.sql+` ORDER BY id DESC LIMIT $1 + 0`, where.args...)
+	}, `SELECT id, at, done_by, action, target FROM acts WHERE `+where.sql+` ORDER BY id DESC `+limitTo("$1"), where.args...)
 }
 
 // flag returns a condition as the databases store it.

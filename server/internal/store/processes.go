@@ -41,7 +41,7 @@ func (s *Store) Daemons(ctx context.Context) ([]Daemon, error) {
 	}, `SELECT id, host, version, started_at, `+now+` - seen_at, COALESCE(running.n, 0) FROM daemons
 		LEFT JOIN (SELECT process_id, COUNT(*) AS n FROM renderings WHERE process_id IS NOT NULL AND leased_until >= `+now+`
 			GROUP BY process_id) running ON running.process_id = id
-		ORDER BY started_at DESC, id LIMIT $1 + 0`, maxDaemons)
+		ORDER BY started_at DESC, id `+limitTo("$1"), maxDaemons)
 }
 
 // Process is a process that delivers.

@@ -42,7 +42,7 @@ func (s *Store) Projects(
 	if after.ID != "" {
 		args, older = append(args, after.CreatedAt.UnixMicro(), after.ID), ` AND (s.created_at, `+id+`) < ($4, $5)`
 	}
-	selected := `s.workspace_id = $1` + older + isMember + ` ORDER BY s.created_at DESC, ` + id + ` DESC LIMIT $3 + 0`
+	selected := `s.workspace_id = $1` + older + isMember + ` ORDER BY s.created_at DESC, ` + id + ` DESC ` + limitTo("$3")
 	imported, subjects := page[studio.Project]{limit: limit}, page[studio.Project]{limit: limit}
 	mixed := false
 	p := studio.Project{WorkspaceID: workspaceID}

@@ -30,7 +30,7 @@ const batchRows = 500
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	err := s.prunePassing(ctx, now.Add(-studio.Retention), "events", `ended_at < $1`,
 		`SELECT id, created_at, COALESCE(ended_at < $1, FALSE) FROM events WHERE created_at < $1 AND (created_at, id) > ($2, $3)
-			ORDER BY created_at, id LIMIT $4 + 0`)
+			ORDER BY created_at, id `+limitTo("$4"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	}
 	return s.prunePassing(ctx, now.Add(-studio.DeletionMemory), "subjects", `deleted_at < $1`,
 		`SELECT s.id, s.deleted_at, NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = s.id) AND NOT EXISTS (SELECT 1 FROM subjects v WHERE v.avatar_id = s.id)
-			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id LIMIT $4 + 0`)
+			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id `+limitTo("$4"))
 }
 
 // prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as long as

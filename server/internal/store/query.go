@@ -9,6 +9,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// limitTo returns the LIMIT of a query to a parameter. For the parameter alone, SQLite would plan the query again for each value
+// that is bound to it.
+func limitTo(parameter string) string { return `LIMIT ` + parameter + ` + 0` }
+
 // queryRows returns the rows of a query. dest returns where the columns of a row are stored.
 func queryRows[T any](ctx context.Context, q querier, dest func(row *T) []any, query string, args ...any) (all []T, err error) {
 	err = q.query(ctx, func(scan func(...any) error) error {

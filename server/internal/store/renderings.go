@@ -88,9 +88,9 @@ type renderClaim struct {
 //nolint:gochecknoglobals // a constant
 var claimChosen = newRowStatement(`subject_id text, by text, now bigint`,
 	func(c renderClaim) []any { return []any{c.subjectID, c.by, micros(c.now)} },
-	func(sql dialect, _ []string) string {
+	func(sql dialect) string {
 		return claimWhere(sql, "r.by", "r.now", `FROM r WHERE renderings.subject_id = r.subject_id AND `+
-			sql.in("renderings.subject_id", `SELECT r.subject_id FROM r WHERE TRUE`))
+			sql.in("renderings.subject_id", `SELECT r.subject_id FROM r`))
 	})
 
 // claimWhere returns the statement that claims the renderings that match a condition, unless another process has claimed

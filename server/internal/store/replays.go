@@ -77,7 +77,7 @@ func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelectio
 		err = queryRow(ctx, s.engine, []any{&events, &n, instant{&last.CreatedAt}, &last.ID}, `WITH page AS (
 				SELECT e.created_at, e.id, CASE WHEN e.state = 'delivered' AND EXISTS (SELECT 1 FROM subjects s
 					WHERE s.id = e.subject_id AND s.deleted_at IS NOT NULL) THEN 0 ELSE 1 END AS counted
-				FROM events e WHERE `+where.sql+` ORDER BY e.created_at, e.id LIMIT `+most+` + 0
+				FROM events e WHERE `+where.sql+` ORDER BY e.created_at, e.id `+limitTo(most)+`
 			) SELECT COUNT(*), COALESCE(SUM(counted), 0), (SELECT created_at FROM page ORDER BY created_at DESC, id DESC LIMIT 1),
 				COALESCE((SELECT id FROM page ORDER BY created_at DESC, id DESC LIMIT 1), '') FROM page`, where.args...)
 		count += n
@@ -100,11 +100,12 @@ type newReplay struct {
 // insertReplays is the statement that inserts replays.
 //
 //nolint:gochecknoglobals // a constant
-var insertReplays = newRowStatement(`id text, user_id text, selection text, events bigint, requested_at bigint, turn_at bigint,
-		key_hash bytea, fingerprint bytea`,
+var insertReplays = newRowStatement(replayColumns,
 	func(r newReplay) []any {
 		return []any{r.id, r.userID, r.selection, r.events, micros(r.at), micros(r.at), r.keyHash, r.key.Fingerprint}
-	}, insertInto("replays", "requested_at", "turn_at"))
+	}, insertInto("replays", replayColumns, "requested_at", "turn_at"))
+
+const replayColumns = `id text, user_id text, selection text, events bigint, requested_at bigint, turn_at bigint, key_hash bytea, fingerprint bytea`
 
 func (s *Store) AddReplay(
 	ctx context.Context, id string, selection studio.ReplaySelection, key studio.IdempotencyKey, now time.Time, limit int,
@@ -193,7 +194,7 @@ func (s *Store) ReplayNext(ctx context.Context, now time.Time) (next time.Time, 
 	}
 	backlog := 0
 	err = queryRow(ctx, s.engine, []any{&backlog}, `SELECT COUNT(*) FROM (SELECT * FROM deliveries WHERE user_id = $1 AND due_at <= $2
-			LIMIT $3 + 0) deliveries WHERE `+notPaused+` AND NOT EXISTS
+			`+limitTo("$3")+`) deliveries WHERE `+notPaused+` AND NOT EXISTS
 			(SELECT 1 FROM breakers b WHERE b.origin = deliveries.origin AND b.until > $2)`, r.userID, micros(now), maxReplayBacklog)
 	if err != nil {
 		return next, err
@@ -223,7 +224,7 @@ func (s *Store) nextReplayed(ctx context.Context, r replay) (subjects []string, 
 		err := scan(&subject, instant{&last.CreatedAt}, &last.ID)
 		subjects, events = append(subjects, subject), events+1
 		return err
-	}, `SELECT e.subject_id, e.created_at, e.id FROM events e WHERE `+where.sql+` ORDER BY e.created_at, e.id LIMIT `+limit+` + 0`, where.args...)
+	}, `SELECT e.subject_id, e.created_at, e.id FROM events e WHERE `+where.sql+` ORDER BY e.created_at, e.id `+limitTo(limit), where.args...)
 	return subjects, last, events == replayBatch, err
 }
 

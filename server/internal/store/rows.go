@@ -2,64 +2,59 @@ package store
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// rowStatement is a statement for rows of type T. It is written once for both databases, as a statement that reads its
-// rows "FROM r" and their values as "r.NAME". On PostgreSQL it runs once for any number of rows, where r is a function
-// of arrays, in subqueries: otherwise the planner would see how few they are, and plan each execution. On SQLite, where statements are cheap, it runs for each row, with parameters instead of r.
+// rowStatement is a statement for rows of type T, which it reads from a table r. On PostgreSQL it runs once for any number of
+// rows. On SQLite, where statements are cheap, it runs for each row.
 type rowStatement[T any] struct {
 	sqlite, postgres string
 	values           func(T) []any
 }
 
 // newRowStatement returns a statement. columns are those of r with their types on PostgreSQL, such as
-// "id text, at bigint". values returns the values of a row, in this order.
-func newRowStatement[T any](columns string, values func(T) []any, query func(sql dialect, columns []string) string) rowStatement[T] {
-	var names, arrays []string
+// "id text, at bigint". values returns the values of a row, in this order. query may begin with a comma and a further table,
+// such as ", gone AS (…)".
+func newRowStatement[T any](columns string, values func(T) []any, query func(sql dialect) string) rowStatement[T] {
+	names := columnNames(columns)
+	parameters, arrays := make([]string, len(names)), make([]string, len(names))
 	for i, column := range strings.Split(columns, ",") {
-		name, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
-		names, arrays = append(names, name), append(arrays, fmt.Sprintf("(SELECT $%d::%s[])", i+1, kind))
+		_, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
+		// Without the subquery, the planner of PostgreSQL would see how few rows there are, and plan each execution.
+		parameters[i], arrays[i] = fmt.Sprint("$", i+1), fmt.Sprintf("(SELECT $%d::%s[])", i+1, kind)
 	}
-	r := "FROM unnest(" + strings.Join(arrays, ", ") + ") r (" + strings.Join(names, ", ") + ")"
-	parameter := func(value string) string {
-		return fmt.Sprintf("$%d", slices.Index(names, strings.TrimPrefix(value, "r."))+1)
-	}
-	sqlite := fromRows.ReplaceAllStringFunc(query(sqliteDialect{}, names), func(from string) string {
-		if from == "FROM r" {
-			return ""
-		}
-		return "FROM"
-	})
+	table := "WITH r (" + strings.Join(names, ", ") + ") AS NOT MATERIALIZED (SELECT "
 	return rowStatement[T]{
-		sqlite: rowValue.ReplaceAllStringFunc(sqlite, parameter),
-		postgres: fromRows.ReplaceAllStringFunc(query(postgresDialect{}, names), func(from string) string {
-			return r + strings.TrimPrefix(from, "FROM r")
-		}),
-		values: values,
+		sqlite:   table + strings.Join(parameters, ", ") + ") " + query(sqliteDialect{}),
+		postgres: table + "* FROM unnest(" + strings.Join(arrays, ", ") + ")) " + query(postgresDialect{}),
+		values:   values,
 	}
 }
 
-// fromRows matches r in a FROM, and what is before the next table. rowValue matches a value of r.
-var (
-	fromRows = regexp.MustCompile(`\bFROM r\b(, LATERAL\b|,)?`)
-	rowValue = regexp.MustCompile(`\br\.\w+`)
-)
+// columnNames returns the names of columns with types.
+func columnNames(columns string) []string {
+	names := strings.Split(columns, ",")
+	for i, column := range names {
+		names[i], _, _ = strings.Cut(strings.TrimSpace(column), " ")
+	}
+	return names
+}
 
-// insertInto returns a statement that inserts rows into a table. due are the columns with times at which work is due.
-func insertInto(table string, due ...string) func(sql dialect, columns []string) string {
-	return func(sql dialect, columns []string) string {
-		values := make([]string, len(columns))
-		for i, name := range columns {
+// insertInto returns a statement that inserts rows with columns into a table. due are the columns with times at which work is
+// due.
+func insertInto(table, columns string, due ...string) func(sql dialect) string {
+	names := columnNames(columns)
+	return func(sql dialect) string {
+		values := make([]string, len(names))
+		for i, name := range names {
 			if values[i] = "r." + name; slices.Contains(due, name) {
 				values[i] = sql.past(values[i])
 			}
 		}
-		return "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM r WHERE TRUE"
+		return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM r"
 	}
 }
 

@@ -9,9 +9,6 @@ import (
 // statements caches the prepared statements of a pool, because SQLite takes longer to parse most statements
 // than to run them. The cache has no limit: it contains only statements of this package. The statements are
 // closed with the pool. It is safe for concurrent use.
-//
-// Limits in queries are written "LIMIT $1 + 0". With a parameter alone, SQLite would plan the statement again
-// for each value that is bound to it.
 type statements struct {
 	db *sql.DB
 

@@ -42,8 +42,8 @@ func (s *Store) Status(ctx context.Context) (status Status, err error) {
 				WHERE due_at <= `+now+` AND (process_id IS NULL OR leased_until < `+now+`) ORDER BY due_at LIMIT 1), 0), b.n,
 			(SELECT paused_at FROM pauses WHERE user_id = '' AND url = '')
 		FROM (SELECT COUNT(*) AS n, MIN(due_at) AS oldest
-				FROM (SELECT due_at FROM deliveries WHERE due_at <= `+now+` LIMIT $1 + 0) w) due,
-			(SELECT COUNT(*) AS n FROM (SELECT due_at FROM renderings WHERE due_at <= `+now+` ORDER BY due_at LIMIT $1 + 0) w) r,
+				FROM (SELECT due_at FROM deliveries WHERE due_at <= `+now+` `+limitTo("$1")+`) w) due,
+			(SELECT COUNT(*) AS n FROM (SELECT due_at FROM renderings WHERE due_at <= `+now+` ORDER BY due_at `+limitTo("$1")+`) w) r,
 			(SELECT COUNT(*) AS n FROM renderings WHERE process_id IS NOT NULL AND +due_at <= `+now+` AND leased_until >= `+now+`) u,
 			(SELECT COUNT(*) AS n FROM breakers WHERE until > `+now+`) b`, MaxCounted)
 	status.Rendering.Count = max(status.Rendering.Count, 0) // a running rendering may not be among those counted

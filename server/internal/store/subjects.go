@@ -73,7 +73,7 @@ func (s *Store) Subjects(
 		var subject studio.Subject
 		err := scan(subjectDest(&subject)...)
 		return subject, len(subject.Request) + textLength(subject.Title) + textLength(subject.AvatarTitle), err
-	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where.sql+` ORDER BY s.created_at DESC, s.id DESC LIMIT `+rows+` + 0`, where.args...)
+	}, `SELECT `+subjectColumns+` FROM subjects s WHERE `+where.sql+` ORDER BY s.created_at DESC, s.id DESC `+limitTo(rows), where.args...)
 	return page.rows, page.more, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -27,10 +26,13 @@ var (
 				s.Sequence, s.RenderTries, s.RequestID, s.TraceParent, c.keyHash, c.key.Fingerprint,
 				nullable(s.WorkspaceID),
 			}
-		}, func(sql dialect, columns []string) string {
-			insert := strings.Replace(insertInto("subjects")(sql, columns), "r.workspace_id", `COALESCE(r.workspace_id, `+onlyWorkspace+`)`, 1)
-			insert = strings.Replace(insert, "r.user_id", `COALESCE(`+liveUser(sql, "r.user_id")+`, '')`, 1)
-			return insert + ` AND (r.workspace_id IS NULL OR ` + isMember + `)`
+		}, func(sql dialect) string {
+			return `INSERT INTO subjects (id, kind, user_id, avatar_id, title, request, webhook_url, origin, status, consent, failure_reason,
+					created_at, updated_at, sequence, render_tries, request_id, trace_parent, key_hash, fingerprint, workspace_id)
+				SELECT r.id, r.kind, COALESCE(` + liveUser(sql, "r.user_id") + `, ''), r.avatar_id, r.title, r.request, r.webhook_url, r.origin, r.status,
+					r.consent, r.failure_reason, r.created_at, r.updated_at, r.sequence, r.render_tries, r.request_id, r.trace_parent, r.key_hash,
+					r.fingerprint, COALESCE(r.workspace_id, ` + onlyWorkspace + `)
+				FROM r WHERE r.workspace_id IS NULL OR ` + isMember
 		})
 
 	updateSubjects = newRowStatement(`id text, title text, project text, status text, consent text, failure_reason text, progress int, rendering text,
@@ -42,22 +44,22 @@ var (
 				s.ID, s.Title, string(project), string(s.Status), string(s.Consent), s.FailureReason, s.Progress, string(rendering),
 				micros(s.UpdatedAt), s.Sequence, s.RenderTries,
 			}
-		}, func(dialect, []string) string {
+		}, func(dialect) string {
 			return `UPDATE subjects SET title = r.title, project = r.project, status = r.status, consent = r.consent, failure_reason = r.failure_reason,
 				progress = r.progress, rendering = r.rendering, updated_at = r.updated_at, sequence = r.sequence,
 				render_tries = r.render_tries FROM r WHERE subjects.id = r.id`
 		})
 
-	insertRenderings = newRowStatement(renderingColumns, renderingValues, insertInto("renderings", "due_at"))
+	insertRenderings = newRowStatement(renderingColumns, renderingValues, insertInto("renderings", renderingColumns, "due_at"))
 
 	// delayRenderings releases the leases of renderings that are due at another time, and deleteRenderings of those that
 	// have ended.
-	delayRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect, _ []string) string {
+	delayRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect) string {
 		return `UPDATE renderings SET due_at = r.due_at, process_id = NULL, leased_until = NULL FROM r
-			WHERE renderings.subject_id = r.subject_id AND ` + sql.inRows("renderings.subject_id", "r.subject_id", "TRUE")
+			WHERE renderings.subject_id = r.subject_id AND ` + sql.in("renderings.subject_id", `SELECT r.subject_id FROM r`)
 	})
-	deleteRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect, _ []string) string {
-		return `DELETE FROM renderings WHERE ` + sql.inRows("subject_id", "r.subject_id", "TRUE")
+	deleteRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect) string {
+		return `DELETE FROM renderings WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r`)
 	})
 )
 

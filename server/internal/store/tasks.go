@@ -99,7 +99,7 @@ func (t *task) shiftDue(ctx context.Context, tx transaction) (more bool, err err
 	if t.kind == shiftReplays {
 		key, column = "id", "turn_at"
 	}
-	ids, err := queryRows(ctx, tx, oneColumn[string], `SELECT `+key+` FROM `+t.kind+` WHERE `+key+` > $1 ORDER BY `+key+` LIMIT $2 + 0`, t.after.ID, batchRows)
+	ids, err := queryRows(ctx, tx, oneColumn[string], `SELECT `+key+` FROM `+t.kind+` WHERE `+key+` > $1 ORDER BY `+key+` `+limitTo("$2"), t.after.ID, batchRows)
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}

@@ -25,8 +25,8 @@ func (s *Store) UpdateSubject(ctx context.Context, id string, change func(*studi
 // findSubjects finds subjects by their IDs.
 //
 //nolint:gochecknoglobals // a constant
-var findSubjects = newRowStatement(`id text`, func(id string) []any { return []any{id} }, func(sql dialect, _ []string) string {
-	return `SELECT ` + subjectColumns + ` FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r WHERE TRUE`) + ` AND ` + notDeleted
+var findSubjects = newRowStatement(`id text`, func(id string) []any { return []any{id} }, func(sql dialect) string {
+	return `SELECT ` + subjectColumns + ` FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r`) + ` AND ` + notDeleted
 })
 
 // changeSubjects is a groupWrite. A change is made alone if its subject is locked, missing, or changed by another member.

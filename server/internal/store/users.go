@@ -70,8 +70,8 @@ func (s *Store) Users(ctx context.Context, filter UserFilter, below string, limi
 	return queryRows(ctx, s.engine, func(a *Account) []any {
 		return []any{&a.ID, &a.Email, instant{&a.CreatedAt}, &a.Role, instant{&a.DisabledAt}, &a.InProgress}
 	}, `SELECT u.id, u.email, u.created_at, u.role, u.disabled_at,
-			(SELECT COUNT(*) FROM (SELECT 1 FROM renderings q WHERE q.user_id = u.id LIMIT $2 + 0) AS counted)
-		FROM users u WHERE `+where.sql+` ORDER BY u.id DESC LIMIT $1 + 0`, where.args...)
+			(SELECT COUNT(*) FROM (SELECT 1 FROM renderings q WHERE q.user_id = u.id `+limitTo("$2")+`) AS counted)
+		FROM users u WHERE `+where.sql+` ORDER BY u.id DESC `+limitTo("$1"), where.args...)
 }
 
 // lockUser locks the user that matches a condition until the end of the transaction. Rows of the user that
@@ -159,7 +159,7 @@ func eraseOfUser(ctx context.Context, tx transaction, userID string, now time.Ti
 		erased.IDs, flows = append(erased.IDs, id), append(flows, flow)
 		return err
 	}, `SELECT id, origin FROM subjects WHERE `+tx.in("id", `SELECT id FROM subjects WHERE user_id = $1 AND deleted_at IS NULL
-		ORDER BY kind, created_at DESC, id DESC LIMIT $2 + 0`)+` AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), userID, batchRows)
+		ORDER BY kind, created_at DESC, id DESC `+limitTo("$2"))+` AND deleted_at IS NULL ORDER BY id`+tx.forUpdate(), userID, batchRows)
 	if err != nil {
 		return erased, nil, err
 	}
@@ -169,7 +169,7 @@ func eraseOfUser(ctx context.Context, tx transaction, userID string, now time.Ti
 		return erased, flows, err
 	}
 	erased.Uploads, err = queryRows(ctx, tx, oneColumn[string], `DELETE FROM uploads WHERE `+
-		tx.in("id", `SELECT id FROM uploads WHERE user_id = $1 LIMIT $2 + 0`)+` RETURNING key`, userID, batchRows)
+		tx.in("id", `SELECT id FROM uploads WHERE user_id = $1 `+limitTo("$2"))+` RETURNING key`, userID, batchRows)
 	erased.More = len(erased.Uploads) == batchRows
 	for _, of := range userRows {
 		if err != nil {
@@ -177,7 +177,7 @@ func eraseOfUser(ctx context.Context, tx transaction, userID string, now time.Ti
 		}
 		var rows int64
 		rows, err = tx.exec(ctx, `DELETE FROM `+of.table+` WHERE `+of.user+` = $1 AND `+
-			tx.in(of.key, `SELECT `+of.key+` FROM `+of.table+` WHERE `+of.user+` = $1 LIMIT $2 + 0`), userID, batchRows)
+			tx.in(of.key, `SELECT `+of.key+` FROM `+of.table+` WHERE `+of.user+` = $1 `+limitTo("$2")), userID, batchRows)
 		erased.More = erased.More || rows >= batchRows
 	}
 	return erased, flows, err

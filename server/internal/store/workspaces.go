@@ -48,7 +48,7 @@ func (s *Store) AllWorkspaces(ctx context.Context, below string, limit int) ([]M
 	return queryRows(ctx, s.engine, func(m *Membership) []any {
 		return []any{&m.ID, &m.Name, instant{&m.CreatedAt}, &m.Members}
 	}, `SELECT w.id, w.name, w.created_at, (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id)
-		FROM workspaces w WHERE `+where.sql+` ORDER BY w.id DESC LIMIT $1 + 0`, where.args...)
+		FROM workspaces w WHERE `+where.sql+` ORDER BY w.id DESC `+limitTo("$1"), where.args...)
 }
 
 // Workspace returns a workspace of the service by its ID, without the number of its members. The error is
@@ -62,5 +62,5 @@ func (s *Store) Workspaces(ctx context.Context, userID, after string, limit int)
 	return queryRows(ctx, s.engine, func(w *studio.Workspace) []any {
 		return []any{&w.ID, &w.Name, instant{&w.CreatedAt}}
 	}, `SELECT w.id, w.name, w.created_at FROM members m JOIN workspaces w ON w.id = m.workspace_id
-		WHERE m.user_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id LIMIT $3 + 0`, userID, after, limit)
+		WHERE m.user_id = $1 AND m.workspace_id > $2 ORDER BY m.workspace_id `+limitTo("$3"), userID, after, limit)
 }
