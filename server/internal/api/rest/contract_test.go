@@ -20,18 +20,79 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// operation is a request that succeeds, and requests that are invalid by the document.
+// reach is what an operation does for the key for another workspace than that of the records.
+type reach string
+
+const (
+	public  reach = "needs no key"
+	service reach = "is the same for all keys"            // it concerns no record and not the account
+	creates reach = "creates a record in the workspace"   // of the key
+	lists   reach = "lists records of the workspace"      // of the key
+	follows reach = "streams events of the workspace"     // of the key
+	single  reach = "does not find other records"         // 404
+	account reach = "concerns the account: 403 for a key" // for one workspace
+)
+
+// operation is an operation of the document, and a request that succeeds.
 type operation struct {
-	target string // including the query
+	reach  reach
+	target string // including the query; the path if empty
 	header map[string]string
 	body   string
-	status int      // 0 means 200
-	shows  string   // part of the response
-	bad    []string // bodies, or targets for operations without a body
+	shows  string // part of the response
+
+	// From the document.
+	id, method, path string // id is the method and the path
+	status           int
+	described        *openapi3.Operation
 }
 
-// operations returns a case for each operation of the document.
+// eachOperation calls visit for each operation of the document.
+func (s *setup) eachOperation(visit func(operation)) {
+	s.t.Helper()
+	for _, c := range s.operations() {
+		visit(c)
+	}
+}
+
+// operations returns the operations of the document.
 func (s *setup) operations() map[string]operation {
+	s.t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	s.check(err)
+	all := s.requests()
+	for path, item := range document.Paths.Map() {
+		for method, described := range item.Operations() {
+			id := method + " " + path
+			c, ok := all[id]
+			if !ok {
+				s.t.Errorf("server/internal/api/rest/contract_test.go: requests needs a row for %s", id)
+				continue
+			}
+			if isPublic := len(*described.Security) == 0; isPublic != (c.reach == public) {
+				s.t.Errorf("%s is public (%t), but its row says that it %s", id, isPublic, c.reach)
+			}
+			c.id, c.method, c.path, c.described, c.target = id, method, path, described, cmp.Or(c.target, path)
+			for status := range described.Responses.Map() {
+				if status < "300" {
+					c.status, err = strconv.Atoi(status)
+					s.check(err)
+				}
+			}
+			all[id] = c
+		}
+	}
+	for id, c := range all {
+		if c.id == "" {
+			s.t.Errorf("server/internal/api/rest/contract_test.go: the document has no %s", id)
+			delete(all, id)
+		}
+	}
+	return all
+}
+
+// requests returns what the document does not say of its operations.
+func (s *setup) requests() map[string]operation {
 	s.t.Helper()
 	const createAvatar, createVideo, createLipsync = "/v1/avatars/create_avatar", "/v1/avatars/create_video", "/v1/lipsync/create_lipsync"
 	create := func(path, body string) string {
@@ -52,189 +113,148 @@ func (s *setup) operations() map[string]operation {
 	create(createLipsync, `{`+registration+`}`)
 	endpoints, err := s.studio.Endpoints(s.t.Context(), s.user.ID, "", 1)
 	s.check(err)
-	wrongRegistrations := []string{
-		`{"webhook_data":[]}`, `{"webhook_data":{"webhook_url":7}}`, `{"webhook":{"enabled":"true"}}`, `{"webhook":true}`,
-	}
 	return map[string]operation{
 		"POST /users/login": {
+			reach: public,
 			body:  `{"email":"ada@example.com","password":"password"}`,
 			shows: `"access_token":"`,
-			bad:   []string{`{}`, `{"email":"a"}`, `{"password":"b"}`, `{"email":1,"password":"b"}`, `{"email":"a","password":null}`, `[]`, `null`},
 		},
 		"POST /users/refresh": {
+			reach: public,
 			body:  fmt.Sprintf(`{"refresh_token":%q}`, pair.Refresh),
 			shows: `"refresh_token":"`,
-			bad:   []string{`{}`, `{"refresh_token":7}`, `{"refresh_token":""}`},
 		},
 		"POST /users/logout": {
-			body: fmt.Sprintf(`{"refresh_token":%q}`, ended.Refresh), status: http.StatusNoContent,
-			bad: []string{`{}`, `{"refresh_token":7}`, `{"refresh_token":""}`},
+			reach: public,
+			body:  fmt.Sprintf(`{"refresh_token":%q}`, ended.Refresh),
 		},
 		"GET /projects/v2": {
+			reach:  lists,
 			header: map[string]string{"x-workspace-id": s.workspace.ID},
 			shows:  fmt.Sprintf(`"project_id":%q,"project_type":"PERSONALIZED","status":"processing"`, video),
-			bad:    []string{"/projects/v2"}, // without the header
 		},
 		"POST /v1/projects/update": {
+			reach: single,
 			body:  fmt.Sprintf(`{"project_id":%q,"tags":{"colors":["#2D7FF9"],"names":["new"]},"shared":true}`, lipsync),
 			shows: `"tags":{"colors":["#2D7FF9"],"names":["new"]}`,
-			bad: []string{
-				`{}`, `{"project_id":""}`, `{"project_id":7}`, `{"project_id":"a","title":null}`, `{"project_id":"a","tags":[]}`,
-				`{"project_id":"a","tags":{"names":"new"}}`, `{"project_id":"a","custom_thumbnail":7}`, `{"project_id":"a","shared":"yes"}`,
-			},
 		},
 		"POST /v1/avatars/create_avatar": {
+			reach: creates,
 			body:  `{"title":"Ada","base_video_url":"https://media.example.com/1","custom":{"kept":true},` + registration + `}`,
 			shows: `"status":"processing","title":"Ada"`,
-			bad:   append(wrongRegistrations, `{"title":7}`, `{"base_video_url":"no url"}`),
 		},
 		"POST /v1/avatars/create_video": {
+			reach: single,
 			body:  fmt.Sprintf(`{"avatar_id":%q,"title":"Hello","text":"Hello.","voice":"de","language":"DE-at","speed":0.5}`, avatar),
 			shows: `"speed":0.5,"status":"processing","title":"Hello"`,
-			bad: []string{
-				`{}`, `{"avatar_id":7}`, `{"avatar_id":"a","text":7}`, `{"avatar_id":"a","audio_url":"no url"}`, `{"avatar_id":"a","voice":""}`,
-				`{"avatar_id":"a","language":7}`, `{"avatar_id":"a","speed":0.4}`, `{"avatar_id":"a","speed":2.1}`, `{"avatar_id":"a","speed":"1"}`,
-			},
 		},
 		"POST /v1/avatars/submit_consent": {
+			reach: single,
 			body:  fmt.Sprintf(`{"avatar_id":%q,"granted":true}`, waiting),
 			shows: fmt.Sprintf(`"avatar_id":%q`, waiting),
-			bad:   []string{`{}`, `{"avatar_id":"a"}`, `{"granted":true}`, `{"avatar_id":"a","granted":"yes"}`},
 		},
 		"GET /v1/voices": {
+			reach:  service,
 			target: "/v1/voices?language=en-AU",
 			shows:  `{"data":[{"gender":"male","language":"en-GB","name":"English (Great Britain)","voice_id":"en-gb"},`,
-			bad:    []string{"/v1/voices?language="},
 		},
 		"GET /v1/avatars/avatar_details": {
+			reach:  single,
 			target: "/v1/avatars/avatar_details?avatar_id=" + avatar,
 			shows:  `"status":"published"`,
-			bad:    []string{"/v1/avatars/avatar_details", "/v1/avatars/avatar_details?avatar_id="},
 		},
 		"GET /v1/avatars/inference_details": {
+			reach:  single,
 			target: "/v1/avatars/inference_details?inference_id=" + video,
 			shows:  fmt.Sprintf(`"avatar_id":%q`, avatar),
-			bad:    []string{"/v1/avatars/inference_details"},
 		},
 		"GET /v1/avatars/list": {
+			reach:  lists,
 			target: "/v1/avatars/list?status=published",
 			shows:  fmt.Sprintf(`{"data":[{"avatar_id":%q`, avatar),
-			bad:    badLists("/v1/avatars/list", "succeeded"),
 		},
 		"GET /v1/avatars/list_inferences": {
+			reach:  lists,
 			target: "/v1/avatars/list_inferences?status=processing&avatar_id=" + avatar,
 			shows:  fmt.Sprintf(`"inference_id":%q`, video),
-			bad:    append(badLists("/v1/avatars/list_inferences", "published"), "/v1/avatars/list_inferences?avatar_id="),
 		},
 		"GET /v1/lipsync/list": {
+			reach:  lists,
 			target: "/v1/lipsync/list?limit=100",
 			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync),
-			bad:    badLists("/v1/lipsync/list", "published"),
 		},
-		"POST /v1/avatars/delete_avatar": {
-			body: fmt.Sprintf(`{"avatar_id":%q}`, doomed), status: http.StatusNoContent,
-			bad: []string{`{}`, `{"avatar_id":7}`, `{"avatar_id":""}`},
-		},
-		"POST /v1/avatars/delete_video": {
-			body: fmt.Sprintf(`{"inference_id":%q}`, doomedVideo), status: http.StatusNoContent,
-			bad: []string{`{}`, `{"inference_id":7}`, `{"avatar_id":"a"}`},
-		},
-		"POST /v1/lipsync/delete_lipsync": {
-			body: fmt.Sprintf(`{"inference_id":%q}`, doomedLipsync), status: http.StatusNoContent,
-			bad: []string{`{}`, `{"inference_id":null}`},
-		},
+		"POST /v1/avatars/delete_avatar":  {reach: single, body: fmt.Sprintf(`{"avatar_id":%q}`, doomed)},
+		"POST /v1/avatars/delete_video":   {reach: single, body: fmt.Sprintf(`{"inference_id":%q}`, doomedVideo)},
+		"POST /v1/lipsync/delete_lipsync": {reach: single, body: fmt.Sprintf(`{"inference_id":%q}`, doomedLipsync)},
 		"POST /v1/media": {
-			body: "a picture", header: map[string]string{"Content-Type": "image/png"}, status: http.StatusCreated,
+			reach: service,
+			body:  "a picture", header: map[string]string{"Content-Type": "image/png"},
 			shows: `"content_type":"image/png"`,
 		},
 		"GET /v1/events": {
+			reach:  lists,
 			target: "/v1/events?order=oldest&state=none&event_type=avatar_event&attempts=true&since=2026-01-01T00:00:00Z",
 			shows:  `"sequence":1,"state":"none"}`,
-			bad: append(badLists("/v1/events", "published")[:5], "/v1/events?order=up", "/v1/events?event_id=", "/v1/events?event_type=ping",
-				"/v1/events?subject_id=", "/v1/events?state=failed", "/v1/events?since=today", "/v1/events?until=2026-01-01", "/v1/events?attempts=1"),
 		},
-		"GET /v1/events/stream": {},
+		"GET /v1/events/stream": {reach: follows},
 		"POST /v1/events/replay": {
+			reach: lists,
 			body:  `{"since":"2026-01-01T00:00:00Z","event_type":"avatar_event","states":["exhausted","delivered"],"dry_run":true}`,
 			shows: `{"dry_run":true,"events":0}`,
-			bad: []string{
-				`{"event_ids":[]}`, `{"event_ids":"a"}`, `{"event_ids":[""]}`, `{"since":"today"}`, `{"until":7}`, `{"event_type":"ping","since":null}`,
-				`{"event_ids":["a"],"states":["pending"]}`, `{"event_ids":["a"],"states":[]}`, `{"event_ids":["a"],"dry_run":"yes"}`, `{"event_ids":["a"],"subject_id":""}`,
-			},
 		},
-		"GET /v1/webhooks/endpoints": {shows: fmt.Sprintf(`{"data":[{"endpoint_id":%q,`, endpoints.Endpoints[0].ID), bad: badLists("/v1/webhooks/endpoints", "")[:5]},
+		"GET /v1/webhooks/endpoints": {reach: account, shows: fmt.Sprintf(`{"data":[{"endpoint_id":%q,`, endpoints.Endpoints[0].ID)},
 		"POST /v1/webhooks/set_endpoint": {
+			reach: account,
 			body:  fmt.Sprintf(`{"endpoint_id":%q,"state":"paused"}`, endpoints.Endpoints[0].ID),
 			shows: `"state":"paused"`,
-			bad:   []string{`{}`, `{"endpoint_id":"a"}`, `{"state":"paused"}`, `{"endpoint_id":"","state":"paused"}`, `{"endpoint_id":"a","state":"disabled"}`},
 		},
-		"GET /v1/webhooks/secret":         {shows: `{"data":[{"secret":"whsec_`},
-		"POST /v1/webhooks/rotate_secret": {shows: `{"data":[{"secret":"whsec_`},
+		"GET /v1/webhooks/secret":         {reach: account, shows: `{"data":[{"secret":"whsec_`},
+		"POST /v1/webhooks/rotate_secret": {reach: account, shows: `{"data":[{"secret":"whsec_`},
 		"POST /v1/webhooks/test": {
+			reach: account,
 			body:  `{"webhook_url":"https://hooks.example.com/","event_type":"avatar_event"}`,
 			shows: `"delivered":true,"duration_ms":1000,"event":{"data":{"avatar_id":`,
-			bad:   []string{`{}`, `{"webhook_url":"https://hooks.example.com/"}`, `{"webhook_url":"https://hooks.example.com/","event_type":"ping"}`},
 		},
 		"POST /v1/lipsync/create_lipsync": {
+			reach: creates,
 			body:  `{"title":"Bonjour","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",` + registration + `}`,
 			shows: `"status":"processing","title":"Bonjour"`,
-			bad: append(wrongRegistrations, `{"title":7}`, `{"video_url":"no url"}`, `{"audio_url":7}`, `{"sync_mode":"stretch"}`,
-				`{"description":7}`, `{"use_audio_from_video":"yes"}`),
 		},
 		"GET /v1/lipsync/inference_details": {
+			reach:  single,
 			target: "/v1/lipsync/inference_details?inference_id=" + lipsync,
 			shows:  fmt.Sprintf(`"inference_id":%q`, lipsync),
-			bad:    []string{"/v1/lipsync/inference_details"},
 		},
 	}
-}
-
-// badLists returns targets with invalid parameters for a list.
-func badLists(path, status string) []string {
-	return []string{path + "?limit=0", path + "?limit=101", path + "?limit=ten", path + "?cursor=", path + "?cursor=guess", path + "?status=" + status}
 }
 
 func TestOperations_followTheDocument(t *testing.T) {
 	inMemory(t, func(s *setup) {
-		document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-		s.check(err)
-		cases := s.operations()
-		for path, item := range document.Paths.Map() {
-			for method, documented := range item.Operations() {
-				id := method + " " + path
-				c, ok := cases[id]
-				if !ok {
-					s.t.Errorf("%s has no case", id)
-					continue
-				}
-				if c.target == "" {
-					c.target = path
-				}
-				s.rejectsUnauthenticated(id, c, len(*documented.Security) == 0)
-				if id == "GET /v1/events/stream" {
-					continue // it does not end: see stream_events_test.go
-				}
-				if isFile := id == "POST /v1/media"; !isFile && (documented.RequestBody != nil || len(documented.Parameters) > 1) { // all operations have X-Request-Id
-					s.rejectsInvalid(id, c)
-				}
-				status, answer := s.do(method, c.target, c.body, c.header)
-				if status != cmp.Or(c.status, http.StatusOK) || !strings.Contains(answer, c.shows) {
-					s.t.Errorf("%s answers %d %s, want 200 with %s", id, status, answer, c.shows)
+		s.eachOperation(func(c operation) {
+			s.rejectsUnauthenticated(c)
+			if c.reach == follows {
+				return // it does not end: see stream_events_test.go
+			}
+			for _, bad := range invalid(c) {
+				if status, answer := s.do(c.method, bad.target, bad.body, bad.header); status != http.StatusBadRequest {
+					s.t.Errorf("%s answers %v with %d %s, want 400", c.id, bad, status, answer)
 				}
 			}
-		}
+			if status, answer := s.do(c.method, c.target, c.body, c.header); status != c.status || !strings.Contains(answer, c.shows) {
+				s.t.Errorf("%s answers %d %s, want %d with %s", c.id, status, answer, c.status, c.shows)
+			}
+		})
 	})
 }
 
 // rejectsUnauthenticated checks that an operation that is not public responds with 401 without a token and with an
 // expired token.
-func (s *setup) rejectsUnauthenticated(id string, c operation, public bool) {
+func (s *setup) rejectsUnauthenticated(c operation) {
 	s.t.Helper()
-	method, _, _ := strings.Cut(id, " ")
-	if public {
-		status, answer := s.do(method, c.target, `{}`, map[string]string{"Authorization": absent})
+	if c.reach == public {
+		status, answer := s.do(c.method, c.target, `{}`, map[string]string{"Authorization": absent})
 		if status == http.StatusUnauthorized {
-			s.t.Errorf("%s is public and answers %s", id, answer)
+			s.t.Errorf("%s is public and answers %s", c.id, answer)
 		}
 		return
 	}
@@ -245,31 +265,9 @@ func (s *setup) rejectsUnauthenticated(id string, c operation, public bool) {
 	for _, authorization := range []string{absent, "", "Bearer " + expired, "Bearer " + s.token + "x"} {
 		header := map[string]string{"Authorization": authorization}
 		maps.Copy(header, c.header)
-		status, answer := s.do(method, c.target, c.body, header)
+		status, answer := s.do(c.method, c.target, c.body, header)
 		if status != http.StatusUnauthorized || !strings.Contains(answer, `"status":401`) {
-			s.t.Errorf("%s answers a stranger %d %s", id, status, answer)
-		}
-	}
-}
-
-func (s *setup) rejectsInvalid(id string, c operation) {
-	s.t.Helper()
-	method, _, _ := strings.Cut(id, " ")
-	if len(c.bad) == 0 {
-		s.t.Errorf("%s has no bad request", id)
-	}
-	bad := c.bad
-	if method == http.MethodPost {
-		bad = append(bad, ``, `{`, `{"a":1,"a":1}`, `{}{}`, `"`+"\xff"+`"`)
-	}
-	for _, bad := range bad {
-		target, body := c.target, bad
-		if method == http.MethodGet {
-			target, body = bad, ""
-		}
-		header := map[string]string{"Content-Type": "application/json"}
-		if status, answer := s.do(method, target, body, header); status != http.StatusBadRequest {
-			s.t.Errorf("%s answers %q with %d %s, want 400", id, bad, status, answer)
+			s.t.Errorf("%s answers a stranger %d %s", c.id, status, answer)
 		}
 	}
 }

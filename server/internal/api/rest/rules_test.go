@@ -66,29 +66,18 @@ func TestOperations_actForTheirCaller(t *testing.T) {
 			UserID: studiotest.AddUser(s.t, s.studio, "bob@example.com").ID, SessionID: "session", IssuedAt: s.clock.Now(),
 		})
 		s.check(err)
-		for id, want := range map[string]int{
-			"GET /projects/v2":                  http.StatusForbidden,
-			"POST /v1/avatars/create_video":     http.StatusNotFound,
-			"POST /v1/avatars/submit_consent":   http.StatusNotFound,
-			"GET /v1/avatars/avatar_details":    http.StatusNotFound,
-			"GET /v1/avatars/inference_details": http.StatusNotFound,
-			"GET /v1/lipsync/inference_details": http.StatusNotFound,
-			"POST /v1/avatars/delete_avatar":    http.StatusNotFound,
-			"POST /v1/avatars/delete_video":     http.StatusNotFound,
-			"POST /v1/lipsync/delete_lipsync":   http.StatusNotFound,
-		} {
-			method, path, _ := strings.Cut(id, " ")
-			target := own[id].target
-			if target == "" {
-				target = path
+		for id, c := range own {
+			want, shows := http.StatusOK, `{"data":[]`
+			switch {
+			case c.reach == single:
+				want, shows = http.StatusNotFound, ""
+			case c.header["x-workspace-id"] != "":
+				want, shows = http.StatusForbidden, ""
+			case c.reach != lists || c.method != http.MethodGet:
+				continue
 			}
-			if status, answer := s.do(method, target, own[id].body, own[id].header); status != want {
-				s.t.Errorf("%s answers a stranger %d %s, want %d", id, status, answer, want)
-			}
-		}
-		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list"} {
-			if _, answer := s.do("GET", list, "", nil); answer != `{"data":[]}`+"\n" {
-				s.t.Errorf("%s answers a stranger %s", list, answer)
+			if status, answer := s.do(c.method, c.target, c.body, c.header); status != want || !strings.Contains(answer, shows) {
+				s.t.Errorf("%s answers a stranger %d %s, want %d with %s", id, status, answer, want, shows)
 			}
 		}
 	})
