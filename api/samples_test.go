@@ -20,78 +20,78 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// sampleService is a service with the records that the examples of the document refer to.
+// sampleService is a service for the samples.
 type sampleService struct {
 	*clienttest.Service
+	studio      *client.Client
 	directory   string
 	environment []string
-	waiting     string // an avatar that waits for consent
-	avatar      string // a published avatar
-	video       string
-	lipsync     string
 	streamed    string // a lip-sync whose event is streamed
-	endpoint    string
-	refresh     string // refresh token
-	leaving     string // refresh token of a session that ends
 }
 
 func newSampleService(t *testing.T) sampleService {
 	t.Helper()
-	check := func(err error) {
-		t.Helper()
-		harness.Check(t, err)
-	}
 	s := clienttest.New(t)
 	studio, err := client.New(client.Config{BaseURL: s.URL, Email: s.Email, Password: client.Credential(s.Password)})
-	check(err)
+	harness.Check(t, err)
 	tokens, err := studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
-	check(err)
-	leaving, err := studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
-	check(err)
-	waiting, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
-	check(err)
-	avatar, err := studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{
-		WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/")}),
-		Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
-	})
-	check(err)
-	endpoints, err := studio.ListEndpoints(t.Context())
-	check(err)
-	s.SetAvatar(avatar.AvatarID, gen.AvatarStatusPublished)
-	video, err := studio.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: avatar.AvatarID})
-	check(err)
-	lipsync, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	check(err)
+	harness.Check(t, err)
 	streamed, err := studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
-	check(err)
+	harness.Check(t, err)
 	directory := t.TempDir()
-	check(os.WriteFile(filepath.Join(directory, "video.mp4"), []byte("\x00\x00\x00\x18ftypisom"), 0o600))
+	harness.Check(t, os.WriteFile(filepath.Join(directory, "video.mp4"), []byte("\x00\x00\x00\x18ftypisom"), 0o600))
 	environment := append(os.Environ(), "PYTHONUNBUFFERED=1", "STUDIO_BASE_URL="+s.URL, "STUDIO_TOKEN="+tokens.AccessToken,
 		"STUDIO_WORKSPACE="+s.Workspace, "STUDIO_EMAIL=", "STUDIO_PASSWORD=")
-	return sampleService{
-		s, directory, environment, waiting.AvatarID, avatar.AvatarID, video.InferenceID, lipsync.InferenceID, streamed.InferenceID, endpoints.Data[0].EndpointID, tokens.RefreshToken, leaving.RefreshToken,
-	}
+	return sampleService{s, studio, directory, environment, streamed.InferenceID}
 }
 
-// read returns a sample with the ids and tokens of the service instead of those of the document.
+// read returns a sample with records and a session of its own instead of those of the document, so that the samples can run
+// in any order.
 func (s sampleService) read(t *testing.T, operation, extension string) string {
 	t.Helper()
-	text, err := api.Samples.ReadFile("_samples/" + operation + extension)
+	content, err := api.Samples.ReadFile("_samples/" + operation + extension)
 	harness.Check(t, err)
-	avatar, refresh := s.avatar, s.refresh
-	switch operation {
-	case "submitConsent":
-		avatar = s.waiting
-	case "logout":
-		refresh = s.leaving
+	text := string(content)
+	avatar := func() string {
+		made, err := s.studio.CreateAvatar(t.Context(), gen.CreateAvatarRequest{
+			WebhookData: gen.Value(gen.WebhookData{WebhookURL: gen.Value("https://hooks.example.com/" + operation)}),
+			Webhook:     gen.Value(gen.WebhookSwitch{Enabled: gen.Value(true)}),
+		})
+		harness.Check(t, err)
+		if operation != "submitConsent" { // which is for an avatar that waits for it
+			s.SetAvatar(made.AvatarID, gen.AvatarStatusPublished)
+		}
+		return made.AvatarID
 	}
-	return strings.NewReplacer(
-		"01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30", avatar,
-		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41", s.video,
-		"01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", s.lipsync,
-		"ZW5kcG9pbnQtMg", s.endpoint,
-		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", refresh,
-	).Replace(string(text))
+	for documented, replace := range map[string]func() string{
+		"01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30": avatar,
+		"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41": func() string {
+			video, err := s.studio.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: avatar()})
+			harness.Check(t, err)
+			return video.InferenceID
+		},
+		"01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52": func() string {
+			lipsync, err := s.studio.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
+			harness.Check(t, err)
+			return lipsync.InferenceID
+		},
+		"ZW5kcG9pbnQtMg": func() string {
+			avatar()
+			endpoints, err := s.studio.ListEndpoints(t.Context())
+			harness.Check(t, err)
+			return endpoints.Data[0].EndpointID
+		},
+		"c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg": func() string {
+			tokens, err := s.studio.Login(t.Context(), gen.LoginRequest{Email: s.Email, Password: s.Password})
+			harness.Check(t, err)
+			return tokens.RefreshToken
+		},
+	} {
+		if strings.Contains(text, documented) {
+			text = strings.ReplaceAll(text, documented, replace())
+		}
+	}
+	return text
 }
 
 // write writes the samples of a language to files and returns their paths.
@@ -105,8 +105,8 @@ func (s sampleService) write(t *testing.T, extension string) (files []string) {
 	return files
 }
 
-// run runs a program with all samples of a language, and checks that the service processed each operation once. The
-// last one shows the events of a stream until the program is killed.
+// run runs a program with all samples of a language, after write, and checks that the service processed each operation
+// once. The last one shows the events of a stream until the program is killed.
 func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	t.Helper()
 	before := len(s.Requests())
@@ -127,7 +127,7 @@ func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 	var got []string
 	for _, request := range s.Requests()[before:] {
 		if request.Status < 200 || request.Status > 299 {
-			t.Errorf("%s: status %d", request.Operation, request.Status)
+			t.Errorf("the sample of %s gets the status %d; what its example refers to is made in api/samples_test.go", request.Operation, request.Status)
 		}
 		got = append(got, request.Operation)
 	}
@@ -139,25 +139,17 @@ func (s sampleService) run(t *testing.T, program string, arguments ...string) {
 // streamOperation is the operation with a stream.
 const streamOperation = "streamEvents"
 
-// sampleOperations returns the ids of all operations. Deletions are last, and the deletion of a video is before that of
-// its avatar. After them is the stream, which does not end.
+// sampleOperations returns the ids of all operations. The last one is the stream, which does not end.
 func sampleOperations(t *testing.T) []string {
 	t.Helper()
-	var ids, deletions []string
+	var ids []string
 	loadObject(t).eachOperation(func(name string, operation object) {
-		id, _ := operation["operationId"].(string)
-		switch {
-		case strings.HasPrefix(id, "notify"), id == streamOperation:
-		case strings.HasPrefix(id, "delete"):
-			deletions = append(deletions, id)
-		default:
+		if id, _ := operation["operationId"].(string); id != streamOperation && !strings.HasPrefix(name, "webhook ") {
 			ids = append(ids, id)
 		}
 	})
 	slices.Sort(ids)
-	slices.Sort(deletions)
-	slices.Reverse(deletions)
-	return append(append(ids, deletions...), streamOperation)
+	return append(ids, streamOperation)
 }
 
 // Each operation has a sample in each language, and no other samples exist.
@@ -198,7 +190,7 @@ func TestSamples_runInPython(t *testing.T) {
 func TestSamples_runInTypeScript(t *testing.T) {
 	harness.SkipShort(t, "it starts a compiler")
 	t.Parallel()
-	compiler, err := filepath.Abs("lint/node_modules/.bin/tsc")
+	compiler, err := filepath.Abs("tools/lint/node_modules/.bin/tsc")
 	harness.Check(t, err)
 	lookPath(t, compiler)
 	s := newSampleService(t)
