@@ -1,5 +1,6 @@
-// This program uses every operation and event with the types that openapi-typescript generates. It is compiled, but not
-// run. The compiler reports unused operations and events, and types that do not fit their use.
+// This program uses the types that openapi-typescript generates: all operations at once, lists with their parameters, and
+// every event. The samples beside it use the body and the success of each operation. It is compiled, but not run. The compiler
+// reports operations without a type, unused events, and types that do not fit their use.
 import type { components, operations, webhooks } from "./openapi";
 
 type Schemas = components["schemas"];
@@ -21,75 +22,29 @@ type Called = Exclude<keyof operations, `notify${string}`>;
 
 declare function call<Id extends Called>(id: Id, request: RequestOf<Id>): Promise<Success<operations[Id]>>;
 
-const none = {};
-const key = { header: { "Idempotency-Key": "ada-1" } };
-const registration = {
-  webhook_data: { webhook_url: "https://hooks.example.com/avatar-studio" },
-  webhook: { enabled: true },
-};
+// Vague is true for the types that accept every use, or none.
+type Vague<T> = 0 extends 1 & T ? true : unknown extends T ? true : [T] extends [never] ? true : false;
+type Untyped = { [Id in Called]: true extends Vague<Success<operations[Id]>> | Vague<RequestOf<Id>["body"]> ? Id : never }[Called];
 
-export const uses: { [Id in Called]: () => Promise<unknown> } = {
-  login: async () => {
-    const tokens = await call("login", { body: { email: "ada@example.com", password: "secret" }, parameters: none });
-    const pair: { access_token: string; refresh_token: string } = tokens;
-    return pair;
-  },
-  refreshTokens: async () => (await call("refreshTokens", { body: { refresh_token: "token" }, parameters: none })).access_token,
-  logout: async () => await call("logout", { body: { refresh_token: "token" }, parameters: none }),
+// The compiler names the operations whose request or success has no type.
+export const untyped: [Untyped] extends [never] ? [] : [Untyped] = [];
+
+export const lists = {
   listProjects: async () => {
     const list = await call("listProjects", { body: undefined, parameters: { header: { "x-workspace-id": "films" } } });
     const counts: number = list.size + list.unpublished_projects;
     const titles: (string | null | undefined)[] = list.data.map((project) => project.title);
     return [counts, titles];
   },
-  updateProject: async () => {
-    const changes = { project_id: "id", tags: { colors: ["#2D7FF9"], names: ["onboarding"] }, shared: true };
-    return (await call("updateProject", { body: changes, parameters: none })).smart_url;
-  },
-  createAvatar: async () => {
-    const avatar = await call("createAvatar", { body: { title: "Ada", ...registration }, parameters: key });
-    const id: string = avatar.avatar_id;
-    return id;
-  },
-  createVideo: async () => (await call("createVideo", { body: { avatar_id: "id", text: "Hello" }, parameters: key })).inference_id,
-  submitConsent: async () => (await call("submitConsent", { body: { avatar_id: "id", granted: true }, parameters: none })).status,
-  getAvatar: async () => (await call("getAvatar", { body: undefined, parameters: { query: { avatar_id: "id" } } })).title,
-  getVideo: async () => (await call("getVideo", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
-  listVoices: async () => {
-    const list = await call("listVoices", { body: undefined, parameters: { query: { language: "pt-BR" } } });
-    return list.data.map((voice) => voice.voice_id);
-  },
   listAvatars: async () => {
     const page = await call("listAvatars", { body: undefined, parameters: { query: { limit: 100, status: "published" } } });
     const next: string | null | undefined = page.next_cursor;
     return [next, ...page.data.map((avatar) => avatar.avatar_id)];
   },
-  listVideos: async () => (await call("listVideos", { body: undefined, parameters: { query: { avatar_id: "id" } } })).data.length,
-  listLipsyncs: async () => (await call("listLipsyncs", { body: undefined, parameters: none })).data.map((lipsync) => lipsync.status),
-  getWebhookSecrets: async () => (await call("getWebhookSecrets", { body: undefined, parameters: none })).data[0],
-  rotateWebhookSecret: async () => (await call("rotateWebhookSecret", { body: undefined, parameters: none })).data[0],
-  testWebhook: async () => {
-    const sample = { webhook_url: "https://hooks.example.com/avatar-studio", event_type: "avatar_event" } as const;
-    return (await call("testWebhook", { body: sample, parameters: none })).duration_ms;
-  },
   listEvents: async () => {
     const page = await call("listEvents", { body: undefined, parameters: { query: { order: "oldest", state: "none", attempts: true } } });
     return page.data.map((event) => [handle(event.notification), event.attempts?.map((attempt) => attempt.failure)]);
   },
-  streamEvents: async () => (await call("streamEvents", { body: undefined, parameters: { header: { "Last-Event-ID": "id" } } })) satisfies string,
-  replayEvents: async () => (await call("replayEvents", { body: { since: "2026-01-12T00:00:00Z", states: ["delivered"] }, parameters: key })).events,
-  listEndpoints: async () => (await call("listEndpoints", { body: undefined, parameters: none })).data.map((endpoint) => endpoint.waiting),
-  setEndpoint: async () => (await call("setEndpoint", { body: { endpoint_id: "id", state: "paused" }, parameters: none })).paused_at,
-  deleteAvatar: async () => (await call("deleteAvatar", { body: { avatar_id: "id" }, parameters: none })) satisfies undefined,
-  deleteVideo: async () => (await call("deleteVideo", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
-  deleteLipsync: async () => (await call("deleteLipsync", { body: { inference_id: "id" }, parameters: none })) satisfies undefined,
-  uploadMedia: async () => {
-    const media = await call("uploadMedia", { body: "bytes of a file", parameters: none });
-    const size: number = media.size;
-    return [media.media_id, media.url, media.content_type, size, media.expires_at];
-  },
-  createLipsync: async () => (await call("createLipsync", { body: { title: null, ...registration }, parameters: key })).inference_id,
-  getLipsync: async () => (await call("getLipsync", { body: undefined, parameters: { query: { inference_id: "id" } } })).status,
 };
 
 type Body<Event extends keyof webhooks> = NonNullable<webhooks[Event]["post"]["requestBody"]>["content"]["application/json"];
