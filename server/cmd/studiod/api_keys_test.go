@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -26,7 +27,7 @@ func TestAPIKey_worksUntilItIsRevoked(t *testing.T) {
 		must(t, "", "workspace", "member", db, workspace, testEmail)
 		writing := must(t, "", "key", "add", db, "--workspace", workspace, "--expires-in=1h", testEmail, "nightly batch")
 		reading := must(t, "", "key", "add", db, "--read-only", testEmail, "monitor")
-		client := &http.Client{Timeout: waitTimeout}
+		client := &http.Client{Timeout: harness.Timeout}
 		for _, test := range []struct {
 			method, path, body, key string
 			status                  int
@@ -127,7 +128,7 @@ func TestDaemon_everyOperationAcceptsAPIKeys(t *testing.T) {
 	}
 	_, text := get(t, d.url()+"/openapi.json")
 	check(t, json.Unmarshal([]byte(text), &document))
-	client, accepted := &http.Client{Timeout: waitTimeout}, 0
+	client, accepted := &http.Client{Timeout: harness.Timeout}, 0
 	for path, item := range document.Paths {
 		for method, described := range item {
 			var operation struct {

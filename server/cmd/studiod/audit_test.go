@@ -63,7 +63,7 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 		}
 		jar, err := cookiejar.New(nil)
 		check(t, err)
-		browser := &http.Client{Jar: jar, Timeout: waitTimeout}
+		browser := &http.Client{Jar: jar, Timeout: harness.Timeout}
 		said := ""
 		use := func(key string) (status int, path string) {
 			response, err := browser.PostForm(p.URL+"/console/link", url.Values{"key": {key}, "email": {testEmail}, "password": {testPassword}})

@@ -156,7 +156,7 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 			transport = fresh
 		}
 		began := time.Now()
-		answer, err := send(ctx, &http.Client{Transport: transport, Timeout: waitTimeout}, http.MethodGet, url, token)
+		answer, err := send(ctx, &http.Client{Transport: transport, Timeout: harness.Timeout}, http.MethodGet, url, token)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			h.failed++
 		}
@@ -236,7 +236,7 @@ func surviveRequests(t *testing.T, program, dsn string, n int) {
 	survive(t, startProcessBy(t, []string{program}, dsn, "--max-connections", limit), func(p *process, token string, _ *health) {
 		for _, addresses := range []int{1, 500} {
 			for _, c := range crowds() {
-				if names, h := besideCrowds(t, p, []*crowd{c}, token, n, addresses, 40, waitTimeout); h.failed > 0 {
+				if names, h := besideCrowds(t, p, []*crowd{c}, token, n, addresses, 40, 30*time.Second); h.failed > 0 {
 					t.Errorf("beside %sfrom %d addresses: %v", names, addresses, h)
 				}
 			}

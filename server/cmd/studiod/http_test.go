@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -42,7 +43,7 @@ func ask(t testing.TB, method, url, body string, headers ...string) (response *h
 	t.Helper()
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: insecure()},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: waitTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: harness.Timeout,
 	}
 	response, content, err := exchange(t.Context(), client, method, url, body, headers...)
 	check(t, err)
@@ -62,7 +63,7 @@ func from(t *testing.T, address net.IP) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: waitTimeout}
+	return &http.Client{Transport: transport, Timeout: harness.Timeout}
 }
 
 func bearer(token string) string { return "Authorization: Bearer " + token }

@@ -119,7 +119,7 @@ func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	select {
 	case err := <-ended:
 		check(t, err)
-	case <-time.After(waitTimeout):
+	case <-time.After(harness.Timeout):
 		t.Fatal("the daemon does not stop")
 	}
 }

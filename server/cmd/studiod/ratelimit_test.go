@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -20,7 +21,7 @@ func TestDaemon_limitsRequestRate(t *testing.T) {
 	home := from(t, net.IPv4(127, 0, 0, 1))
 	_, token := tryLogin(t.Context(), home, d.url(), testEmail, testPassword)
 	began, refused := time.Now(), false
-	for !refused && time.Since(began) < waitTimeout { // one is admitted per second
+	for !refused && time.Since(began) < harness.Timeout { // one is admitted per second
 		answer := call(t, home, http.MethodPost, d.url(), token)
 		if refused = answer.StatusCode == http.StatusTooManyRequests; refused {
 			for name, want := range map[string]string{"Retry-After": "1", "RateLimit": `"creations";r=0;t=1`, "RateLimit-Policy": `"creations";q=1;w=1`} {
@@ -48,7 +49,7 @@ func TestConsole_limitsCreations(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRate = true, 1 })
 	open := visit(t, d.url())
-	for began := time.Now(); time.Since(began) < waitTimeout; {
+	for began := time.Now(); time.Since(began) < harness.Timeout; {
 		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}, "use_audio_from_video": {"true"}})
 		text := readAll(t, answer)
 		if answer.StatusCode == http.StatusTooManyRequests {

@@ -30,7 +30,7 @@ type served struct {
 // send sends the request. It returns the content of an error only, because some responses do not end.
 func (s served) send(t *testing.T, url string) (response *http.Response, content string) {
 	t.Helper()
-	client := &http.Client{Timeout: waitTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: harness.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	request, err := http.NewRequestWithContext(t.Context(), s.method, url+s.path, strings.NewReader(s.body))
 	check(t, err)
 	request.Header.Set("Content-Type", "application/json")

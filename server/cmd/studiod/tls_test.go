@@ -56,7 +56,7 @@ func secure(t *testing.T, http2 bool, certs ...[]byte) *http.Client {
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: http2}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: waitTimeout}
+	return &http.Client{Transport: transport, Timeout: harness.Timeout}
 }
 
 // shown requests a public page. It returns the status, the protocol, and the name in the certificate.
