@@ -69,7 +69,7 @@ func ExampleError() {
 	// Output:
 	// wrong email or password
 	// 401 The email or the password is wrong.
-	// client: POST /users/login: 401 Unauthorized: The email or the password is wrong.
+	// client: POST /users/login: 401 Unauthorized: The email or the password is wrong. (request r-1)
 }
 
 // The class of an error tells a program what to do.

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -26,11 +25,8 @@ const (
 	videoID   = "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41"
 )
 
-// service is the service in memory behind the generated server, so that tests see the real wire format. It
-// is an http.Handler, and an http.RoundTripper for tests with a synthetic clock.
+// service responds as a test wants it, and otherwise with what the service sends; clienttest has its rules. It is an http.Handler, and an http.RoundTripper for tests with a synthetic clock.
 type service struct {
-	handler http.Handler
-
 	// before may respond to a request itself. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
 	// stream responds to requests for the stream of events, which are not recorded. Defaults to 404.
@@ -52,12 +48,10 @@ type seen struct {
 }
 
 func newService() *service {
-	s := &service{
+	return &service{
 		accepted: map[string]bool{"static-1": true}, stream: http.NotFound,
 		token: func(n int) string { return fmt.Sprint("access-", n) },
 	}
-	s.handler = gen.HandlerFromMux(gen.NewStrictHandler(operations{s: s}, nil), http.NewServeMux())
-	return s
 }
 
 // startService starts a service for the examples.
@@ -113,7 +107,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !accepted && !strings.Contains(r.URL.Path, "/users/"):
 		problem(w, http.StatusUnauthorized, "A valid access token is required.")
 	default:
-		s.handler.ServeHTTP(w, r)
+		s.answer(w, r)
 	}
 }
 
@@ -155,13 +149,13 @@ func (s *service) requests(operation string) []seen {
 	return found
 }
 
-func (s *service) pair() gen.TokenPair {
+func (s *service) pair() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pairs++
 	access := s.token(s.pairs)
 	s.accepted[access] = true
-	return gen.TokenPair{AccessToken: access, RefreshToken: fmt.Sprint("refresh-", s.pairs)}
+	return fmt.Sprintf(`{"access_token":%q,"refresh_token":"refresh-%d"}`, access, s.pairs)
 }
 
 func problem(w http.ResponseWriter, status int, detail string) {
@@ -205,62 +199,37 @@ func jwt(n int, expires time.Time) string {
 	return encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + ".c2ln"
 }
 
-// operations responds with the examples of the document.
-type operations struct {
-	gen.StrictServerInterface // for operations that no test calls
-
-	s *service
-}
-
 var moment = time.Date(2026, 1, 12, 9, 30, 0, 0, time.UTC)
 
-func (o operations) Login(_ context.Context, r gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-	if r.Body.Email != email || r.Body.Password != password {
-		answer := gen.Login401ApplicationProblemPlusJSONResponse{}
-		answer.Body = gen.Problem{Type: "about:blank", Title: "Unauthorized", Status: 401, Detail: new("The email or the password is wrong.")}
-		return answer, nil
+const moments = `"created_at":"2026-01-12T09:30:00Z","updated_at":"2026-01-12T09:30:00Z"`
+
+// responses are those to operations; see [service.answer] for the others.
+var responses = map[string]string{
+	"GET /projects/v2":                  `{"data":[{"title":"Welcome to the team","project_type":"PERSONALIZED"}],"size":1,"unpublished_projects":0}`,
+	"POST /v1/projects/update":          `{"title":"Hello"}`,
+	create:                              `{"avatar_id":"` + avatarID + `","status":"processing",` + moments + `}`,
+	details:                             `{"avatar_id":"` + avatarID + `","status":"published",` + moments + `}`,
+	"GET /v1/avatars/list":              `{"data":[{"avatar_id":"avatar-2","status":"published"}],"next_cursor":"next"}`,
+	"GET /v1/avatars/inference_details": `{"inference_id":"` + videoID + `","avatar_id":"` + avatarID + `","status":"succeeded",` + moments + `}`,
+	"POST /v1/lipsync/create_lipsync":   `{"inference_id":"` + videoID + `","status":"processing",` + moments + `}`,
+	"GET /v1/lipsync/inference_details": `{"inference_id":"` + videoID + `","status":"succeeded",` + moments + `}`,
+}
+
+func (s *service) answer(w http.ResponseWriter, r *http.Request) {
+	operation := r.Method + " " + r.URL.Path
+	answer := responses[operation]
+	switch operation {
+	case login, refresh:
+		var request gen.LoginRequest
+		if _ = json.NewDecoder(r.Body).Decode(&request); operation == login && (request.Email != email || request.Password != password) {
+			problem(w, http.StatusUnauthorized, "The email or the password is wrong.")
+			return
+		}
+		answer = s.pair()
+	case "GET /v1/avatars/list":
+		if r.FormValue("cursor") != "" {
+			answer = `{"data":[{"avatar_id":"avatar-1","status":"published"}]}`
+		}
 	}
-	return gen.Login200JSONResponse(o.s.pair()), nil
-}
-
-func (o operations) RefreshTokens(context.Context, gen.RefreshTokensRequestObject) (gen.RefreshTokensResponseObject, error) {
-	return gen.RefreshTokens200JSONResponse(o.s.pair()), nil
-}
-
-func (o operations) ListProjects(_ context.Context, r gen.ListProjectsRequestObject) (gen.ListProjectsResponseObject, error) {
-	return gen.ListProjects200JSONResponse{
-		Data: []gen.Project{{Title: new("Welcome to the team"), ProjectType: new("PERSONALIZED")}}, Size: 1, UnpublishedProjects: len(r.Params.WorkspaceID) - len(workspace),
-	}, nil
-}
-
-func (o operations) UpdateProject(_ context.Context, r gen.UpdateProjectRequestObject) (gen.UpdateProjectResponseObject, error) {
-	return gen.UpdateProject200JSONResponse{Title: r.Body.Title}, nil
-}
-
-func (o operations) CreateAvatar(_ context.Context, r gen.CreateAvatarRequestObject) (gen.CreateAvatarResponseObject, error) {
-	return gen.CreateAvatar200JSONResponse{AvatarID: avatarID, Status: gen.AvatarStatusProcessing, Title: r.Body.Title.Value, CreatedAt: &moment, UpdatedAt: &moment}, nil
-}
-
-func (o operations) GetAvatar(_ context.Context, r gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
-	return gen.GetAvatar200JSONResponse{AvatarID: r.Params.AvatarID, Status: gen.AvatarStatusPublished, CreatedAt: &moment, UpdatedAt: &moment}, nil
-}
-
-func (o operations) ListAvatars(_ context.Context, r gen.ListAvatarsRequestObject) (gen.ListAvatarsResponseObject, error) {
-	page := gen.ListAvatars200JSONResponse{Data: []gen.Avatar{{AvatarID: "avatar-2", Status: *r.Params.Status}}, NextCursor: new("next")}
-	if r.Params.Cursor != nil {
-		page = gen.ListAvatars200JSONResponse{Data: []gen.Avatar{{AvatarID: "avatar-1", Status: *r.Params.Status}}}
-	}
-	return page, nil
-}
-
-func (o operations) GetVideo(_ context.Context, r gen.GetVideoRequestObject) (gen.GetVideoResponseObject, error) {
-	return gen.GetVideo200JSONResponse{InferenceID: r.Params.InferenceID, AvatarID: avatarID, Status: gen.InferenceStatusSucceeded, CreatedAt: &moment, UpdatedAt: &moment}, nil
-}
-
-func (o operations) CreateLipsync(context.Context, gen.CreateLipsyncRequestObject) (gen.CreateLipsyncResponseObject, error) {
-	return gen.CreateLipsync200JSONResponse{InferenceID: videoID, Status: gen.InferenceStatusProcessing, CreatedAt: &moment, UpdatedAt: &moment}, nil
-}
-
-func (o operations) GetLipsync(_ context.Context, r gen.GetLipsyncRequestObject) (gen.GetLipsyncResponseObject, error) {
-	return gen.GetLipsync200JSONResponse{InferenceID: r.Params.InferenceID, Status: gen.InferenceStatusSucceeded, CreatedAt: &moment, UpdatedAt: &moment}, nil
+	answerJSON(w, http.StatusOK, answer)
 }
