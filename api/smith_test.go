@@ -1,11 +1,14 @@
 package api_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,12 +18,12 @@ import (
 
 var (
 	smithSeed   = flag.Uint64("smith.seed", 1, "seed of the first random document")
-	smithRounds = flag.Uint64("smith.rounds", 1, "random documents to write")
+	smithRounds = flag.Uint64("smith.rounds", 5, "random documents to write")
 )
 
-// Values of a document that is written at random from the grammar of api/tools/generate arrive unchanged, through the
+// Values of documents that are written at random from the grammar of api/tools/generate arrive unchanged, through the
 // generated client, the server and back, if another validator calls them valid, and are refused with their place if it
-// does not.
+// does not. The documents have each part of the grammar.
 func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it compiles the packages")
@@ -28,15 +31,38 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	name := filepath.Join(w.dir, "api", "openapi.yaml")
 	document, err := os.ReadFile(name)
 	w.check(err)
-	for seed := *smithSeed; seed < *smithSeed+*smithRounds && !t.Failed(); seed++ {
-		t.Logf("seed %d", seed)
-		w.check(os.WriteFile(name, smith.New(seed).Insert(string(document), 40), 0o600))
-		if output, err := w.run("go", "run", "./api/tools/generate", "api/openapi.yaml"); err != nil {
-			t.Fatal(output)
+	output, err := w.run("go", "build", "-o", "generate", "./api/tools/generate")
+	counts := map[string]int{}
+	for seed := *smithSeed; err == nil && seed < *smithSeed+*smithRounds && !t.Failed(); seed++ {
+		text, invalid := smith.New(seed).Insert(document, 40)
+		w.check(invalid)
+		w.check(os.WriteFile(name, text, 0o600))
+		if output, err = w.run("./generate", "api/openapi.yaml"); err != nil {
+			break
 		}
 		w.check(os.WriteFile(filepath.Join(w.dir, "api/testdata/smith/registry_test.go"), w.registry(), 0o600))
-		if output, err := w.run("go", "test", "-vet=off", "./api/testdata/smith", "-smith.seed", fmt.Sprint(seed)); err != nil {
-			t.Error(output)
+		report := filepath.Join(w.dir, "report.json")
+		output, err = w.run("go", "test", "-vet=off", "./api/testdata/smith", "-smith.seed", fmt.Sprint(seed), "-smith.report", report)
+		if written, missing := os.ReadFile(report); missing == nil {
+			var exchanged map[string]int
+			w.check(json.Unmarshal(written, &exchanged))
+			for kind, n := range exchanged {
+				counts[kind] += n
+			}
+		}
+		if err != nil {
+			output = fmt.Sprintf("seed %d: %s", seed, output)
+		}
+	}
+	if err != nil {
+		t.Error(output)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d %s", counts[kind], kind)
+	}
+	for _, part := range slices.Concat(smith.Grammar, []string{"webhook"}) {
+		if least := 20; counts[part] < least && *smithRounds >= 5 && !t.Failed() {
+			t.Errorf("%d requests have %q, want %d", counts[part], part, least)
 		}
 	}
 }
@@ -44,38 +70,32 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 // registry returns a Go file that lists the operations of the smith with the types of their responses, which no
 // reflection finds.
 func (w workspace) registry() []byte {
-	code, err := os.ReadFile(filepath.Join(w.dir, "gen", "api.gen.go"))
-	w.check(err)
+	read := func(name string) string {
+		code, err := os.ReadFile(filepath.Join(w.dir, name))
+		w.check(err)
+		return string(code)
+	}
+	code := read("gen/api.gen.go")
 	var b strings.Builder
 	b.WriteString("package smith\n\nimport (\n\t\"reflect\"\n\n\t\"github.com/avatarstudio/avatarstudio/client\"\n\t\"github.com/avatarstudio/avatarstudio/gen\"\n)\n\nfunc init() { operations = []operation{\n")
-	visits := regexp.MustCompile(`(?m)^func \(response (\S+)\) Visit(\S+)Response\(`).FindAllStringSubmatch(string(code), -1)
-	methods := regexp.MustCompile(`(?m)^\t// \((\w+) (/smith/\S+)\)\n(?:\t//.*\n)*\t(\S+)\(ctx`).FindAllStringSubmatch(string(code), -1)
-	for _, m := range methods {
-		fmt.Fprintf(&b, "{%q, %q, %q, reflect.TypeFor[gen.%sRequestObject](), []reflect.Type{", m[1], m[2], m[3], m[3])
-		for _, visit := range visits {
-			if visit[2] == m[3] {
-				fmt.Fprintf(&b, "reflect.TypeFor[gen.%s](), ", visit[1])
-			}
-		}
-		b.WriteString("}, []string{")
-		for _, visit := range visits {
-			if visit[2] == m[3] {
-				fmt.Fprintf(&b, "%q, ", strings.TrimPrefix(visit[1], m[3]))
-			}
-		}
-		b.WriteString("}},\n")
+	responses := map[string]string{} // by operation
+	media := regexp.MustCompile(`"([a-z]+/[^"]+)"`)
+	for _, m := range regexp.MustCompile(`(?ms)^func \(response (\S+)\) Visit(\S+)Response\((.+?)^\}`).FindAllStringSubmatch(code, -1) {
+		sent := append(media.FindStringSubmatch(m[3]), "", "")[1]
+		responses[m[2]] += fmt.Sprintf("{%q, %q, reflect.TypeFor[gen.%s]()}, ", strings.TrimPrefix(m[1], m[2]), sent, m[1])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t// \((\w+) (/smith/.+)\)\n(?:\t//.*\n)*\t(\S+)\(ctx`).FindAllStringSubmatch(code, -1) {
+		fmt.Fprintf(&b, "{%q, %q, %q, reflect.TypeFor[gen.%sRequestObject](), []response{%s}, nil},\n", m[1], m[2], m[3], m[3], responses[m[3]])
 	}
 	b.WriteString("}\n")
-	for _, m := range regexp.MustCompile(`(?m)^type (\S+Response) (\p{Lu}[\pL\pN]*|json\.RawMessage|time\.Time|openapi_types\.Date)$`).FindAllStringSubmatch(string(code), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^type (\S+Response) (\p{Lu}[\pL\pN]*|json\.RawMessage|time\.Time|openapi_types\.Date)$`).FindAllStringSubmatch(code, -1) {
 		base := fmt.Sprintf("reflect.TypeFor[gen.%s]()", m[2])
 		if strings.Contains(m[2], ".") {
 			base = fmt.Sprintf("foreign[%q]", m[2])
 		}
 		fmt.Fprintf(&b, "bases[reflect.TypeFor[gen.%s]()] = %s\n", m[1], base)
 	}
-	code, err = os.ReadFile(filepath.Join(w.dir, "client", "operations.gen.go"))
-	w.check(err)
-	for _, m := range regexp.MustCompile(`(?m)^type (\S+)Params struct`).FindAllStringSubmatch(string(code), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^type (\S+)Params struct`).FindAllStringSubmatch(read("client/operations.gen.go"), -1) {
 		fmt.Fprintf(&b, "optionTypes[%q] = reflect.TypeFor[client.%sParams]()\n", m[1], m[1])
 	}
 	b.WriteString("}\n")

@@ -1,13 +1,13 @@
 package smith
 
 import (
-	"encoding/base64"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,99 +20,107 @@ type expected struct {
 	status   int
 	media    string
 	value    any // of the body, or the items of a stream
+	items    bool
 	headers  object
 	typed    reflect.Type // of the headers
 }
 
 var status = regexp.MustCompile(`^(\d\d\d|\dXX|default)`)
 
-// choose makes a random response.
-func (e *exchange) choose(o operation, described object) (x expected, ok bool) {
-	i := e.IntN(len(o.responses))
-	for strings.HasPrefix(o.suffixes[i], "400") || strings.HasPrefix(o.suffixes[i], "500") {
-		i = e.IntN(len(o.responses))
-	}
-	t, name := o.responses[i], strings.ToLower(status.FindString(o.suffixes[i]))
-	all := described["responses"].(object)
-	for key := range all {
-		if strings.EqualFold(key, name) {
-			name = key
-		}
-	}
-	response := all[name].(object)
+// choose makes a random response, of those that the client accepts if it is the caller.
+func (e *exchange) choose(o operation, byClient bool) (x expected, ok bool) {
+	e.Helper()
+	r := pick(e, slices.DeleteFunc(slices.Clone(o.responses), func(r response) bool {
+		return strings.HasPrefix(r.suffix, "400") || strings.HasPrefix(r.suffix, "500") || byClient && !e.isAccepted(o, r)
+	})...)
+	name, all := status.FindString(r.suffix), o.described["responses"].(object)
+	described := e.resolve(all[name])
 	switch x.status, _ = strconv.Atoi(name); {
-	case strings.EqualFold(name, "2XX"):
+	case name == "2XX":
 		x.status = 203
-	case name == "default" && len(all) > 3:
+	case name == "4XX", name == "default" && len(all) > 3:
 		x.status = 418
 	case name == "default":
 		x.status = 200
 	}
-	var schema any
-	var items bool
-	contents, _ := response["content"].(object)
-	for media, content := range contents {
-		x.media = media
-		if schema, items = content.(object)["itemSchema"], true; schema == nil {
-			schema, items = content.(object)["schema"], false
+	content, _ := described["content"].(object)
+	x.media = r.media
+	for media := range content {
+		if x.media == "" { // of a range
+			x.media = media
 		}
 	}
-	if schema == nil && x.media != "" && !isJSON(x.media) {
-		schema = object{"type": "string"}
+	var schema any
+	if x.media != "" {
+		schema, x.items = e.resolve(content[x.media])["itemSchema"]
+		if !x.items {
+			schema = e.schemaOf(x.media, content[x.media])
+		}
 	}
-	value := reflect.New(t).Elem()
-	x.value, ok = e.valid(schema, inResponse, func(value any) bool { return isJSON(x.media) || !vanishes(value, "body") })
-	if !ok {
-		return x, false
+	value := reflect.New(r.of).Elem()
+	part := value // without the types around it
+	for part.Kind() == reflect.Struct && part.NumField() > 0 && strings.HasSuffix(part.Type().Field(0).Name, "Response") {
+		part = part.Field(0)
 	}
-	body := value
-	if t.Kind() == reflect.Struct {
-		if field := value.FieldByName("Body"); field.IsValid() {
+	body := part
+	if part.Kind() == reflect.Struct {
+		if field := part.FieldByName("Body"); field.IsValid() && part.Type().Field(0).Name == "Body" {
 			body = field
 		}
-		if field := value.FieldByName("StatusCode"); field.IsValid() {
+		if field := value.FieldByName("StatusCode"); field.IsValid() && field.Kind() == reflect.Int {
 			field.SetInt(int64(x.status))
 		}
-		if field := value.FieldByName("Headers"); field.IsValid() {
+		if field := value.FieldByName("ContentType"); field.IsValid() && r.media == "" && x.media != "" {
+			field.SetString(concrete(x.media))
+		}
+		if field := part.FieldByName("Headers"); field.IsValid() && strings.HasSuffix(field.Type().Name(), "Headers") {
 			x.typed = field.Type()
-			if x.headers, ok = e.headers(response["headers"].(object), field); !ok {
+			if x.headers, ok = e.headers(described["headers"].(object), field); !ok {
 				return x, false
 			}
 		}
 	}
 	switch {
 	case x.media == "":
-	case items:
-		x.value = e.items(value.FieldByName("Items"), schema)
-	case body.Kind() == reflect.Interface:
-		body.Set(reflect.ValueOf(strings.NewReader(fmt.Sprint(x.value))))
-	case body == value:
-		value = e.argument(t, x.value)
+	case x.items:
+		x.value = e.items(part.FieldByName("Items"), schema)
 	default:
-		body.Set(e.argument(body.Type(), x.value))
+		x.value, ok = e.valid(schema, inResponse, func(value any) bool { return isJSON(x.media) || value != nil })
+		if !ok {
+			return x, false
+		}
+		if body.Kind() == reflect.Interface {
+			body.Set(reflect.ValueOf(strings.NewReader(textOf(x.value))))
+		} else {
+			body.Set(e.argument(body.Type(), x.value))
+		}
 	}
 	x.response = value.Interface()
 	return x, true
 }
 
+// isAccepted reports whether the client reads a response. It prefers application/json to other JSON, and that to streams.
+func (e *exchange) isAccepted(o operation, r response) bool {
+	const mediaJSON = "application/json"
+	content, _ := e.resolve(o.described["responses"].(object)[status.FindString(r.suffix)])["content"].(object)
+	return len(content) < 2 || content[mediaJSON] == nil || r.media == mediaJSON
+}
+
 // headers fills the headers of a response.
 func (e *exchange) headers(described object, into reflect.Value) (object, bool) {
+	e.Helper()
 	given := object{}
 	for i := range into.NumField() {
 		for name, header := range described {
-			field := into.Field(i)
-			if strings.ReplaceAll(name, "-", "") != into.Type().Field(i).Name || header.(object)["required"] != true && e.IntN(2) == 0 {
+			field, header := into.Field(i), e.resolve(header)
+			if strings.ReplaceAll(name, "-", "") != into.Type().Field(i).Name || header["required"] != true && e.IntN(2) == 0 {
 				continue
 			}
-			value, ok := e.valid(header.(object)["schema"], inResponse, func(value any) bool { return !vanishes(value, "header") })
+			value, ok := e.valid(header["schema"], inResponse, (parameter{in: "header", required: header["required"] == true}).fits)
 			if !ok {
 				return nil, false
 			}
 			given[into.Type().Field(i).Name] = value
-			if field.Kind() == reflect.Pointer {
-				field.Set(reflect.New(field.Type().Elem()))
-				field = field.Elem()
-			}
 			field.Set(e.argument(field.Type(), value))
 		}
 	}
@@ -121,27 +129,21 @@ func (e *exchange) headers(described object, into reflect.Value) (object, bool) 
 
 // items makes the items of a stream, and returns them.
 func (e *exchange) items(into reflect.Value, schema any) any {
+	e.Helper()
 	var all []reflect.Value
 	values := []any{}
 	item := into.Type().In(0).In(0)
-	data, events := schema.(object)["properties"].(object)["data"].(object)
-	events = events && strings.HasPrefix(item.Name(), "Event[")
-	if events {
-		schema = data["contentSchema"]
-	}
-	for range e.IntN(3) {
-		value, ok := e.valid(schema, inResponse, func(any) bool { return true })
-		if !ok {
-			continue
-		}
-		values = append(values, value)
+	for range e.IntN(4) {
 		one := reflect.New(item).Elem()
-		if events {
-			one.FieldByName("Data").Set(e.argument(one.FieldByName("Data").Type(), value))
-		} else {
-			one = e.argument(item, value)
+		value, ok := any(nil), false
+		if strings.HasPrefix(item.Name(), "Event[") {
+			value, ok = e.event(one, e.resolve(schema))
+		} else if value, ok = e.valid(schema, inResponse, func(any) bool { return true }); ok {
+			one.Set(e.argument(item, value))
 		}
-		all = append(all, one)
+		if ok {
+			all, values = append(all, one), append(values, value)
+		}
 	}
 	into.Set(reflect.MakeFunc(into.Type(), func(in []reflect.Value) []reflect.Value {
 		for _, one := range all {
@@ -154,34 +156,33 @@ func (e *exchange) items(into reflect.Value, schema any) any {
 	return values
 }
 
-// outcome returns the result of a client method: a value, the items of a stream, or nil.
-func outcome(results []reflect.Value) (got any, err error) {
-	if results[0].Kind() != reflect.Func {
-		err, _ = results[len(results)-1].Interface().(error)
-		if len(results) > 1 {
-			got = results[0].Interface()
-		}
-		return got, err
+// event fills a server-sent event, and returns it.
+func (e *exchange) event(into reflect.Value, schema object) (any, bool) {
+	e.Helper()
+	name := ""
+	if kinds := list(schema["oneOf"]); kinds != nil {
+		schema = pick(e, kinds...).(object)
+		name = schema["properties"].(object)["event"].(object)["const"].(string)
 	}
-	list := []any{}
-	for item, failed := range results[0].Seq2() {
-		if err, _ = failed.Interface().(error); err != nil {
-			return nil, err
-		}
-		if data := item.Elem().FieldByName("Data"); strings.HasPrefix(item.Elem().Type().Name(), "Event[") {
-			item = data
-		}
-		list = append(list, parse([]byte(encoded(item.Interface()))))
+	value, ok := e.valid(schema["properties"].(object)["data"].(object)["contentSchema"], inResponse, func(any) bool { return true })
+	if !ok {
+		return nil, false
 	}
-	return list, nil
+	data := into.FieldByName("Data")
+	if of := data.Addr().MethodByName("Of"); of.IsValid() {
+		check(e.T, json.Unmarshal([]byte(encoded(value)), of.Call([]reflect.Value{reflect.ValueOf(name)})[0].Interface()))
+	} else {
+		data.Set(e.argument(data.Type(), value))
+	}
+	into.FieldByName("Event").SetString(name)
+	return object{"event": name, "data": value}, true
 }
 
-// arrives compares the result of a client method with what it must return.
-func (e *exchange) arrives(o operation, want expected, got any, err error, response *client.Response) {
+// returns compares the result of a client method with what it must return.
+func (e *exchange) returns(o operation, want expected, got any, err error, response *client.Response) {
 	e.Helper()
-	e.counts["valid response"]++
 	refused, isStatus := errors.AsType[*client.Error](err)
-	success := want.status/100 == 2 || want.status == http.StatusSeeOther
+	success := want.status/100 == 2 || want.status/100 == 3
 	switch {
 	case success && err != nil || !success && !isStatus:
 		e.Errorf("%s: the status %d with %s gives the error %v", o.name, want.status, encoded(want.value), err)
@@ -192,13 +193,12 @@ func (e *exchange) arrives(o operation, want expected, got any, err error, respo
 		}
 		return
 	}
-	if want.typed != nil && response.Header != nil {
+	if want.typed != nil {
 		read := reflect.New(want.typed)
 		if err, _ := read.MethodByName("Decode").Call([]reflect.Value{reflect.ValueOf(response.Header)})[0].Interface().(error); err != nil {
 			e.Errorf("%s: %v", o.name, err)
 		}
-		headers := parse([]byte(encoded(read.Elem().Interface())))
-		if !same(want.headers, headers, true) {
+		if headers := parse([]byte(encoded(read.Elem().Interface()))); !same(want.headers, headers, true) {
 			e.Errorf("%s: the headers %s arrive as %s", o.name, encoded(want.headers), encoded(headers))
 		}
 	}
@@ -208,41 +208,42 @@ func (e *exchange) arrives(o operation, want expected, got any, err error, respo
 	switch value := got.(type) {
 	case io.ReadCloser:
 		text, err := io.ReadAll(value)
-		if _ = value.Close(); err != nil || string(text) != fmt.Sprint(want.value) {
-			e.Errorf("%s: %q arrives as %q, %v", o.name, want.value, text, err)
+		if _ = value.Close(); err != nil || string(text) != textOf(want.value) {
+			e.Errorf("%s: %q arrives as %q, %v", o.name, textOf(want.value), text, err)
 		}
 		return
 	case string:
 		if !isJSON(want.media) {
-			if text, isText := want.value.(string); !isText && !same(parse([]byte(encoded(want.value))), parse([]byte(value)), false) || isText && text != value {
-				e.Errorf("%s: the text %v arrives as %q", o.name, want.value, value)
-			}
+			e.textReturns(o, want.value, value)
 			return
 		}
 	case nil:
-		if want.value != nil {
-			e.Errorf("%s: nothing arrives of %s", o.name, encoded(want.value))
-		}
+		e.Errorf("%s: nothing arrives of %s", o.name, encoded(want.value))
 		return
 	}
-	if v := reflect.ValueOf(got); v.Kind() == reflect.Pointer && !v.IsNil() && strings.HasSuffix(v.Elem().Type().Name(), "Result") && v.Elem().Kind() == reflect.Struct && v.Elem().FieldByName("StatusCode").IsValid() {
-		for i := range v.Elem().NumField() {
-			if field := v.Elem().Field(i); want.value == nil {
-				return
-			} else if field.Kind() == reflect.Pointer && !field.IsNil() {
-				got = field.Interface()
-			}
-		}
-		if !isJSON(want.media) {
-			return
-		}
-	}
-	if arrived := parse([]byte(encoded(got))); !same(want.value, arrived, true) {
+	if arrived := parse([]byte(encoded(resultOf(got)))); !same(want.value, arrived, true) {
 		e.Errorf("%s: the response %s\narrives as    %s", o.name, encoded(want.value), encoded(arrived))
 	}
 }
 
-func isBase64(text string) bool {
-	_, err := base64.StdEncoding.DecodeString(text)
-	return err == nil
+// textReturns compares a text with the value that it stands for. A number may have other digits.
+func (e *exchange) textReturns(o operation, want any, got string) {
+	e.Helper()
+	if _, isText := want.(string); isText && got != want || !isText && !same(want, parse([]byte(got)), false) {
+		e.Errorf("%s: the text %v arrives as %q", o.name, want, got)
+	}
+}
+
+// resultOf returns the field that is set of a result with several types.
+func resultOf(got any) any {
+	v := reflect.Indirect(reflect.ValueOf(got))
+	if v.Kind() != reflect.Struct || v.Type().PkgPath() != reflect.TypeFor[client.Client]().PkgPath() {
+		return got
+	}
+	for i := range v.NumField() {
+		if field := v.Field(i); field.Kind() == reflect.Pointer && !field.IsNil() {
+			return field.Interface()
+		}
+	}
+	return nil
 }

@@ -1,11 +1,13 @@
 package smith
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/big"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,10 +69,9 @@ func (e *exchange) validate(schema any, direction string, value any) error {
 			c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error { return within(v, limits) }})
 		}
 		c.RegisterFormat(&jsonschema.Format{Name: "byte", Validate: func(v any) error {
-			if text, ok := v.(string); ok && !isBase64(text) {
-				return errors.New("is no base64")
-			}
-			return nil
+			text, _ := v.(string)
+			_, err := base64.StdEncoding.DecodeString(text)
+			return err
 		}})
 		url := fmt.Sprintf("urn:schema:%d", len(e.schemas))
 		check(e.T, c.AddResource(url, object{
@@ -119,8 +120,8 @@ func (e *exchange) match(schema any, depth int) any {
 	if !ok || depth == 0 {
 		return pick(e, any("any"), number("7"), true)
 	}
-	if ref, ok := s["$ref"].(string); ok {
-		return e.match(e.document["components"].(object)["schemas"].(object)[strings.TrimPrefix(ref, "#/components/schemas/")], depth-1)
+	if s["$ref"] != nil {
+		return e.match(e.resolve(s), depth-1)
 	}
 	if value, ok := s["const"]; ok {
 		return value
@@ -135,7 +136,7 @@ func (e *exchange) match(schema any, depth int) any {
 			delete(own, "type")
 		}
 		for _, part := range append(slices.Clone(parts), any(own)) {
-			if part := part.(object); part["type"] == nil && part["$ref"] == nil && part["properties"] == nil && part["allOf"] == nil {
+			if part := part.(object); part["type"] == nil && part["$ref"] == nil && part["allOf"] == nil { // refines the others
 				continue
 			}
 			members, ok := e.match(part, depth).(object)
@@ -226,8 +227,10 @@ func (e *exchange) text(s object) any {
 		return "P1DT2H"
 	case "uri":
 		return "https://example.com/a?b=c"
+	case "binary":
+		return pick(e, "a", "\x00\r\n--", "ü日😀")
 	}
-	return pick(e, "", "a", "b c", "x-y,z", "null", "0", "a+b%20&c=d", "ü日😀", "\"q\"")
+	return pick(e, "", "a", "b c", "x-y,z", "null", "0", "a+b%20&c=d", "ü日😀", "\"q\"", "a:check", "%2F", "a/b", "..", "1.0", "true", "{}")
 }
 
 // spoil changes a random part of a value.
@@ -256,4 +259,34 @@ func (e *exchange) spoil(value any) any {
 		}
 	}
 	return other()
+}
+
+// same reports whether two values are equal. Members that are null are equal to absent ones if absent is true.
+func same(a, b any, absent bool) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		x, _ := new(big.Rat).SetString(a.String())
+		y, _ := new(big.Rat).SetString(b.String())
+		return ok && x.Cmp(y) == 0
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, func(x, y any) bool { return same(x, y, absent) })
+	case object:
+		b, ok := b.(object)
+		if !ok {
+			return false
+		}
+		names := maps.Clone(a)
+		maps.Copy(names, b)
+		for name := range names {
+			x, isIn := a[name]
+			y, isInB := b[name]
+			if (isIn != isInB && (!absent || x != nil || y != nil)) || !same(x, y, absent) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(a, b)
 }

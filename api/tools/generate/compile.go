@@ -85,13 +85,37 @@ func newCompilation(f files) (*compilation, error) {
 		}
 	}
 	maps.DeleteFunc(imports, func(_ string, foreign bool) bool { return !foreign })
-	config := &packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile}
-	loaded, err := packages.Load(config, slices.Sorted(maps.Keys(imports))...)
-	for _, p := range loaded {
-		c.imported[p.PkgPath] = p.Types
-	}
-	return c, err
+	return c, c.load(imports)
 }
+
+// load loads the types of packages, with those that were loaded before, because types of different loads are not identical.
+func (c *compilation) load(paths map[string]bool) error {
+	for path := range paths {
+		if foreign[path] != nil {
+			continue
+		}
+		for path := range foreign {
+			paths[path] = true
+		}
+		config := &packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile}
+		loaded, err := packages.Load(config, slices.Sorted(maps.Keys(paths))...)
+		if err != nil {
+			return err
+		}
+		for _, p := range loaded {
+			foreign[p.PkgPath] = p.Types
+		}
+		break
+	}
+	maps.Copy(c.imported, foreign)
+	return nil
+}
+
+// foreign has the types of the packages that were loaded, by import path. To load them takes most of the time of the tests,
+// which generate the code of many documents.
+//
+//nolint:gochecknoglobals // like the settings of oapi-codegen, which allow one document at a time too
+var foreign = map[string]*types.Package{}
 
 // parse parses the files of a package. The generated files are the last, so that they have the error if a name is
 // declared twice.

@@ -15,23 +15,31 @@ import (
 //go:embed nullable.tmpl
 var nullableSource string
 
-// nullableMembers gives nullable members of JSON requests, and of the items of streams in requests, the type Nullable,
-// which distinguishes null from absent. Responses keep pointers.
+// nullableMembers gives nullable members of JSON in requests, which is in bodies, in the items of streams, parameters and
+// fields of forms, the type Nullable, which distinguishes null from absent. Responses keep pointers.
 func nullableMembers(document *openapi3.T) error {
 	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
 	var errs []error
-	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
-		for _, operation := range document.Paths.Value(path).Operations() {
-			if operation.RequestBody == nil {
+	visit := func(content openapi3.Content, path ...string) {
+		for _, media := range slices.Sorted(maps.Keys(content)) {
+			schema := content[media].Schema
+			if isJSON(media) {
+				errs = append(errs, a.visit(schema, path))
 				continue
 			}
-			content := operation.RequestBody.Value.Content
-			for _, media := range slices.Sorted(maps.Keys(content)) {
-				schema := content[media].ItemSchema
-				if isJSON(media) {
-					schema = content[media].Schema
-				}
-				errs = append(errs, a.visit(schema, []string{operation.OperationID, "body"}))
+			for _, name := range slices.Sorted(maps.Keys(schema.Value.Properties)) {
+				errs = append(errs, a.visit(schema.Value.Properties[name], append(slices.Clip(path), name)))
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
+		item := document.Paths.Value(path)
+		for _, operation := range item.Operations() {
+			for _, p := range slices.Concat(item.Parameters, operation.Parameters) {
+				visit(p.Value.Content, operation.OperationID, p.Value.Name)
+			}
+			if operation.RequestBody != nil {
+				visit(operation.RequestBody.Value.Content, operation.OperationID, "body")
 			}
 		}
 	}

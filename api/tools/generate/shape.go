@@ -34,7 +34,10 @@ func shape(file string, document *openapi3.T) error {
 		s.parameter(c.Parameters[name].Value, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.RequestBodies)) {
-		s.content(c.RequestBodies[name].Value.Content, name)
+		content := c.RequestBodies[name].Value.Content
+		if s.content(content, name); len(jsonTypes(content)) > 1 { // oapi-codegen would give all types the same name
+			delete(c.RequestBodies, name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		s.parameter(&c.Headers[name].Value.Parameter, name)
@@ -48,9 +51,18 @@ func shape(file string, document *openapi3.T) error {
 		}
 		if o.RequestBody != nil {
 			s.content(o.RequestBody.Value.Content, o.OperationID)
+			if len(jsonTypes(o.RequestBody.Value.Content)) > 1 {
+				o.RequestBody.Ref = ""
+			}
 		}
 		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
-			s.response(o.Responses.Value(status).Value, o.OperationID+" "+status)
+			response := o.Responses.Value(status)
+			s.response(response.Value, o.OperationID+" "+status)
+			for _, described := range response.Value.Content {
+				if described.Extensions[nullExtension] != nil { // the type of a component cannot be null
+					response.Ref = ""
+				}
+			}
 		}
 	})
 	return s.names.err()
@@ -70,7 +82,7 @@ func (s *shaper) parameter(p *openapi3.Parameter, name string) {
 		s.inside(p.Schema, []string{name})
 	}
 	for _, media := range p.Content {
-		s.inside(media.Schema, []string{name})
+		s.name(media.Schema, []string{name}, true)
 	}
 }
 
@@ -81,7 +93,7 @@ func (s *shaper) content(content openapi3.Content, name string) {
 			path = []string{name, media, "body"}
 		}
 		described := content[media]
-		s.inside(described.Schema, path)
+		s.name(described.Schema, path, true)
 		s.inside(described.ItemSchema, append(path, "item"))
 		if described.Schema != nil && isJSON(media) && allowsNull(described.Schema.Value) {
 			described.Extensions = extended(map[string]any{nullExtension: true}, described.Extensions)

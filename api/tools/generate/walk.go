@@ -21,21 +21,27 @@ func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
 	})
 }
 
-// eachContent calls visit for the media types of each request body and response. It may call it several times for those
-// of a component.
+// eachContent calls visit for the media types of each request body and response, once.
 func eachContent(document *openapi3.T, visit func(openapi3.Content)) {
+	seen := map[any]bool{}
+	once := func(of any, content openapi3.Content) {
+		if !seen[of] {
+			seen[of] = true
+			visit(content)
+		}
+	}
 	for _, body := range document.Components.RequestBodies {
-		visit(body.Value.Content)
+		once(body.Value, body.Value.Content)
 	}
 	for _, response := range document.Components.Responses {
-		visit(response.Value.Content)
+		once(response.Value, response.Value.Content)
 	}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
 		if operation.RequestBody != nil {
-			visit(operation.RequestBody.Value.Content)
+			once(operation.RequestBody.Value, operation.RequestBody.Value.Content)
 		}
 		for _, response := range operation.Responses.Map() {
-			visit(response.Value.Content)
+			once(response.Value, response.Value.Content)
 		}
 	})
 }

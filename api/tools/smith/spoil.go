@@ -10,8 +10,7 @@ import (
 func (s *Smith) Spoil(operations, n int) {
 	s.write(operations)
 	for range n {
-		whole := pick(s, s.paths, s.components)
-		s.spoil(whole, 0)
+		s.spoil(pick(s, s.paths, s.components["schemas"]), 0)
 	}
 }
 
@@ -74,9 +73,9 @@ func (s *Smith) odd() string {
 // strange returns a value that is unlikely to fit.
 func (s *Smith) strange() any {
 	return pick[any](s, nil, true, 0, -1, 1.5, 1e300, "", s.odd(), []any{}, []any{nil, 1, "a"}, members{}, members{"type": "string"},
-		members{"$ref": "#/components/schemas/none"}, members{"$ref": "#/paths"}, members{"$ref": "#here"}, ref(s.anyRef()),
-		members{"oneOf": []any{ref(s.anyRef()), members{"type": "null"}}}, members{"allOf": []any{members{"type": "string"}, members{"type": "integer"}}},
+		members{"$ref": "#/components/schemas/none"}, members{"$ref": "#/paths"}, members{"$ref": "#here"}, ref(s.anyObject()),
+		members{"oneOf": []any{ref(s.anyObject()), members{"type": "null"}}}, members{"allOf": []any{members{"type": "string"}, members{"type": "integer"}}},
 		members{"type": []any{"string", "object", "null"}}, members{"type": "object", "additionalProperties": s.object(1)}, s.object(1), s.union(1),
 		members{"enum": []any{1, "a", nil}}, members{"enum": []any{"a", "A", "a "}}, members{"const": members{}}, members{"type": "array", "items": false},
-		"matrix", "pipeDelimited", "deepObject", "#/components/schemas/"+s.anyRef(), json.Number("1e400"))
+		"matrix", "pipeDelimited", "deepObject", "#/components/schemas/"+s.anyObject(), json.Number("1e400"))
 }

@@ -61,8 +61,13 @@ func (e *Error) Error() string {
 	if e.Pointer != "" {
 		text += e.Pointer + ": "
 	}
-	return text + e.Detail
+	return inOneLine.Replace(text + e.Detail)
 }
+
+// inOneLine escapes the line breaks of names in the document.
+//
+//nolint:gochecknoglobals // never changed
+var inOneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Errors are all errors of a document.
 type Errors []*Error

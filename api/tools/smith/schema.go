@@ -1,0 +1,259 @@
+package smith
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+func (s *Smith) component() string {
+	s.count++
+	name := pick(s, "Thing", "a-thing", "x.y", "thing_", "URL") + fmt.Sprint(s.count)
+	s.components["schemas"][name] = s.object(2)
+	s.objects = append(s.objects, name)
+	return name
+}
+
+// notNull returns a schema whose values are not null.
+func (s *Smith) notNull() members {
+	return pick(s, s.reference, func() members { return s.object(2) }, func() members {
+		s.use("list")
+		return members{"type": "array", "items": s.value(1)}
+	}, s.tagged, s.scalar, func() members { return members{"type": "object"} })()
+}
+
+// scalar returns a schema of a string, integer, number, boolean or enum.
+func (s *Smith) scalar() members {
+	switch s.IntN(14) {
+	case 0, 1:
+		s.use("string")
+		return members{"type": "string", "maxLength": 4 + s.IntN(8)}
+	case 2, 3:
+		format := pick(s, "date-time", "date", "uuid", "byte", "email", "duration", "uri")
+		s.use("format " + format)
+		return members{"type": "string", "format": format}
+	case 4:
+		s.use("enum of strings")
+		return members{"type": "string", "enum": []any{"a", "b c", "ü", "x-y"}[:2+s.IntN(3)]}
+	case 5:
+		s.use("enum without a type")
+		return members{"enum": []any{"small", "large"}}
+	case 6:
+		s.use("enum of integers")
+		return members{"type": "integer", "enum": []any{1, 2, 17}}
+	case 7:
+		format := pick(s, "int32", "int64", "uint8", "uint64")
+		s.use("format " + format)
+		return members{"type": "integer", "format": format, "minimum": 0}
+	case 8:
+		s.use("integer")
+		return members{"type": "integer", "minimum": -3, "maximum": 100}
+	case 9:
+		s.use("number")
+		return members{"type": "number", "maximum": 1000.5}
+	case 10:
+		format := pick(s, "double", "float")
+		s.use("format " + format)
+		return members{"type": "number", "format": format}
+	case 11:
+		s.use("boolean")
+		return members{"type": "boolean"}
+	case 12:
+		s.use("component that is an enum")
+		s.count++
+		name := fmt.Sprint("Enum", s.count)
+		s.components["schemas"][name] = members{"type": "string", "enum": []any{"one", "two", "三"}}
+		return ref(name)
+	}
+	s.use("string")
+	return members{"type": "string"}
+}
+
+// value returns any schema.
+func (s *Smith) value(depth int) members {
+	if depth == 0 {
+		return s.scalar()
+	}
+	schema := s.plain(depth)
+	if s.chance(20) {
+		return s.nullable(schema)
+	}
+	return schema
+}
+
+func (s *Smith) plain(depth int) members {
+	switch s.IntN(11) {
+	case 0, 1:
+		return s.scalar()
+	case 2, 3:
+		s.use("list")
+		return members{"type": "array", "items": s.value(depth - 1), "maxItems": 4}
+	case 4:
+		s.use("map")
+		return members{"type": "object", "additionalProperties": s.value(depth - 1)}
+	case 5:
+		return s.reference()
+	case 6:
+		return s.union(depth)
+	case 7:
+		return s.allOf(depth)
+	case 8:
+		return s.unusual()
+	}
+	return s.object(depth)
+}
+
+func (s *Smith) unusual() members {
+	free := []struct {
+		part   string
+		schema members
+	}{
+		{"free value", members{}},
+		{"free object", members{"type": "object"}},
+		{"free list", members{"type": "array"}},
+		{"several types", members{"type": []any{"string", "integer"}}},
+		{"constant", members{"const": "c"}},
+		{"null", members{"type": "null"}},
+	}
+	one := pick(s, free...)
+	s.use(one.part)
+	return one.schema
+}
+
+func (s *Smith) objectOrReference() members {
+	if s.chance(50) {
+		return s.object(2)
+	}
+	return s.reference()
+}
+
+func (s *Smith) reference() members { return ref(s.anyObject()) }
+
+func (s *Smith) anyObject() string {
+	if len(s.objects) == 0 {
+		return s.leaf()
+	}
+	return pick(s, s.objects...)
+}
+
+// leaf makes a component without members that are objects.
+func (s *Smith) leaf() string {
+	s.count++
+	name := "Leaf" + fmt.Sprint(s.count)
+	s.components["schemas"][name] = s.object(0)
+	s.objects = append(s.objects, name)
+	return name
+}
+
+// nullable allows null beside the values of a schema, in one of the ways of the specification.
+func (s *Smith) nullable(schema members) members {
+	if kind, ok := schema["type"].(string); ok && kind != "null" && s.chance(60) {
+		s.use("nullable type")
+		schema["type"] = []any{kind, "null"}
+		if values, ok := schema["enum"].([]any); ok {
+			schema["enum"] = append(slices.Clone(values), nil)
+		}
+		return schema
+	}
+	if len(schema) == 0 || schema["type"] == "null" {
+		return schema
+	}
+	s.use("union with null")
+	return members{pick(s, "oneOf", "anyOf"): []any{schema, members{"type": "null"}}}
+}
+
+func (s *Smith) union(depth int) members {
+	switch s.IntN(4) {
+	case 0:
+		s.use("oneOf")
+		return members{"oneOf": []any{members{"type": "string"}, members{"type": "integer"}}}
+	case 1:
+		s.use("anyOf")
+		return members{"anyOf": []any{s.reference(), members{"type": "boolean"}, members{"type": "array", "items": s.value(depth - 1)}}}
+	case 2:
+		return s.tagged()
+	}
+	s.use("oneOf")
+	return members{"oneOf": []any{members{"type": "integer"}, s.object(depth - 1)}}
+}
+
+// tagged returns a union whose alternatives a discriminator tells apart.
+func (s *Smith) tagged() members {
+	s.use("discriminator")
+	var all, names []any
+	discriminator := members{"propertyName": "kind", "mapping": members{}}
+	for range 2 {
+		name := s.leaf()
+		leaf := s.components["schemas"][name].(members)
+		leaf["properties"].(members)["kind"] = members{"type": "string", "const": name}
+		leaf["required"] = []any{"kind"}
+		within(discriminator, "mapping")[name] = ref(name)["$ref"]
+		all, names = append(all, ref(name)), append(names, name)
+	}
+	if s.chance(25) {
+		s.use("default of a discriminator")
+		name := s.leaf()
+		leaf := s.components["schemas"][name].(members)
+		leaf["properties"].(members)["kind"] = members{"type": "string", "not": members{"enum": names}}
+		all, discriminator["defaultMapping"] = append(all, ref(name)), name
+	}
+	return members{"oneOf": all, "discriminator": discriminator}
+}
+
+func (s *Smith) allOf(depth int) members {
+	own := s.object(depth - 1)
+	if s.chance(30) { // says again what another part says
+		for _, name := range slices.Sorted(maps.Keys(own["properties"].(members))) {
+			s.use("allOf that refines")
+			return members{"allOf": []any{own, members{"properties": members{name: members{"description": "better"}}}}}
+		}
+	}
+	if s.chance(30) {
+		var names []any
+		for _, name := range slices.Sorted(maps.Keys(own["properties"].(members))) {
+			names = append(names, name)
+		}
+		s.use("allOf that refines")
+		return members{"allOf": []any{own, members{"required": names}}}
+	}
+	s.use("allOf")
+	leaf := s.leaf()
+	delete(s.components["schemas"][leaf].(members), "additionalProperties")
+	return members{"type": "object", "allOf": []any{ref(leaf), own}}
+}
+
+func (s *Smith) object(depth int) members {
+	properties := members{}
+	required := []any{}
+	for range 1 + s.IntN(4) {
+		name := s.name()
+		schema := s.value(max(depth-1, 0))
+		if depth > 0 && s.chance(8) {
+			s.use("read only")
+			name, schema = "ro"+fmt.Sprint(s.count), members{"type": "integer", "readOnly": true}
+		} else if depth > 0 && s.chance(8) {
+			s.use("write only")
+			name, schema = "wo"+fmt.Sprint(s.count), members{"type": "string", "writeOnly": true}
+		}
+		properties[name] = schema
+		if s.chance(40) {
+			required = append(required, name)
+		}
+	}
+	schema := members{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	switch s.IntN(8) {
+	case 0:
+		s.use("closed object")
+		schema["additionalProperties"] = false
+	case 1:
+		s.use("open object")
+		schema["additionalProperties"] = s.value(max(depth-1, 0))
+	case 2:
+		s.use("open object")
+		schema["additionalProperties"] = true
+	}
+	return schema
+}
