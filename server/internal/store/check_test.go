@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -73,6 +74,39 @@ func TestStore_Record_ofAnEndedEventKeepsTheDueTimeOfTheNext(t *testing.T) {
 		next := nextDelivery(t, db, "a")
 		if next.Event.ID != second.Event.ID || !next.DueAt.Equal(want) {
 			t.Errorf("next is %s at %v, want %s at %v", next.Event.ID, next.DueAt, second.Event.ID, want)
+		}
+	})
+}
+
+// The pages of a check are all rows together: also those of a subject that does not exist, before or after all others.
+func TestStore_Check_findsTheSameInAnyPages(t *testing.T) {
+	t.Parallel()
+	withUser(t, func(t *testing.T, db *store.Store) {
+		for _, id := range []string{"a", "b", "c", "d", "e"} {
+			create(t, db, subject(id, 2))
+		}
+		db.Exec(
+			t, `DELETE FROM deliveries WHERE subject_id IN ('b', 'e')`, `DELETE FROM events WHERE subject_id = 'c' AND sequence = 1`,
+			`UPDATE events SET state = 'delivered' WHERE id = 'd-1'`, `UPDATE events SET subject_id = 'f' WHERE id = 'd-2'`,
+			`UPDATE events SET subject_id = '0' WHERE id = 'a-2'`, `UPDATE events SET last_number = 2 WHERE id = 'e-1'`,
+		)
+		all := func(rows int) (found []string) {
+			violations, err := db.CheckPages(t.Context(), rows)
+			check(t, err)
+			for _, v := range violations {
+				found = append(found, v.String())
+			}
+			slices.Sort(found)
+			return found
+		}
+		want := all(1000)
+		if len(want) < 10 || !slices.Contains(want, "subject f has events but does not exist") || !slices.Contains(want, "subject 0 has events but does not exist") {
+			t.Errorf("the violations are %q", want)
+		}
+		for rows := range 6 {
+			if got := all(rows + 1); !slices.Equal(got, want) {
+				t.Errorf("in pages of %d, the violations are %q, want %q", rows+1, got, want)
+			}
 		}
 	})
 }

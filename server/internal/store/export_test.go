@@ -372,3 +372,8 @@ func (h *LeaseHolder) EndProcess() error { return h.running.Close() }
 
 // WrittenTables is writtenTables.
 func WrittenTables() string { return writtenTables() }
+
+// CheckPages is Check with pages of some subjects.
+func (s *Store) CheckPages(ctx context.Context, rows int) ([]Violation, error) {
+	return s.check(ctx, rows)
+}
