@@ -29,7 +29,7 @@ func (s *Store) CreateSubject(
 
 // createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, if its avatar
 // is locked or deleted, or if its user is not a member of its workspace.
-func (s *Store) createSubjects(ctx context.Context, tx transaction, group []*creation, wait bool) error {
+func (s *Store) createSubjects(ctx context.Context, tx transaction, group []*creation, alone bool) error {
 	keys := make([]*keyed, len(group))
 	for i, c := range group {
 		c.earlier, keys[i] = nil, &c.keyed
@@ -37,13 +37,23 @@ func (s *Store) createSubjects(ctx context.Context, tx transaction, group []*cre
 	if err := lockKeys(ctx, tx, keys); err != nil {
 		return err
 	}
-	if wait && (group[0].alone || group[0].err != nil) {
-		return group[0].repeat(ctx, tx)
+	if first := group[0]; alone && (first.err != nil || first.keyUse.valid()) {
+		return first.repeat(ctx, tx)
 	}
-	if err := lockAvatars(ctx, tx, group, wait); err != nil {
+	for _, c := range group {
+		if c.err == nil && c.keyUse.valid() {
+			c.err = errAlone
+		}
+	}
+	if err := lockAvatars(ctx, tx, made(group), alone); err != nil {
 		return err
 	}
-	return s.writeCreations(ctx, tx, slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone }))
+	return s.writeCreations(ctx, tx, made(group))
+}
+
+// made returns the creations without an error.
+func made(group []*creation) []*creation {
+	return slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.err != nil })
 }
 
 func (s *Store) CreatedSubject(ctx context.Context, userID string, key studio.IdempotencyKey) (studio.Subject, error) {
@@ -67,7 +77,7 @@ func (c *creation) repeat(ctx context.Context, tx transaction) error {
 	switch {
 	case c.err != nil:
 		return c.err
-	case c.keyUse.id == "" || c.keyUse.expired:
+	case !c.keyUse.valid():
 		return studio.ErrNotFound
 	case !bytes.Equal(c.keyUse.fingerprint, c.key.Fingerprint):
 		return studio.ErrKeyReused
@@ -92,10 +102,10 @@ var findIDs = newRowStatement(`id text`, func(id string) []any { return []any{id
 		return `SELECT s.id FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r`) + ` AND ` + notDeleted
 	})
 
-// lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. A creation
-// must be made alone if its avatar is locked or deleted.
+// lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. The error of a
+// creation is studio.ErrNotFound if its avatar is deleted, or locked unless the transaction waits for locks.
 func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bool) error {
-	videos := slices.DeleteFunc(slices.Clone(group), func(c *creation) bool { return c.alone || c.subject.AvatarID == "" })
+	videos := slices.DeleteFunc(group, func(c *creation) bool { return c.subject.AvatarID == "" })
 	if len(videos) == 0 {
 		return nil
 	}
@@ -107,7 +117,7 @@ func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bo
 	locked, err := queryRows(ctx, tx, oneColumn[string], find.query+tx.lockSubjects(wait), find.args...)
 	for _, c := range videos {
 		if !slices.Contains(locked, c.subject.AvatarID) {
-			c.alone, c.err = true, studio.ErrNotFound
+			c.err = studio.ErrNotFound
 		}
 	}
 	return err

@@ -14,9 +14,9 @@ type dialect interface {
 	lockSubjects(wait bool) string
 	// clock returns the SQL expression for the current time of the database, in microseconds.
 	clock() string
-	// past returns the SQL expression for a time, or for the current time of the database if that is earlier. So work
+	// untilNow returns the SQL expression for a time, or for the current time of the database if that is earlier. So work
 	// that is due now is not late if the clock of this process is ahead.
-	past(at string) string
+	untilNow(at string) string
 	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
 	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
 	in(column, query string) string
@@ -43,7 +43,7 @@ func (sqliteDialect) lockSubjects(bool) string { return "" }
 
 func (sqliteDialect) clock() string { return `CAST(unixepoch('subsec') * 1000000 AS INTEGER)` }
 
-func (sqliteDialect) past(at string) string { return at } // SQLite has no clock of its own
+func (sqliteDialect) untilNow(at string) string { return at } // SQLite has no clock of its own
 
 func (sqliteDialect) in(column, query string) string { return column + ` IN (` + query + `)` }
 
@@ -76,7 +76,7 @@ func (postgresDialect) clock() string {
 	return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 }
 
-func (d postgresDialect) past(at string) string {
+func (d postgresDialect) untilNow(at string) string {
 	return `CASE WHEN ` + at + ` IS NOT NULL THEN LEAST(` + at + `, ` + d.clock() + `) END`
 }
 

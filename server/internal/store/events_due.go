@@ -135,7 +135,7 @@ func requeue(ctx context.Context, tx transaction, subjects []string, now time.Ti
 	var where conditions
 	ids := where.elements(tx, subjects)
 	_, err := tx.exec(ctx, `INSERT INTO deliveries (subject_id, user_id, origin, url, sequence, due_at, request_id, trace_parent)
-		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), `+tx.past("CAST($2 AS BIGINT)")+`, s.request_id, s.trace_parent
+		SELECT s.id, s.user_id, s.origin, s.webhook_url, MIN(e.sequence), `+tx.untilNow("CAST($2 AS BIGINT)")+`, s.request_id, s.trace_parent
 		FROM subjects s JOIN events e ON e.subject_id = s.id WHERE `+tx.in("s.id", ids)+` AND e.state = 'pending' GROUP BY s.id
 		ON CONFLICT (subject_id) DO UPDATE SET sequence = excluded.sequence, due_at = excluded.due_at
 			WHERE excluded.sequence < deliveries.sequence`, append(where.args, micros(now))...)

@@ -160,7 +160,7 @@ func deleteEnded(sql dialect) string {
 }
 
 func updateNext(sql dialect) string {
-	return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.past("r.ended_at") + `)
+	return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.untilNow("r.ended_at") + `)
 			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` +
 		sql.recordable("deliveries.subject_id")
 }

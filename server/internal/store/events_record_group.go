@@ -13,8 +13,8 @@ const (
 	recordTries = 100
 )
 
-// record is a [Record] that waits for its group.
-type record struct {
+// groupRecord is a [Record] that waits for its group.
+type groupRecord struct {
 	groupMember
 	Record
 
@@ -29,7 +29,7 @@ type record struct {
 // studio.ErrBusy after recordTries tries, and studio.ErrNotFound if the event does not exist.
 func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (next time.Time, err error) {
 	for range recordTries {
-		r := &record{groupMember: newGroupMember(), Record: one, holder: holder}
+		r := &groupRecord{groupMember: newGroupMember(), Record: one, holder: holder}
 		if err := writeGrouped(ctx, s, s.records, writeRecords, r); err != nil || r.written {
 			return r.next, err
 		}
@@ -87,7 +87,7 @@ const (
 
 // writeRecords is a groupWrite for records of one lease holder. It is one request. The server has received the whole
 // request before it starts, so a process that freezes during it holds no lock.
-func writeRecords(ctx context.Context, tx transaction, group []*record, _ bool) error {
+func writeRecords(ctx context.Context, tx transaction, group []*groupRecord, _ bool) error {
 	records, subjects := make([]*Record, len(group)), make([]string, len(group))
 	for i, r := range group {
 		records[i], subjects[i] = &r.Record, r.Event.SubjectID

@@ -17,63 +17,63 @@ const (
 
 // eventWatch knows which processes want to know the users with new events, while streams of events are open.
 type eventWatch struct {
-	mu        sync.Mutex
-	here      time.Time // until when this process wants to know
-	elsewhere time.Time // until when another one does
-	untold    []string  // users to be told to the other processes
-	telling   bool      // a goroutine does that
+	mu       sync.Mutex
+	mine     time.Time // until when this process wants to know
+	others   time.Time // until when another one does
+	unsent   []string  // users of whom the others are to be notified
+	notifies bool      // a goroutine does that
 }
 
 func (s *Store) WatchEvents(ctx context.Context) error {
 	s.events.mu.Lock()
-	s.events.here = time.Now().Add(watchTime)
+	s.events.mine = time.Now().Add(watchTime)
 	s.events.mu.Unlock()
 	return s.notify(ctx, signalWatch, "")
 }
 
-// watchedElsewhere notes that another process wants to know the users with new events.
-func (w *eventWatch) watchedElsewhere(until time.Time) {
+// watchedByOther notes that another process wants to know the users with new events.
+func (w *eventWatch) watchedByOther(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.elsewhere = until
+	w.others = until
 }
 
-// reportEvents reports users with new events to this process, and to others that listen. That is after the commit and
+// reportEvents signals users with new events to this process, and notifies others that want to know. That is after the commit and
 // outside of the transaction, because commits with NOTIFY wait for each other.
 func (s *Store) reportEvents(users []string) {
-	s.reportEventsHere(users)
+	s.signalEventsOf(users)
 	w := &s.events
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !time.Now().Before(w.elsewhere) {
+	if !time.Now().Before(w.others) {
 		return
 	}
-	w.untold = append(w.untold, users...)
-	if !w.telling {
-		w.telling = true
-		go s.tellEvents()
+	w.unsent = append(w.unsent, users...)
+	if !w.notifies {
+		w.notifies = true
+		go s.notifyOfEvents()
 	}
 }
 
-// reportEventsHere signals users with new events if this process watches.
-func (s *Store) reportEventsHere(users []string) {
+// signalEventsOf signals users with new events if this process watches.
+func (s *Store) signalEventsOf(users []string) {
 	s.events.mu.Lock()
-	watching := time.Now().Before(s.events.here)
+	watching := time.Now().Before(s.events.mine)
 	s.events.mu.Unlock()
 	if watching {
 		s.signals.send(signalEvents, users...)
 	}
 }
 
-// tellEvents notifies the other processes until there are no more users. It ignores errors, because those processes also
+// notifyOfEvents notifies the other processes until there are no more users. It ignores errors, because those processes also
 // read the events at intervals.
-func (s *Store) tellEvents() {
+func (s *Store) notifyOfEvents() {
 	w := &s.events
 	for {
 		w.mu.Lock()
-		users := w.untold
-		w.untold = nil
-		if w.telling = len(users) > 0; !w.telling {
+		users := w.unsent
+		w.unsent = nil
+		if w.notifies = len(users) > 0; !w.notifies {
 			w.mu.Unlock()
 			return
 		}

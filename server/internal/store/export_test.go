@@ -122,7 +122,7 @@ func (s *Store) Explain(seen func(query string, plan []string)) {
 // Intercept makes the store run each query and each transaction with around, and report no new events to other processes,
 // which it does in a goroutine of its own.
 func (s *Store) Intercept(around func(run func() error) error) {
-	s.events.watchedElsewhere(time.Time{})
+	s.events.watchedByOther(time.Time{})
 	s.engine = interceptedEngine{s.engine, around}
 }
 

@@ -14,9 +14,8 @@ import (
 // groupMember is a change that waits for the commit of its group.
 type groupMember struct {
 	span     trace.Span
-	err      error
+	err      error // the change is not made
 	panicked any
-	alone    bool          // the change must be made in a transaction of its own
 	done     chan struct{} // closed when the other fields are set
 }
 
@@ -47,10 +46,13 @@ func (m *groupMember) repanic() {
 	}
 }
 
-// groupWrite makes the changes of a group in a transaction. It sets err or alone on the changes that it does not make.
-// Unless wait is true, it waits for no lock: it sets alone if another transaction has the lock. If wait is true, the
-// group has one member.
-type groupWrite[T groupChange] func(ctx context.Context, tx transaction, group []T, wait bool) error
+// groupWrite makes the changes of a group in a transaction. It sets err on the changes that it does not make, which are then
+// made alone. If alone is true, the group has one member, which waits for the locks of other transactions. Otherwise it waits
+// for none, so that no member delays the others, and a change that is difficult may get any error, such as errAlone.
+type groupWrite[T groupChange] func(ctx context.Context, tx transaction, group []T, alone bool) error
+
+// errAlone is the error of a change that a group leaves to a transaction of its own.
+var errAlone = errors.New("store: the change must be made alone")
 
 const (
 	// groupWait is how long a group may take before another group starts concurrently. One group at a time is cheaper,
@@ -68,17 +70,17 @@ func newGroupQueue[T groupChange](s *Store, write groupWrite[T]) *commitQueue[T]
 	}
 }
 
-// writeGrouped makes a change by group commit, and alone if it must be, or if its context has an act, which belongs to its
-// transaction. On SQLite, Store.write groups all changes.
+// writeGrouped makes a change by group commit, and alone if its group did not make it, unless the database is unavailable, or
+// if its context has an act, which belongs to its transaction. On SQLite, Store.write groups all changes.
 func writeGrouped[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], write groupWrite[T], change T) error {
 	m := change.member()
 	if s.Shared() && ctx.Value(actKey{}) == nil {
-		if err := waitForGroup(ctx, s, queue, change); !m.alone {
+		if err := waitForGroup(ctx, s, queue, change); err == nil || errors.Is(err, studio.ErrBusy) {
 			return err
 		}
 	}
 	err := s.write(ctx, func(tx transaction) error {
-		m.err, m.alone = nil, false
+		m.err = nil
 		if err := write(ctx, tx, []T{change}, true); err != nil {
 			return err
 		}
@@ -118,14 +120,14 @@ func commitGroup[T groupChange](s *Store, group []T, write groupWrite[T]) {
 	ctx := groupContext(group[0].member().span)
 	err := s.write(ctx, func(tx transaction) error {
 		for _, change := range group {
-			change.member().err, change.member().alone = nil, false
+			change.member().err = nil
 		}
 		return write(ctx, tx, group, false)
 	})
 	for _, change := range group {
 		m := change.member()
 		if err != nil {
-			m.err, m.alone = err, !errors.Is(err, studio.ErrBusy) // another member may be the cause
+			m.err = err // another member may be the cause
 		}
 		close(m.done)
 	}

@@ -26,6 +26,9 @@ type keyUse struct {
 	expired     bool
 }
 
+// valid reports whether the key was used, and not too long ago.
+func (u keyUse) valid() bool { return u.id != "" && !u.expired }
+
 // newKeyed returns a write. Its hash identifies the key of the user. A column of its own lets the planner of PostgreSQL find
 // rows by nothing else.
 func newKeyed(userID string, key studio.IdempotencyKey) keyed {
@@ -64,22 +67,24 @@ func forgetKeys(sql dialect, expired ...*keyed) []statement {
 	return slices.Concat(forgetSubjectKeys.with(sql, expired...), forgetReplayKeys.with(sql, expired...))
 }
 
-// lockKeys locks the idempotency keys of writes until the end of the transaction, and sets their earlier uses. A
-// write must be made alone if its key is in use, was used before, or is the key of another member.
+// lockKeys locks the idempotency keys of writes until the end of the transaction, and sets their earlier uses. The error of a
+// write is studio.ErrKeyInUse if its key is in use, or is the key of another one.
 func lockKeys(ctx context.Context, tx transaction, group []*keyed) error {
 	members := make(map[string]*keyed) // by the hash of the key
 	var names []string
 	var keys []*keyed
 	for _, k := range group {
-		k.keyUse = keyUse{}
+		k.keyUse, k.err = keyUse{}, nil
 		if k.key.Key == "" {
 			continue
 		}
 		hash := string(k.keyHash)
-		if k.alone = members[hash] != nil; !k.alone {
-			members[hash] = k
-			names, keys = append(names, k.lockName()), append(keys, k)
+		if members[hash] != nil {
+			k.err = studio.ErrKeyInUse
+			continue
 		}
+		members[hash] = k
+		names, keys = append(names, k.lockName()), append(keys, k)
 	}
 	if len(keys) == 0 {
 		return nil
@@ -91,12 +96,12 @@ func lockKeys(ctx context.Context, tx transaction, group []*keyed) error {
 		err := scan(&hash, &use.id, &use.fingerprint, instant{&at})
 		k := members[string(hash)]
 		use.expired = !at.After(k.key.After)
-		k.alone, k.keyUse = k.alone || !use.expired, use
+		k.keyUse = use
 		return err
 	}, findKeys.with(tx, keys...)...)
 	for i, k := range keys {
 		if !slices.Contains(locked, names[i]) {
-			k.alone, k.err = true, studio.ErrKeyInUse
+			k.err = studio.ErrKeyInUse
 		}
 	}
 	return err

@@ -92,9 +92,9 @@ func (s *Store) handle(payload string, handler NotificationHandler) {
 	own, delivers := by == s.processID, handler.Due != nil
 	switch kind := signalKind(kind); {
 	case kind == signalEvents && !own:
-		s.reportEventsHere(strings.Fields(key))
+		s.signalEventsOf(strings.Fields(key))
 	case kind == signalWatch && !own:
-		s.events.watchedElsewhere(time.Now().Add(watchTime))
+		s.events.watchedByOther(time.Now().Add(watchTime))
 	case kind == signalRender && !own:
 		handler.RenderDue()
 	case kind == signalDue && delivers:

@@ -127,7 +127,7 @@ func (s *Store) AddReplay(
 		switch {
 		case r.err != nil:
 			return r.err
-		case r.keyUse.id == "" || r.keyUse.expired:
+		case !r.keyUse.valid():
 		case !bytes.Equal(r.keyUse.fingerprint, key.Fingerprint):
 			return studio.ErrKeyReused
 		default:

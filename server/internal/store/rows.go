@@ -51,7 +51,7 @@ func insertInto(table, columns string, due ...string) func(sql dialect) string {
 		values := make([]string, len(names))
 		for i, name := range names {
 			if values[i] = "r." + name; slices.Contains(due, name) {
-				values[i] = sql.past(values[i])
+				values[i] = sql.untilNow(values[i])
 			}
 		}
 		return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM r"

@@ -149,7 +149,7 @@ type Store struct {
 	leases    atomic.Int64 // how many lease holders this process had
 	signals   *signals
 	counting  chan struct{} // has a value for each replay that is counted
-	records   *commitQueue[*record]
+	records   *commitQueue[*groupRecord]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
 	events    eventWatch
@@ -185,7 +185,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		s.onRevoke = func(string, time.Time) {}
 	}
 	s.records, s.creations, s.updates = newGroupQueue(s, writeRecords), newGroupQueue(s, s.createSubjects), newGroupQueue(s, changeSubjects)
-	s.records.sameGroup = func(first, other *record) bool { return first.holder == other.holder }
+	s.records.sameGroup = func(first, other *groupRecord) bool { return first.holder == other.holder }
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
 	}
@@ -202,7 +202,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		s.name = name
 		s.postgres, err = openPostgres(ctx, settings, cfg)
 		s.engine = s.postgres
-		s.events.elsewhere = time.Now().Add(watchTime / 2) // others may have streams, and say so more often
+		s.events.others = time.Now().Add(watchTime / 2) // others may have streams, and say so more often
 	default:
 		return nil, errors.New("the database must be sqlite:PATH or postgres://…")
 	}

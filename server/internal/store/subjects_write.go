@@ -99,8 +99,8 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 	return tx.execLast(ctx, slices.Concat(insert, addEndpoints(tx, group), insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects)))
 }
 
-// insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: a creation must
-// be made alone if its user is not a member of the workspace.
+// insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: the error of a
+// creation is studio.ErrForbidden if its user is not a member of the workspace.
 func insertCreations(ctx context.Context, tx transaction, group []*creation) (inserted []*creation, insert []statement, err error) {
 	var expired []*keyed // with idempotency keys that have expired
 	inWorkspace := false
@@ -137,7 +137,7 @@ func insertCreations(ctx context.Context, tx transaction, group []*creation) (in
 		if slices.Contains(ids, c.subject.ID) {
 			inserted = append(inserted, c)
 		} else {
-			c.alone, c.err = true, studio.ErrForbidden
+			c.err = studio.ErrForbidden
 		}
 	}
 	return inserted, nil, err

@@ -30,29 +30,29 @@ var findSubjects = newRowStatement(`id text`, func(id string) []any { return []a
 })
 
 // changeSubjects is a groupWrite. A change is made alone if its subject is locked, missing, or changed by another member.
-func changeSubjects(ctx context.Context, tx transaction, group []*update, wait bool) error {
+func changeSubjects(ctx context.Context, tx transaction, group []*update, alone bool) error {
 	members := make(map[string]*update)
 	var first []*update
 	var ids []string
 	for _, u := range group {
-		u.alone, u.err = true, studio.ErrNotFound
+		u.err = studio.ErrNotFound
 		if members[u.id] == nil {
 			members[u.id] = u
 			first, ids = append(first, u), append(ids, u.id)
 		}
 	}
 	find := findSubjects.with(tx, ids...)[0]
-	found, err := queryRows(ctx, tx, subjectDest, find.query+tx.lockSubjects(wait), find.args...)
+	found, err := queryRows(ctx, tx, subjectDest, find.query+tx.lockSubjects(alone), find.args...)
 	if err != nil {
 		return err
 	}
 	for _, subject := range found {
 		u := members[subject.ID]
-		u.subject, u.alone, u.err = subject, false, nil
+		u.subject, u.err = subject, nil
 	}
 	var changed, delayed, rendered []*studio.Subject
 	for _, u := range first {
-		if u.alone {
+		if u.err != nil {
 			continue
 		}
 		due := u.subject.RenderAt

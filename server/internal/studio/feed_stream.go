@@ -74,7 +74,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 	if after == "" {
 		var last map[string]time.Time
 		var err error
-		Apart(func() { last, err = s.Store.LastEvents(ctx, userID) })
+		OnOwnStack(func() { last, err = s.Store.LastEvents(ctx, userID) })
 		if err != nil {
 			s.removeStream(stream)
 			return nil, err
@@ -117,7 +117,7 @@ func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.
 // sendItems yields items until ctx ends. It returns false after yield has.
 func (s *Service) sendItems(ctx context.Context, yield func(StreamedEvent, error) bool, items ...*StreamedEvent) (more bool) {
 	more = true
-	Apart(func() { // yield encodes and writes an item
+	OnOwnStack(func() { // yield encodes and writes an item
 		for _, item := range items {
 			if ctx.Err() != nil {
 				return
@@ -170,7 +170,7 @@ func (s *Service) readItems(ctx context.Context, stream *eventStream) (items []*
 	case s.feeds.reads <- struct{}{}:
 	}
 	var events []EventRecord
-	Apart(func() { events, err = s.Store.NewEvents(ctx, stream.userID, stream.position, feedPage) })
+	OnOwnStack(func() { events, err = s.Store.NewEvents(ctx, stream.userID, stream.position, feedPage) })
 	<-s.feeds.reads
 	switch {
 	case ctx.Err() != nil:
@@ -219,9 +219,9 @@ func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 	return events
 }
 
-// Apart calls f in another goroutine. Work that needs a deep stack runs so before and during a stream: the goroutine of the
+// OnOwnStack calls f in another goroutine. Work that needs a deep stack runs so before and during a stream: the goroutine of the
 // stream would keep the stack for as long as the stream is open.
-func Apart(f func()) {
+func OnOwnStack(f func()) {
 	done := make(chan any)
 	go func() {
 		defer func() { done <- recover() }()

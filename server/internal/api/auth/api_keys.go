@@ -93,7 +93,7 @@ func (a *APIKeys) check(ctx context.Context, hash string) (studio.APIKey, error)
 	}
 	var key studio.APIKey
 	var err error
-	studio.Apart(func() { key, err = a.Check(ctx, []byte(hash)) })
+	studio.OnOwnStack(func() { key, err = a.Check(ctx, []byte(hash)) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {

@@ -120,7 +120,7 @@ func (t *Tokens) Verify(token string) (server.Principal, error) {
 	t.mu.Unlock()
 	if !seen || !known.until.After(t.now()) {
 		var err error
-		if studio.Apart(func() { known, err = t.verify(token) }); err != nil {
+		if studio.OnOwnStack(func() { known, err = t.verify(token) }); err != nil {
 			return server.Principal{}, err
 		}
 		t.remember(hash, known)

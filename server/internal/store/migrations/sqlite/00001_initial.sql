@@ -139,7 +139,7 @@ CREATE TABLE uploads (
 CREATE INDEX uploads_expiry ON uploads (expires_at);
 CREATE INDEX uploads_user ON uploads (user_id, expires_at, size);
 
--- subjects are avatars, videos, lip-syncs and tests of webhooks.
+-- subjects are avatars, videos and lip-syncs.
 CREATE TABLE subjects (
     id             TEXT PRIMARY KEY,
     kind           TEXT NOT NULL,
