@@ -1,0 +1,131 @@
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The page names what the ways through the service need, and no more than a reader can hold: each name is declared in its
+// room and used there or by another room of the way, and the number in the heading is right.
+func TestDoc_namesWhatMustBeHeld(t *testing.T) {
+	t.Parallel()
+	limits := map[string]int{"creation": 28, "event": 24, "rendering": 20}
+	page, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(page), "\n"); lines > 60 {
+		t.Errorf("the page has %d lines, want at most 60", lines)
+	}
+	heading := regexp.MustCompile(`// # An? (\w+), .*: (\d+) names`)
+	for _, part := range regexp.MustCompile(`(?m)^// # `).Split(string(page), -1)[1:] {
+		title, _, _ := strings.Cut("// # "+part, "\n")
+		match := heading.FindStringSubmatch(title)
+		if match == nil || limits[match[1]] == 0 {
+			t.Fatalf("no way has the heading %q", title)
+		}
+		want := limits[match[1]]
+		t.Run(match[1], func(t *testing.T) {
+			t.Parallel()
+			names, used := make(map[string]bool), make(map[string]int)
+			rooms := make(map[string]map[string]bool)
+			rows := regexp.MustCompile(`(?m)^//\t(\S+) +(\S.*)$`).FindAllStringSubmatch(part, -1)
+			for _, row := range rows {
+				if rooms[row[1]] == nil {
+					rooms[row[1]] = readRoom(t, filepath.Join("..", "..", row[1]), used)
+				}
+			}
+			for _, row := range rows {
+				for name := range strings.SplitSeq(row[2], ", ") {
+					if !rooms[row[1]][name] {
+						t.Errorf("%s does not declare %s", row[1], name)
+					}
+					_, method, isMethod := strings.Cut(name, ".")
+					if !isMethod {
+						method = name
+					}
+					if used[method] == 0 {
+						t.Errorf("no room of the way uses %s of %s", name, row[1])
+					}
+					if names[row[1]+" "+name] {
+						t.Errorf("%s is named twice", name)
+					}
+					names[row[1]+" "+name] = true
+				}
+			}
+			if len(names) > want || match[2] != strconv.Itoa(len(names)) {
+				t.Errorf("%q has %d names, want at most %d", title, len(names), want)
+			}
+		})
+		delete(limits, match[1])
+	}
+	if len(limits) > 0 {
+		t.Errorf("the page lacks %v", limits)
+	}
+}
+
+// readRoom returns the names that the package in a directory declares, and counts the uses of names in it.
+func readRoom(t *testing.T, dir string, used map[string]int) map[string]bool {
+	t.Helper()
+	declared := make(map[string]bool)
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			if name, ok := node.(*ast.Ident); ok {
+				used[name.Name]++
+			}
+			return true
+		})
+		for _, declaration := range file.Decls {
+			switch d := declaration.(type) {
+			case *ast.FuncDecl:
+				declared[receiver(d)+d.Name.Name] = true
+				used[d.Name.Name]--
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if spec, ok := spec.(*ast.TypeSpec); ok {
+						declared[spec.Name.Name] = true
+						used[spec.Name.Name]--
+					}
+				}
+			}
+		}
+	}
+	return declared
+}
+
+// receiver returns the type of a method and a dot, or nothing for a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	of := d.Recv.List[0].Type
+	if pointer, ok := of.(*ast.StarExpr); ok {
+		of = pointer.X
+	}
+	if generic, ok := of.(*ast.IndexExpr); ok {
+		of = generic.X
+	}
+	name, _ := of.(*ast.Ident)
+	if name == nil {
+		return ""
+	}
+	return name.Name + "."
+}
