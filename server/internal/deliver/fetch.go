@@ -82,17 +82,16 @@ func (d *Deliverer) handleFetched(f *flow, limit int, deliveries []store.Deliver
 	d.countEmptyFetch(f, err == nil && len(deliveries) == 0 && len(f.endedDuringFetch) == 0)
 	due := d.databaseNow()
 	for _, next := range deliveries {
-		eventID, running := f.running[next.Event.SubjectID]
-		endedID, ended := f.endedDuringFetch[next.Event.SubjectID]
+		running, runs := f.running[next.Event.SubjectID]
+		ended, hasEnded := f.endedDuringFetch[next.Event.SubjectID]
 		switch {
 		// The running attempt returns when the next event is due. A different event here means that
 		// one was added after the attempt was recorded.
-		case running:
-			if eventID != next.Event.ID {
-				f.running[next.Event.SubjectID] = ""
-			}
-		case ended:
-			if endedID != next.Event.ID {
+		case runs:
+			running.followed = running.followed || running.eventID != next.Event.ID
+			f.running[next.Event.SubjectID] = running
+		case hasEnded:
+			if ended.eventID != next.Event.ID {
 				f.fetchBy(now)
 			}
 		case next.DueAt.After(due):

@@ -53,11 +53,11 @@ type flow struct {
 	lane   int
 
 	loaded           []store.Delivery
-	loadedAt         time.Time         // when the read of loaded began
-	invalidatedAt    time.Time         // loaded is stale if it was read before this time
-	running          map[string]string // event ID by the subject of the attempt; "" if a later event was read
-	endedDuringFetch map[string]string // the entries of running that were removed during the current read
-	fetchAt          time.Time         // when to read the flow again; zero if it has no more pending events
+	loadedAt         time.Time          // when the read of loaded began
+	invalidatedAt    time.Time          // loaded is stale if it was read before this time
+	running          map[string]attempt // by subject
+	endedDuringFetch map[string]attempt // the entries of running that were removed during the current read
+	fetchAt          time.Time          // when to read the flow again; zero if it has no more pending events
 	fetching         bool
 	foundByScan      bool // a scan found due events
 	blocked          bool // the flow waits in origin.blocked
@@ -67,6 +67,12 @@ type flow struct {
 	readyElement *list.Element // in user.readyFlows; nil if the flow is not ready
 	readyAt      time.Time     // when a scheduled flow becomes ready
 	heapIndex    int           // in queue.scheduled; -1 if the flow is not there
+}
+
+// attempt is a running attempt to deliver an event.
+type attempt struct {
+	eventID  string
+	followed bool // a read found a later event of the subject, which the attempt may not know
 }
 
 func newQueue() *queue {
@@ -96,7 +102,7 @@ func (q *queue) get(key store.Flow, lane int, originNamed func(name string) *ori
 		q.users[key.UserID] = owner
 	}
 	owner.flowCount++
-	known = &flow{Flow: key, user: owner, origin: originNamed(key.Origin), lane: lane, running: make(map[string]string), heapIndex: -1}
+	known = &flow{Flow: key, user: owner, origin: originNamed(key.Origin), lane: lane, running: make(map[string]attempt), heapIndex: -1}
 	known.origin.flows[known] = struct{}{}
 	q.flows[key] = known
 	q.setUnproven(known, known.origin.class() != proven)

@@ -100,7 +100,7 @@ func (d *Deliverer) startFlow(f *flow, c class, now time.Time) {
 	next := f.loaded[0]
 	f.loaded = f.loaded[1:]
 	d.origins.beginAttempt(f.origin, now)
-	f.running[next.Event.SubjectID] = next.Event.ID
+	f.running[next.Event.SubjectID] = attempt{eventID: next.Event.ID}
 	d.busyWorkers[c]++
 	d.queue.addBusy(f.user, c, 1)
 	d.queue.markServed(f.user, c)
@@ -116,20 +116,20 @@ func (d *Deliverer) startFlow(f *flow, c class, now time.Time) {
 // workDone frees the worker of an attempt. The next event of the subject is due at nextDue, by the clock of
 // the database; nextDue is zero if no event is pending.
 func (d *Deliverer) workDone(f *flow, c class, subjectID string, nextDue time.Time) {
-	event := f.running[subjectID]
+	ended := f.running[subjectID]
 	delete(f.running, subjectID)
 	if f.fetching {
 		if f.endedDuringFetch == nil {
-			f.endedDuringFetch = make(map[string]string)
+			f.endedDuringFetch = make(map[string]attempt)
 		}
-		f.endedDuringFetch[subjectID] = event
+		f.endedDuringFetch[subjectID] = ended
 	}
 	d.busyWorkers[c]--
 	d.queue.addBusy(f.user, c, -1)
 	if !nextDue.IsZero() && d.heldLanes[f.lane] {
 		f.fetchBy(d.localTime(nextDue))
 	}
-	if event == "" && d.heldLanes[f.lane] { // a read found an event that was added after the record
+	if ended.followed && d.heldLanes[f.lane] {
 		f.fetchBy(d.now())
 	}
 	d.reschedule(f)
