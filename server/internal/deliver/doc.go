@@ -49,16 +49,17 @@
 //
 // # Fairness
 //
-// The next free worker goes to the user with the fewest busy workers, and to the flow of this user that has waited the
-// longest. The busy workers of a user must not outnumber the free workers, so some stay free for the next user.
+// An origin is proven if it had an attempt and the last one did not fail, failing if it failed, and otherwise untried. An
+// attempt fails if the origin does not respond, or responds with 408, 425, 429 or 5xx. Each class has a queue of its own, so
+// that the failing origins of a user do not delay his others. The next free worker goes to the user with the fewest busy
+// workers in the class, and to the flow of this user that has waited the longest.
 //
-// An attempt fails if the origin does not respond, or responds with 408, 425, 429 or 5xx. An origin is proven if it had
-// an attempt and the last one did not fail. All unproven origins together use at most three quarters of the workers.
-// Origins whose last attempt failed use at most half. The users with unproven origins share these workers equally, and
-// one more share is kept for a new user.
+// Three rules bound the workers:
 //
-// If no worker is free, a user without a busy worker gets an extra worker, except for an origin whose last attempt
-// failed. Including extra workers, at most four times Config.Workers are busy.
+//  1. The busy workers of a user in a class must not outnumber the free workers, so some stay free for the next user.
+//  2. All origins that are not proven use at most three quarters of the workers together.
+//  3. If no worker is free, a user without a busy worker in the class gets an extra one. Including extra workers, at most
+//     four times Config.Workers are busy.
 //
 // # Assignment of deliveries
 //

@@ -95,8 +95,7 @@ func TestSQLite_oneHungReceiverDelaysNoOther(t *testing.T) {
 	})
 }
 
-// Origins that are known to fail use at most half of the workers, even if there are more of them than
-// workers.
+// Receivers of a user that hang, even if there are more of them than workers, do not delay a new one of the same user.
 func TestSQLite_manyHungReceiversLeaveWorkersFree(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		sent := new(attemptTimes)

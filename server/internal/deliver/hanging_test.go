@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// New origins that hang delay neither a proven origin nor an untried one. They may belong to one user or to
-// more users than there are workers.
+// New origins that hang delay neither an untried origin nor a proven one, which has its concurrent attempts. They may
+// belong to one user or to more users than there are workers.
 func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 	t.Parallel()
 	crowds := []int{1, 300}
@@ -21,7 +21,7 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 	for _, users := range crowds {
 		t.Run(fmt.Sprint(users), func(t *testing.T) {
 			onSQLite(t, func(s *fixture) {
-				const origins, late = 1000, 100 * time.Millisecond
+				const origins, late, busyURL, busyTime = 1000, 100 * time.Millisecond, "https://busy.example.org/", 200 * time.Millisecond
 				probes := max(100/loadDivisor, 20)
 				sent := new(attemptTimes)
 				answers := make(map[string]bool)
@@ -32,6 +32,10 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 				}
 				s.sender = senderFunc(func(ctx context.Context, message sender.Message) sender.Attempt {
 					sent.add(message.URL)
+					if message.URL == busyURL {
+						time.Sleep(busyTime)
+						return sender.Attempt{Status: 200}
+					}
 					if answers[message.URL] {
 						return sender.Attempt{Status: 200}
 					}
@@ -51,6 +55,16 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 				}
 				s.workWhile(time.Duration(probes+10)*time.Second, func() {
 					time.Sleep(time.Second)
+					s.createFor(busyURL)
+					time.Sleep(time.Second)
+					created := time.Now()
+					for range 4 {
+						s.createFor(busyURL)
+					}
+					time.Sleep(time.Second)
+					if at := sent.of(busyURL); len(at) != 15 || at[14].Sub(created) > 4*busyTime {
+						s.t.Errorf("a proven origin got %v after %v, want 4 attempts at once", at, created)
+					}
 					for _, url := range healthy {
 						before, created := len(sent.of(url)), time.Now()
 						s.createFor(url)
@@ -63,4 +77,36 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However many receivers of a user take their time, another user has concurrent attempts.
+func TestSQLite_slowReceiversOfAUserDelayNoOtherUser(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		const busyTime = 200 * time.Millisecond
+		sent := new(attemptTimes)
+		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
+			sent.add(message.URL)
+			took := 10 * time.Second
+			if message.URL == hookURL {
+				took = busyTime
+			}
+			time.Sleep(took)
+			return sender.Attempt{Status: 200}
+		})
+		s.seed(20, urls(100)...)
+		s.user = studiotest.AddUser(s.t, s.studio, "bob@example.com")
+		s.workWhile(50*time.Second, func() {
+			time.Sleep(30 * time.Second) // the first attempts prove the receivers, the next ones use all workers
+			s.createFor(hookURL)
+			time.Sleep(time.Second)
+			created := time.Now()
+			for range 4 {
+				s.createFor(hookURL)
+			}
+			time.Sleep(time.Second)
+			if at := sent.of(hookURL); len(at) != 15 || at[14].Sub(created) > 4*busyTime {
+				s.t.Errorf("another user's receiver got %v after %v, want 4 attempts at once", at, created)
+			}
+		})
+	})
 }

@@ -20,8 +20,6 @@ type queue struct {
 	readyUsers [classes]indexedHeap[*user] // the users with ready flows, by class
 	scheduled  indexedHeap[*flow]          // the earliest first
 	served     int
-	// unprovenUsers is how many users have flows to unproven origins.
-	unprovenUsers int
 }
 
 // class classifies origins by their last attempt. An origin that is not proven is unproven.
@@ -36,13 +34,12 @@ const (
 
 // user is the flows of one user.
 type user struct {
-	id            string
-	flowCount     int
-	unprovenFlows int                 // flows to unproven origins
-	readyFlows    [classes]*list.List // lists of *flow, the longest waiting first, by class
-	busyWorkers   [classes]int
-	lastServed    [classes]int // the value of queue.served when the user last got a worker
-	heapIndexes   [classes]int // in readyUsers; -1 if the user is not there
+	id          string
+	flowCount   int
+	readyFlows  [classes]*list.List // lists of *flow, the longest waiting first, by class
+	busyWorkers [classes]int
+	lastServed  [classes]int // the value of queue.served when the user last got a worker
+	heapIndexes [classes]int // in readyUsers; -1 if the user is not there
 }
 
 // flow is the deliveries of one user to one origin.
@@ -63,7 +60,6 @@ type flow struct {
 	blocked          bool // the flow waits in origin.blocked
 
 	class        class
-	unproven     bool          // the flow is counted in user.unprovenFlows
 	readyElement *list.Element // in user.readyFlows; nil if the flow is not ready
 	readyAt      time.Time     // when a scheduled flow becomes ready
 	heapIndex    int           // in queue.scheduled; -1 if the flow is not there
@@ -83,7 +79,9 @@ func newQueue() *queue {
 	}
 	for c := range classes {
 		q.readyUsers[c] = indexedHeap[*user]{
-			less:  func(a, b *user) bool { return cmp.Or(a.load(c)-b.load(c), a.lastServed[c]-b.lastServed[c]) < 0 },
+			less: func(a, b *user) bool {
+				return cmp.Or(a.busyWorkers[c]-b.busyWorkers[c], a.lastServed[c]-b.lastServed[c]) < 0
+			},
 			index: func(u *user) *int { return &u.heapIndexes[c] },
 		}
 	}
@@ -105,7 +103,6 @@ func (q *queue) get(key store.Flow, lane int, originNamed func(name string) *ori
 	known = &flow{Flow: key, user: owner, origin: originNamed(key.Origin), lane: lane, running: make(map[string]attempt), heapIndex: -1}
 	known.origin.flows[known] = struct{}{}
 	q.flows[key] = known
-	q.setUnproven(known, known.origin.class() != proven)
 	return known
 }
 
@@ -116,7 +113,6 @@ func (q *queue) removeIfIdle(f *flow) {
 	}
 	q.removeReady(f)
 	q.unschedule(f)
-	q.setUnproven(f, false)
 	delete(q.flows, f.Flow)
 	delete(f.origin.flows, f)
 	if f.user.flowCount--; f.user.flowCount == 0 {
@@ -168,28 +164,10 @@ func (q *queue) removeReady(f *flow) {
 // reclassify moves the flows of an origin whose class has changed.
 func (q *queue) reclassify(o *origin) {
 	for f := range o.flows {
-		q.setUnproven(f, o.class() != proven)
 		if f.readyElement != nil && f.class != o.class() {
 			q.removeReady(f)
 			q.makeReady(f)
 		}
-	}
-}
-
-// setUnproven counts or uncounts a flow among those to unproven origins.
-func (q *queue) setUnproven(f *flow, unproven bool) {
-	if f.unproven == unproven {
-		return
-	}
-	f.unproven = unproven
-	if unproven {
-		if f.user.unprovenFlows++; f.user.unprovenFlows == 1 {
-			q.unprovenUsers++
-		}
-		return
-	}
-	if f.user.unprovenFlows--; f.user.unprovenFlows == 0 {
-		q.unprovenUsers--
 	}
 }
 
@@ -208,38 +186,22 @@ func (q *queue) nextReadyAt() time.Time {
 	return q.scheduled.items[0].readyAt
 }
 
-// next returns the flow of a class that gets the next free worker, and the load of its user. It returns nil
-// if no flow is ready.
-func (q *queue) next(c class) (f *flow, load int) {
+// next returns the flow of a class that gets the next free worker, or nil if no flow is ready.
+func (q *queue) next(c class) *flow {
 	if q.readyUsers[c].Len() == 0 {
-		return nil, 0
+		return nil
 	}
-	u := q.readyUsers[c].items[0]
-	return u.readyFlows[c].Front().Value.(*flow), u.load(c)
+	return q.readyUsers[c].items[0].readyFlows[c].Front().Value.(*flow)
 }
 
-// load returns the busy workers of a user that count in a class. Both classes of unproven origins count
-// together; otherwise a user would have a share of each.
-func (u *user) load(c class) int {
-	if c == proven {
-		return u.busyWorkers[proven]
-	}
-	return u.busyWorkers[untried] + u.busyWorkers[failing]
-}
-
-// markServed moves a user behind the users with the same load.
-func (q *queue) markServed(u *user, c class) {
-	q.served++
-	u.lastServed[c] = q.served
-	q.fixHeap(u, c)
-}
-
-// addBusy changes the number of busy workers of a user.
+// addBusy changes the number of busy workers of a user. A user that gets one moves behind the users that have as many.
 func (q *queue) addBusy(u *user, c class, by int) {
 	u.busyWorkers[c] += by
-	for c := range classes {
-		q.fixHeap(u, c)
+	if by > 0 {
+		q.served++
+		u.lastServed[c] = q.served
 	}
+	q.fixHeap(u, c)
 }
 
 // fixHeap adds, moves or removes a user in the heap of a class. A user with a ready flow is in the heap. The first user

@@ -21,10 +21,9 @@ func (d *Deliverer) startDue() time.Duration {
 	d.queue.makeDueReady(now)
 	for c := range classes {
 		for {
-			f, load := d.queue.next(c)
+			f := d.queue.next(c)
 			// At least as many workers stay free as the user has busy, so that another user does not wait.
-			full := load >= d.freeWorkers(c) || c != proven && load >= d.maxUnprovenPerUser()
-			if f == nil || full && !d.mayOvercommit(f.user, c) {
+			if f == nil || f.user.busyWorkers[c] >= d.freeWorkers(c) && !d.mayOvercommit(f.user, c) {
 				break
 			}
 			// Without this, a flow that became due after now would stay ready and never start.
@@ -39,34 +38,20 @@ func (d *Deliverer) startDue() time.Duration {
 	return max(next.Sub(now), 0)
 }
 
-// freeWorkers returns how many workers are free for a class. Unproven origins share three quarters of the
-// workers. Failing origins share half of the workers and leave a sixteenth free for untried ones.
+// freeWorkers returns how many workers are free for a class. Unproven origins share three quarters of the workers.
 func (d *Deliverer) freeWorkers(c class) int {
-	workers, unproven := d.Workers, d.busyWorkers[untried]+d.busyWorkers[failing]
-	free := workers - d.busyWorkers[proven] - min(unproven, d.maxUnproven())
-	if c != proven {
-		free = min(free, d.maxUnproven()-unproven)
+	workers, unproven := d.Workers-d.busyWorkers[proven], d.busyWorkers[untried]+d.busyWorkers[failing]
+	maxUnproven := max(d.Workers*3/4, 1)
+	if c == proven {
+		return workers - min(unproven, maxUnproven)
 	}
-	if c == failing {
-		free = min(free-workers/16, max(workers/2, 1)-d.busyWorkers[failing])
-	}
-	return free
+	return min(workers, maxUnproven) - unproven
 }
 
-// mayOvercommit reports whether a user gets an extra worker although none is free: the user has no busy
-// worker, and the class is not failing.
+// mayOvercommit reports whether a user gets an extra worker although none is free: the user has no busy worker in the class.
 func (d *Deliverer) mayOvercommit(u *user, c class) bool {
-	return c != failing && u.busyWorkers == [classes]int{} && d.busyWorkers[proven]+d.busyWorkers[untried]+d.busyWorkers[failing] < maxOvercommit*d.Workers
+	return u.busyWorkers[c] == 0 && d.busyWorkers[proven]+d.busyWorkers[untried]+d.busyWorkers[failing] < maxOvercommit*d.Workers
 }
-
-// maxUnprovenPerUser bounds the busy workers of one user for unproven origins. It leaves an equal share
-// free for one more user.
-func (d *Deliverer) maxUnprovenPerUser() int {
-	return max(d.maxUnproven()/(d.queue.unprovenUsers+1), 1)
-}
-
-// maxUnproven bounds the busy workers for all unproven origins.
-func (d *Deliverer) maxUnproven() int { return max(d.Workers*3/4, 1) }
 
 // startFlow starts the first delivery of a flow, or queues a read of the flow.
 func (d *Deliverer) startFlow(f *flow, c class, now time.Time) {
@@ -103,7 +88,6 @@ func (d *Deliverer) startFlow(f *flow, c class, now time.Time) {
 	f.running[next.Event.SubjectID] = attempt{eventID: next.Event.ID}
 	d.busyWorkers[c]++
 	d.queue.addBusy(f.user, c, 1)
-	d.queue.markServed(f.user, c)
 	d.reschedule(f)
 	d.unblockNext(f.origin)
 	lease, fence := d.leaseContext, d.fence
