@@ -109,7 +109,7 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 		body, err := newMultipartBody(w, c, boundary, limited, b.limits)
 		return body, -1, err
 	}
-	if c.isStream {
+	if c.format != 0 {
 		body, err := newItemsBody(w, c, limited, b.limits.item)
 		return body, -1, err
 	}
@@ -133,15 +133,13 @@ func isEmpty(r *http.Request) bool {
 	return r.ContentLength == 0 || r.Body == nil
 }
 
-// checkBuffered checks a body that is in memory. For text, forms and sequences, it returns the JSON value
+// checkBuffered checks a body that is in memory. For text and forms, it returns the JSON value
 // that the body was converted to.
 func (w *checker) checkBuffered(c *content, body []byte) (asJSON []byte) {
 	switch {
 	case c.json:
 		w.Check(body, c.node)
 		return nil
-	case c.format != 0:
-		asJSON = w.sequenceJSON(c, body)
 	case c.form != nil:
 		asJSON = w.formJSON(c.form, string(body))
 	case !utf8.Valid(body):

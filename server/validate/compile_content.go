@@ -46,23 +46,12 @@ func (c *compiler) content(source *document.Node, m document.Member) *content {
 	if at == nil {
 		return result
 	}
-	item := itemSchema(at)
-	byPosition := strings.HasPrefix(media, "multipart/") &&
-		(item != nil || c.Is32 && media != mediaMultipart && at.Get("schema") != nil || hasPositions(at))
-	result.node = c.mediaType(at, media, byPosition)
-	if item != nil {
-		c.stream(result, at, item, byPosition)
+	result.node = c.mediaType(at, media)
+	if item := itemSchema(at); item != nil {
+		c.stream(result, at, item)
 	}
 	switch {
-	case byPosition:
-		result.multipart = &multiparts{}
-		headers := c.encodingHeaders(at)
-		c.WhenCompiled(func() {
-			c.positions(at, cmp.Or(item, at.Get("schema")), result, schema.ShapeOf(result.node), headers)
-		})
-	case result.isStream:
-	case c.Is32 && formatOf(media) != 0 && at.Get("schema") != nil:
-		result.format = formatOf(media)
+	case result.format != 0: // a stream
 	case schema.IsJSONMedia(media):
 		result.json = true
 	case media == mediaText:
@@ -102,23 +91,14 @@ func parseRange(name string) (media string, params map[string]string, ok bool) {
 }
 
 // mediaType compiles the schema of a media type. It returns nil if all values are allowed.
-func (c *compiler) mediaType(at *document.Node, media string, byPosition bool) *schema.Node {
-	if encoding := at.Get("encoding"); encoding != nil && (byPosition || media != mediaForm && media != mediaMultipart) {
+func (c *compiler) mediaType(at *document.Node, media string) *schema.Node {
+	if encoding := at.Get("encoding"); encoding != nil && media != mediaForm && media != mediaMultipart {
 		c.Unsupported(encoding, "is for forms and "+mediaMultipart)
 	}
-	for _, name := range positions() {
-		if encoding := at.Get(name); encoding != nil && !byPosition {
-			c.Unsupported(encoding, "is for multipart")
-		}
+	if of := at.Get("schema"); of != nil {
+		return c.Schema(of)
 	}
-	switch schema := at.Get("schema"); {
-	case schema == nil:
-		return withoutSchema(media)
-	case c.Is32:
-		return c.itemOf(formatOf(media), schema)
-	default:
-		return c.Schema(schema)
-	}
+	return withoutSchema(media)
 }
 
 // withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and so
@@ -149,22 +129,17 @@ func itemSchema(media *document.Node) *document.Node {
 }
 
 // stream compiles the schema of each item of a stream.
-func (c *compiler) stream(result *content, at, schema *document.Node, byPosition bool) {
-	result.format = formatOf(result.media)
-	if result.format == 0 && !byPosition {
-		c.Unsupported(schema, "is for sequences, such as text/event-stream or application/jsonl")
+func (c *compiler) stream(result *content, at, item *document.Node) {
+	if result.format = formatOf(result.media); result.format == 0 {
+		c.Unsupported(item, "is for sequences, such as text/event-stream or application/jsonl")
 		return
 	}
 	if whole := at.Get("schema"); whole != nil && at.Get("itemSchema") != nil {
 		c.Unsupported(whole, "is beside itemSchema")
 	}
-	result.node, result.isStream = c.itemOf(result.format, schema), true
-}
-
-// itemOf compiles the schema of a value of a stream.
-func (c *compiler) itemOf(f stream.Format, schema *document.Node) *schema.Node {
-	if f == stream.Events {
-		return c.EventSchema(schema)
+	if result.format == stream.Events {
+		result.node = c.EventSchema(item)
+	} else {
+		result.node = c.Schema(item)
 	}
-	return c.Schema(schema)
 }

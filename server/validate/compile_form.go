@@ -2,7 +2,6 @@ package validate
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -17,7 +16,7 @@ func (c *compiler) form(at *document.Node, f *form, s *schema.Shape) {
 	f.shape = s
 	c.checkFields(at, s)
 	for _, name := range s.Names() {
-		p := &parameter{pointer: f.root + "/" + document.Escape(name)}
+		p := &parameter{pointer: "/" + document.Escape(name)}
 		p.name, p.unescape, p.style, p.explode = name, url.QueryUnescape, styleForm, true
 		encoding, member := at.Get("encoding").Get(name), s.Member(name)
 		types, contentType := member.Types&^schema.KindNull, encoding.Get("contentType")
@@ -59,35 +58,6 @@ func (c *compiler) multipart(at *document.Node, m *multiparts, s *schema.Shape, 
 	}
 }
 
-// positions compiles the parts of a multipart body without names. The encodings are those of the media type at, or of
-// the encoding of a part that is multipart itself. s is the shape of the array of parts, or of each part of a stream.
-func (c *compiler) positions(at, parts *document.Node, body *content, s *schema.Shape, headers map[*document.Node][]*parameter) {
-	m := body.multipart
-	m.shape = s
-	all, rest := at.Get("prefixEncoding"), at.Get("itemEncoding")
-	count := 0
-	if all != nil {
-		count = len(all.Elements)
-	}
-	if !body.isStream {
-		count = max(count, s.Prefixed)
-		if s.Types&schema.KindArray == 0 {
-			c.Fail(cmp.Or(parts, at), "does not allow an array")
-		}
-	}
-	for i := range count + 1 { // the last one describes the other parts
-		p, encoding := &part{byPosition: true, shape: s}, rest
-		if all != nil && i < len(all.Elements) {
-			encoding = all.Elements[i]
-		}
-		if !body.isStream {
-			p.shape = s.Element(i)
-		}
-		c.part(p, cmp.Or(parts, at), encoding, headers)
-		m.byPosition = append(m.byPosition, p)
-	}
-}
-
 // part compiles a part whose schema is at.
 func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*document.Node][]*parameter) {
 	for _, member := range []string{"style", "explode", "allowReserved"} {
@@ -95,21 +65,8 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 			c.Unsupported(style, "is for "+mediaForm)
 		}
 	}
-	if nested := encoding.Get("encoding"); nested != nil {
-		c.Unsupported(nested, "is in another encoding")
-	}
 	p.headers = headers[encoding]
 	p.setMedia(encoding.Get("contentType"))
-	isMultipart := len(p.media) == 1 && strings.HasPrefix(p.media[0], "multipart/")
-	for _, member := range positions() {
-		if nested := encoding.Get(member); nested != nil && !isMultipart {
-			c.Unsupported(nested, "is for multipart")
-		}
-	}
-	if isMultipart && hasPositions(encoding) {
-		p.nested, p.streamed = &content{media: p.media[0], node: schema.NewAll(p.shape.Nodes), multipart: &multiparts{}}, false
-		c.positions(encoding, at, p.nested, p.shape, headers)
-	}
 	if p.streamed {
 		for _, n := range p.shape.Nodes {
 			p.size = c.opaque(at, n)
@@ -117,32 +74,12 @@ func (c *compiler) part(p *part, at, encoding *document.Node, headers map[*docum
 	}
 }
 
-// positions returns the members of a media type that describe parts by their positions.
-func positions() []string { return []string{"prefixEncoding", "itemEncoding"} }
-
-// hasPositions reports whether a media type or an encoding describes its parts by their positions.
-func hasPositions(media *document.Node) bool {
-	return media.Get("prefixEncoding") != nil || media.Get("itemEncoding") != nil
-}
-
 // encodingHeaders compiles the headers of the parts, by encoding.
 func (c *compiler) encodingHeaders(at *document.Node) map[*document.Node][]*parameter {
 	all := make(map[*document.Node][]*parameter)
-	add := func(encoding *document.Node) {
-		if encoding != nil {
-			all[encoding] = c.headers(encoding.Get("headers"))
-			maps.Copy(all, c.encodingHeaders(encoding))
-		}
-	}
 	for _, encoding := range at.Get("encoding").All() {
-		add(encoding)
+		all[encoding] = c.headers(encoding.Get("headers"))
 	}
-	if prefix := at.Get("prefixEncoding"); prefix != nil {
-		for _, encoding := range prefix.Elements {
-			add(encoding)
-		}
-	}
-	add(at.Get("itemEncoding"))
 	return all
 }
 

@@ -13,7 +13,6 @@ import (
 // parameters compiles the parameters of an operation. Its own parameters override those of the path item.
 func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityRequirement) []*parameter {
 	var parameters []*parameter
-	var wholeQuery *document.Node
 	for _, list := range []*document.Node{own, shared} {
 		if list == nil {
 			continue
@@ -22,7 +21,7 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 		for _, element := range list.Elements {
 			source := c.Resolve(element)
 			name, in := source.Get("name"), source.Get("in")
-			if name == nil || in == nil || in.Text == inHeader && isIgnoredHeader(name.Text) {
+			if name == nil || in == nil || in.Text == inHeader && isIgnoredHeader(name.Text) || c.isWholeQuery(in) {
 				continue
 			}
 			p := c.parameter(source, name.Text, in)
@@ -31,9 +30,6 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 			}); {
 			case i < 0:
 				parameters = append(parameters, p)
-				if p.in == inQueryString {
-					wholeQuery = element
-				}
 			case i >= overriding:
 				c.Fail(element, "occurs more than once in its list: "+name.Text)
 			}
@@ -45,9 +41,6 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 			if q != p && q.in == p.in {
 				p.siblings = append(p.siblings, q)
 			}
-			if q != p && p.in == inQueryString && (q.in == inQuery || q.in == inQueryString) {
-				c.Fail(wholeQuery, "is the whole query, beside which no other parameter may be in the query")
-			}
 		}
 	}
 	return parameters
@@ -57,6 +50,15 @@ func (c *compiler) parameters(shared, own *document.Node, security [][]SecurityR
 // requirements describe these headers.
 func isIgnoredHeader(name string) bool {
 	return slices.Contains([]string{"Accept", "Content-Type", "Authorization"}, textproto.CanonicalMIMEHeaderKey(name))
+}
+
+// isWholeQuery reports whether a parameter is the whole query, which is not supported.
+func (c *compiler) isWholeQuery(in *document.Node) bool {
+	if in.Text != "querystring" {
+		return false
+	}
+	c.NotSupported(in)
+	return true
 }
 
 // parameter compiles a parameter, or a header of a response or part, which has no in.
@@ -81,27 +83,18 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 		p.canonical = textproto.CanonicalMIMEHeaderKey(name)
 	case inQuery:
 		p.unescape = url.QueryUnescape
-	case inQueryString:
-		p.unescape = url.PathUnescape // a plus is no space, except in a form
-		c.Since32(in)
-		for _, name := range []string{"schema", "allowReserved"} {
-			if member := source.Get(name); member != nil {
-				c.Fail(member, "is not for querystring parameters, which have content")
-			}
-		}
 	case inCookie:
 	default:
-		c.Fail(in, "is not path, query, querystring, header or cookie: "+in.Text)
+		c.Fail(in, "is not path, query, header or cookie: "+in.Text)
 	}
 	c.serialization(p, stylesIn(p.in), source)
 	if member := source.Get("allowEmptyValue"); member.IsTrue() && p.in != inQuery {
 		c.Fail(member, "is for query parameters")
 	}
 	if member := source.Get("allowReserved"); member.IsTrue() && p.in != inQuery {
-		switch {
-		case p.in == inHeader || p.style == styleCookie:
+		if p.in == inHeader || p.style == styleCookie {
 			c.Fail(member, "is for values that are percent-encoded")
-		case p.in != inQueryString:
+		} else {
 			c.Since32(member)
 		}
 	}
@@ -169,26 +162,16 @@ func (c *compiler) contentOf(p *parameter, source, content *document.Node) {
 	media := content.Members[0]
 	at := c.Resolve(media.Value)
 	p.json = schema.IsJSONMedia(media.Name)
-	switch {
-	case p.in == inQueryString && media.Name == mediaForm:
-		p.form = &form{root: p.pointer}
-		c.WhenCompiled(func() { c.form(at, p.form, schema.ShapeOf(p.node)) })
-	case p.in == inQueryString && !p.json:
-		c.WhenCompiled(func() {
-			if schema.ShapeOf(p.node).Types&schema.KindScalar == 0 {
-				c.Fail(at.Get("schema"), "does not allow text")
-			}
-		})
-	case !p.json && media.Name != mediaText:
+	if !p.json && media.Name != mediaText {
 		c.Unsupported(content.Key(media), "is not JSON or "+mediaText)
 		return
 	}
 	p.explode = false
-	if p.in == inPath || p.in == inQueryString {
+	if p.in == inPath {
 		p.style = styleSimple
 	}
 	if p.in == inCookie { // cookies cannot contain some characters of JSON
 		p.unescape = url.QueryUnescape
 	}
-	p.node = c.mediaType(at, media.Name, false)
+	p.node = c.mediaType(at, media.Name)
 }

@@ -29,7 +29,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Violation is a rule of the document that a value breaks at one location.
 type Violation struct {
-	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME", "querystring:NAME",
+	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME",
 	// "header:NAME" or "cookie:NAME" followed by a pointer into that parameter, such as "query:filter/min". For a header of a
 	// part it is "/PART/header:NAME". Names that are not in the document are replaced with "*".
 	Pointer string `json:"pointer"`

@@ -9,9 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
-// form is a compiled application/x-www-form-urlencoded body or query.
+// form is a compiled application/x-www-form-urlencoded body.
 type form struct {
-	root   string       // prefix of all pointers: the parameter, or "" for a body
 	fields []*parameter // one for each property of the schema, sorted by name
 	shape  *schema.Shape
 }
@@ -36,7 +35,7 @@ func (w *checker) formJSON(f *form, body string) []byte {
 		object.Elements = append(object.Elements, schema.TextValue{Kind: schema.KindAny, Text: string(text)})
 	}
 	if err := f.addOthers(&object, pairs); err != nil {
-		w.addDecodeError(&parameter{pointer: f.root + schema.AnyMember}, err)
+		w.addDecodeError(&parameter{pointer: schema.AnyMember}, err)
 		return nil
 	}
 	return f.shape.AppendJSON(nil, object, &w.Walker)

@@ -12,7 +12,7 @@ import "net/http"
 // declared length exceeds the limit. A body without a declared length that turns out to be empty is no body.
 //
 // Handler stores the JSON of parameters as path values: r.PathValue("query:NAME"), or "path:NAME",
-// "querystring:NAME", "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a
+// "header:NAME" and "cookie:NAME". It stores them for all parameters except scalars of a single type in a
 // query or header. The value of an empty parameter that is allowed to be empty is null.
 //
 // A body that is not JSON, text or a form is checked while next reads it, and r.ContentLength is -1 for

@@ -28,7 +28,7 @@ func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error
 	if err == nil {
 		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
 	}
-	if err != nil || c == nil || !c.isStream {
+	if err != nil || c == nil || c.format == 0 {
 		return nil, err
 	}
 	return newItems(w, c, http.StatusInternalServerError, mismatchedResponse), nil

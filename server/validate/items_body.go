@@ -5,10 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
@@ -67,51 +64,6 @@ func (b *itemsBody) check(item stream.Frame) error {
 		return stream.ErrMalformed
 	}
 	return b.items.CheckEvent(item)
-}
-
-// appendEvent appends the JSON of a server-sent event.
-func appendEvent(dst []byte, event stream.Frame) []byte {
-	dst = append(dst, `{"data":`...)
-	dst, _ = jsontext.AppendQuote(dst, event.Data) // the texts are valid UTF-8
-	if event.Event != nil {
-		dst, _ = jsontext.AppendQuote(append(dst, `,"event":`...), event.Event)
-	}
-	if event.ID != nil {
-		dst, _ = jsontext.AppendQuote(append(dst, `,"id":`...), event.ID)
-	}
-	if event.Retry > 0 {
-		dst = strconv.AppendInt(append(dst, `,"retry":`...), event.Retry.Milliseconds(), 10)
-	}
-	return append(dst, '}')
-}
-
-// sequenceJSON converts a sequence in memory to a JSON array. If it is malformed, it returns nil.
-func (w *checker) sequenceJSON(c *content, body []byte) []byte {
-	reader, err := stream.NewReader(bytes.NewReader(body), c.media, len(body))
-	array := []byte{'['}
-	for err == nil {
-		var item stream.Frame
-		if item, err = reader.Next(); err != nil {
-			break
-		}
-		if len(array) > 1 {
-			array = append(array, ',')
-		}
-		start := len(array)
-		if c.format == stream.Events {
-			array = appendEvent(array, item)
-		} else {
-			array = append(array, item.Data...)
-		}
-		if !w.IsJSON(array[start:]) {
-			err = stream.ErrMalformed
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		w.Malformed = "The body is not valid " + c.media + "."
-		return nil
-	}
-	return append(array, ']')
 }
 
 func (b *itemsBody) Read(p []byte) (int, error) {

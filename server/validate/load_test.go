@@ -80,67 +80,51 @@ func TestLoad_locatesErrors(t *testing.T) {
 		head + "components:\n  examples: {é: {$ref: '#/components/examples/é'}}": "4:24: /components/examples/é/$ref: leads to itself",
 		head + "components:\n  schemas:\n    A: {type: string, minLength: '1'}":  "5:34: /components/schemas/A/minLength: must be an integer that is not negative",
 
-		head + "$self: /a\npaths: {}":                                                          "3:1: /$self: needs OpenAPI 3.2",
-		head + "paths: {/a: {query: {}}}":                                                      "3:14: /paths/~1a/query: needs OpenAPI 3.2",
-		head + "paths: {/a: {additionalOperations: {}}}":                                       "3:14: /paths/~1a/additionalOperations: needs OpenAPI 3.2",
-		head + "components: {mediaTypes: {}}":                                                  "3:14: /components/mediaTypes: needs OpenAPI 3.2",
-		head + "components: {responses: {a: {description: d, content: {a/b: {$ref: '#/x'}}}}}": "3:62: /components/responses/a/content/a~1b/$ref: needs OpenAPI 3.2",
-		head + "components: {responses: {a: {summary: s}}}":                                    "3:29: /components/responses/a: must have the member description",
-		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/jsonl: {itemSchema: {}}}}}}}}":                                                                                              "3:84: /paths/~1a/get/responses/200/content/application~1jsonl/itemSchema: needs OpenAPI 3.2",
-		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/json: {schema: {}, x-itemSchema: {}}}}}}}}":                                                                                 "3:109: /paths/~1a/get/responses/200/content/application~1json/x-itemSchema: is for sequences",
-		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/jsonl: {x-itemSchema: 1}}}}}}}":                                                                                             "3:98: /paths/~1a/get/responses/200/content/application~1jsonl/x-itemSchema: must be a schema",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {x-itemSchema: {$ref: '#/x'}}}}}}}}":                                                                                               "3:89: /paths/~1a/get/responses/200/content/application~1jsonl/x-itemSchema/$ref: leads nowhere",
-		head + "jsonSchemaDialect: https://spec.openapis.org/oas/3.2/dialect/2025-09-17\npaths: {}":                                                                                                                    "3:20: /jsonSchemaDialect: needs OpenAPI 3.2",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {itemEncoding: {contentType: text/plain, itemEncoding: {}}}}}}}}}":                                                                   "3:120: /paths/~1a/get/responses/200/content/multipart~1mixed/itemEncoding/itemEncoding: is for multipart",
-		head32 + "paths: {/a: {additionalOperations: {POST: {}}}}":                                                                                                                                                     "3:37: /paths/~1a/additionalOperations/POST: is the method of the member post",
-		head32 + "paths: {/a: {additionalOperations: {COPY: {}, 'A B': {}}}}":                                                                                                                                          "3:47: /paths/~1a/additionalOperations/A B: is no HTTP method",
-		head32 + "paths: {/a: {query: {operationId: x}, additionalOperations: {COPY: {operationId: x}}}}":                                                                                                              "3:82: /paths/~1a/additionalOperations/COPY/operationId: is not unique",
-		head32 + "paths: {'/{b}': {additionalOperations: {COPY: {}}}}":                                                                                                                                                 "3:47: /paths/~1{b}/additionalOperations/COPY: must declare the path parameter b",
-		head32 + "components: {mediaTypes: {a: {$ref: '#/components/mediaTypes/a'}}}":                                                                                                                                  "3:37: /components/mediaTypes/a/$ref: leads to itself",
-		head32 + "components: {mediaTypes: {a: {$ref: '#/info'}}}":                                                                                                                                                     "2:8: /info/title: is not known",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {application/json: {itemSchema: {}}}}}}}}":                                                                                                             "3:79: /paths/~1a/get/responses/200/content/application~1json/itemSchema: is for sequences",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {schema: {}, itemSchema: {}}}}}}}}":                                                                                                "3:76: /paths/~1a/get/responses/200/content/application~1jsonl/schema: is beside itemSchema",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {itemEncoding: {}}}}}}}}":                                                                                                          "3:82: /paths/~1a/get/responses/200/content/application~1jsonl/itemEncoding: is for multipart",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {schema: {type: object}}}}}}}}":                                                                                                      "3:74: /paths/~1a/get/responses/200/content/multipart~1mixed/schema: does not allow an array",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {itemSchema: {}, encoding: {a: {}}}}}}}}}":                                                                                           "3:92: /paths/~1a/get/responses/200/content/multipart~1mixed/encoding: is for forms and multipart/form-data",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {itemEncoding: {encoding: {a: {}}}}}}}}}}":                                                                                           "3:91: /paths/~1a/get/responses/200/content/multipart~1mixed/itemEncoding/encoding: is in another encoding",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {text/event-stream: {itemSchema: {contentSchema: {}}}}}}}}}":                                                                                           "3:96: /paths/~1a/get/responses/200/content/text~1event-stream/itemSchema/contentSchema: needs the contentMediaType",
-		head32 + "paths: {/a: {get: {responses: {200: {content: {application/x-ndjson: {itemSchema: {properties: {a: 1}}}}}}}}}":                                                                                       "3:100: /paths/~1a/get/responses/200/content/application~1x-ndjson/itemSchema/properties/a: must be a schema",
-		head + "paths: {/a: {get: {parameters: [{name: q, in: querystring, content: {text/plain: {}}}], responses: {200: {description: d}}}}}":                                                                         "3:47: /paths/~1a/get/parameters/0/in: needs OpenAPI 3.2",
-		head + "paths: {/a: {get: {parameters: [{name: q, in: cookie, style: cookie, schema: {}}], responses: {200: {description: d}}}}}":                                                                              "3:62: /paths/~1a/get/parameters/0/style: needs OpenAPI 3.2",
-		head + "paths: {/a: {get: {parameters: [{name: q, in: cookie, allowReserved: true, schema: {}}], responses: {200: {description: d}}}}}":                                                                        "3:70: /paths/~1a/get/parameters/0/allowReserved: needs OpenAPI 3.2",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: querystring, schema: {}}], responses: {200: {description: d}}}}}":                                                                                      "3:68: /paths/~1a/get/parameters/0/schema: is not for querystring parameters",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: querystring, style: form, content: {text/plain: {}}}], responses: {200: {description: d}}}}}":                                                          "3:67: /paths/~1a/get/parameters/0/style: must not be beside content",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: querystring, content: {text/plain: {}}}, {name: r, in: query, schema: {}}], responses: {200: {description: d}}}}}":                                     "3:33: /paths/~1a/get/parameters/0: is the whole query, beside which",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: querystring, content: {text/plain: {}}}, {name: r, in: querystring, content: {text/plain: {}}}], responses: {200: {description: d}}}}}":                "3:88: /paths/~1a/get/parameters/1: is the whole query, beside which",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: querystring, content: {text/plain: {schema: {type: object}}}}], responses: {200: {description: d}}}}}":                                                 "3:91: /paths/~1a/get/parameters/0/content/text~1plain/schema: does not allow text",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: querystring, content: {application/x-www-form-urlencoded: {schema: {type: array}}}}], responses: {200: {description: d}}}}}":                           "3:114: /paths/~1a/get/parameters/0/content/application~1x-www-form-urlencoded/schema: does not allow an object",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: query, style: cookie, schema: {}}], responses: {200: {description: d}}}}}":                                                                             "3:61: /paths/~1a/get/parameters/0/style: is not form, spaceDelimited",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: cookie, style: cookie, allowReserved: true, schema: {}}], responses: {200: {description: d}}}}}":                                                       "3:85: /paths/~1a/get/parameters/0/allowReserved: is for values that are percent-encoded",
-		head32 + "paths: {/a: {get: {parameters: [{name: q, in: header, allowReserved: true, schema: {}}], responses: {200: {description: d}}}}}":                                                                      "3:70: /paths/~1a/get/parameters/0/allowReserved: is for values that are percent-encoded",
-		head32 + "paths: {}\ntags: [{name: a}, {name: a}]":                                                                                                                                                             "4:26: /tags/1/name: is not unique",
-		head + "paths: {}\ntags: [{name: a, parent: b}, {name: a}]":                                                                                                                                                    "4:37: /tags/1/name: is not unique",
-		head + "paths: {}\ntags: [{name: a, parent: b}]":                                                                                                                                                               "4:18: /tags/0/parent: needs OpenAPI 3.2",
-		head32 + "paths: {}\ntags: [{name: a, parent: b}]":                                                                                                                                                             "4:26: /tags/0/parent: is no tag of the document",
-		head32 + "paths: {}\ntags: [{name: a, parent: b}, {name: b, parent: c}, {name: c, parent: b}]":                                                                                                                 "4:26: /tags/0/parent: leads to a circle of parents",
-		head32 + "paths: {}\nservers: [{url: /a, name: a}, {url: /b, name: a}]":                                                                                                                                        "4:47: /servers/1/name: is not unique",
-		head + "paths: {}\nservers: [{url: /a, name: a}]":                                                                                                                                                              "4:21: /servers/0/name: needs OpenAPI 3.2",
-		head + "paths: {/a: {get: {responses: {}}}}":                                                                                                                                                                   "3:31: /paths/~1a/get/responses: must have a response",
-		head32 + "paths: {/a: {get: {responses: {x-a: 1}}}}":                                                                                                                                                           "3:31: /paths/~1a/get/responses: must have a response",
-		head32 + "components: {schemas: {S: {xml: {nodeType: node}}}}":                                                                                                                                                 "3:44: /components/schemas/S/xml/nodeType: is not element, attribute, text, cdata or none",
-		head32 + "components: {schemas: {S: {xml: {nodeType: element, wrapped: true}}}}":                                                                                                                               "3:53: /components/schemas/S/xml/wrapped: must not be beside nodeType",
-		head + "components: {schemas: {S: {xml: {nodeType: element}}}}":                                                                                                                                                "3:34: /components/schemas/S/xml/nodeType: needs OpenAPI 3.2",
-		head32 + "components: {examples: {E: {dataValue: 1, value: 1}}}":                                                                                                                                               "3:29: /components/examples/E/dataValue: must not be beside value",
-		head32 + "components: {examples: {E: {serializedValue: a, externalValue: b}}}":                                                                                                                                 "3:29: /components/examples/E/serializedValue: must not be beside externalValue",
-		head + "components: {examples: {E: {dataValue: 1}}}":                                                                                                                                                           "3:29: /components/examples/E/dataValue: needs OpenAPI 3.2",
-		head32 + "components: {mediaTypes: {M: {encoding: {}, itemEncoding: {}}}}":                                                                                                                                     "3:45: /components/mediaTypes/M/itemEncoding: must not be beside encoding",
-		head + "components: {securitySchemes: {S: {type: oauth2, flows: {deviceAuthorization: {}}}}}":                                                                                                                  "3:58: /components/securitySchemes/S/flows/deviceAuthorization: needs OpenAPI 3.2",
-		head32 + "components: {securitySchemes: {S: {type: oauth2, flows: {deviceAuthorization: {scopes: {}, tokenUrl: u}}}}}":                                                                                         "3:79: /components/securitySchemes/S/flows/deviceAuthorization: must have the member deviceAuthorizationUrl",
+		head + "$self: /a\npaths: {}":                                                                                                                            "3:1: /$self: is a part of OpenAPI 3.2 that is not supported",
+		head32 + "components: {mediaTypes: {M: {prefixEncoding: []}}}":                                                                                           "3:31: /components/mediaTypes/M/prefixEncoding: is a part of OpenAPI 3.2 that is not supported",
+		head32 + "components: {mediaTypes: {M: {itemEncoding: {}}}}":                                                                                             "3:31: /components/mediaTypes/M/itemEncoding: is a part of OpenAPI 3.2 that is not supported",
+		head32 + "paths: {/a: {post: {requestBody: {content: {multipart/form-data: {encoding: {a: {encoding: {}}}}}}}}}":                                         "3:82: /paths/~1a/post/requestBody/content/multipart~1form-data/encoding/a/encoding: is a part of OpenAPI 3.2 that is not supported",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {multipart/mixed: {itemSchema: {}}}}}}}}":                                                        "3:78: /paths/~1a/get/responses/200/content/multipart~1mixed/itemSchema: is for sequences",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {schema: {type: array}}}}}}}}":                                               "3:76: /paths/~1a/get/responses/200/content/application~1jsonl/schema: says more than the length",
+		head + "paths: {/a: {query: {}}}":                                                                                                                        "3:14: /paths/~1a/query: needs OpenAPI 3.2",
+		head + "paths: {/a: {additionalOperations: {}}}":                                                                                                         "3:14: /paths/~1a/additionalOperations: needs OpenAPI 3.2",
+		head + "components: {mediaTypes: {}}":                                                                                                                    "3:14: /components/mediaTypes: needs OpenAPI 3.2",
+		head + "components: {responses: {a: {description: d, content: {a/b: {$ref: '#/x'}}}}}":                                                                   "3:62: /components/responses/a/content/a~1b/$ref: needs OpenAPI 3.2",
+		head + "components: {responses: {a: {summary: s}}}":                                                                                                      "3:29: /components/responses/a: must have the member description",
+		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/jsonl: {itemSchema: {}}}}}}}}":                                        "3:84: /paths/~1a/get/responses/200/content/application~1jsonl/itemSchema: needs OpenAPI 3.2",
+		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/json: {schema: {}, x-itemSchema: {}}}}}}}}":                           "3:109: /paths/~1a/get/responses/200/content/application~1json/x-itemSchema: is for sequences",
+		head + "paths: {/a: {get: {responses: {200: {description: d, content: {application/jsonl: {x-itemSchema: 1}}}}}}}":                                       "3:98: /paths/~1a/get/responses/200/content/application~1jsonl/x-itemSchema: must be a schema",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {x-itemSchema: {$ref: '#/x'}}}}}}}}":                                         "3:89: /paths/~1a/get/responses/200/content/application~1jsonl/x-itemSchema/$ref: leads nowhere",
+		head + "jsonSchemaDialect: https://spec.openapis.org/oas/3.2/dialect/2025-09-17\npaths: {}":                                                              "3:20: /jsonSchemaDialect: needs OpenAPI 3.2",
+		head32 + "paths: {/a: {additionalOperations: {POST: {}}}}":                                                                                               "3:37: /paths/~1a/additionalOperations/POST: is the method of the member post",
+		head32 + "paths: {/a: {additionalOperations: {COPY: {}, 'A B': {}}}}":                                                                                    "3:47: /paths/~1a/additionalOperations/A B: is no HTTP method",
+		head32 + "paths: {/a: {query: {operationId: x}, additionalOperations: {COPY: {operationId: x}}}}":                                                        "3:82: /paths/~1a/additionalOperations/COPY/operationId: is not unique",
+		head32 + "paths: {'/{b}': {additionalOperations: {COPY: {}}}}":                                                                                           "3:47: /paths/~1{b}/additionalOperations/COPY: must declare the path parameter b",
+		head32 + "components: {mediaTypes: {a: {$ref: '#/components/mediaTypes/a'}}}":                                                                            "3:37: /components/mediaTypes/a/$ref: leads to itself",
+		head32 + "components: {mediaTypes: {a: {$ref: '#/info'}}}":                                                                                               "2:8: /info/title: is not known",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/json: {itemSchema: {}}}}}}}}":                                                       "3:79: /paths/~1a/get/responses/200/content/application~1json/itemSchema: is for sequences",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/jsonl: {schema: {}, itemSchema: {}}}}}}}}":                                          "3:76: /paths/~1a/get/responses/200/content/application~1jsonl/schema: is beside itemSchema",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {text/event-stream: {itemSchema: {contentSchema: {}}}}}}}}}":                                     "3:96: /paths/~1a/get/responses/200/content/text~1event-stream/itemSchema/contentSchema: needs the contentMediaType",
+		head32 + "paths: {/a: {get: {responses: {200: {content: {application/x-ndjson: {itemSchema: {properties: {a: 1}}}}}}}}}":                                 "3:100: /paths/~1a/get/responses/200/content/application~1x-ndjson/itemSchema/properties/a: must be a schema",
+		head + "paths: {/a: {get: {parameters: [{name: q, in: querystring, content: {text/plain: {}}}], responses: {200: {description: d}}}}}":                   "3:47: /paths/~1a/get/parameters/0/in: is a part of OpenAPI 3.2 that is not supported",
+		head + "paths: {/a: {get: {parameters: [{name: q, in: cookie, style: cookie, schema: {}}], responses: {200: {description: d}}}}}":                        "3:62: /paths/~1a/get/parameters/0/style: needs OpenAPI 3.2",
+		head + "paths: {/a: {get: {parameters: [{name: q, in: cookie, allowReserved: true, schema: {}}], responses: {200: {description: d}}}}}":                  "3:70: /paths/~1a/get/parameters/0/allowReserved: needs OpenAPI 3.2",
+		head32 + "paths: {/a: {get: {parameters: [{name: q, in: query, style: cookie, schema: {}}], responses: {200: {description: d}}}}}":                       "3:61: /paths/~1a/get/parameters/0/style: is not form, spaceDelimited",
+		head32 + "paths: {/a: {get: {parameters: [{name: q, in: cookie, style: cookie, allowReserved: true, schema: {}}], responses: {200: {description: d}}}}}": "3:85: /paths/~1a/get/parameters/0/allowReserved: is for values that are percent-encoded",
+		head32 + "paths: {/a: {get: {parameters: [{name: q, in: header, allowReserved: true, schema: {}}], responses: {200: {description: d}}}}}":                "3:70: /paths/~1a/get/parameters/0/allowReserved: is for values that are percent-encoded",
+		head32 + "paths: {}\ntags: [{name: a}, {name: a}]":                                                                                                       "4:26: /tags/1/name: is not unique",
+		head + "paths: {}\ntags: [{name: a, parent: b}, {name: a}]":                                                                                              "4:37: /tags/1/name: is not unique",
+		head + "paths: {}\ntags: [{name: a, parent: b}]":                                                                                                         "4:18: /tags/0/parent: needs OpenAPI 3.2",
+		head + "paths: {}\nservers: [{url: /a, name: a}]":                                                                                                        "4:21: /servers/0/name: needs OpenAPI 3.2",
+		head + "paths: {/a: {get: {responses: {}}}}":                                                                                                             "3:31: /paths/~1a/get/responses: must have a response",
+		head32 + "paths: {/a: {get: {responses: {x-a: 1}}}}":                                                                                                     "3:31: /paths/~1a/get/responses: must have a response",
+		head + "components: {schemas: {S: {xml: {nodeType: element}}}}":                                                                                          "3:34: /components/schemas/S/xml/nodeType: needs OpenAPI 3.2",
+		head + "components: {examples: {E: {dataValue: 1}}}":                                                                                                     "3:29: /components/examples/E/dataValue: needs OpenAPI 3.2",
+		head + "components: {securitySchemes: {S: {type: oauth2, flows: {deviceAuthorization: {}}}}}":                                                            "3:58: /components/securitySchemes/S/flows/deviceAuthorization: needs OpenAPI 3.2",
+		head32 + "components: {securitySchemes: {S: {type: oauth2, flows: {deviceAuthorization: {scopes: {}, tokenUrl: u}}}}}":                                   "3:79: /components/securitySchemes/S/flows/deviceAuthorization: must have the member deviceAuthorizationUrl",
 		head32 + "components: {schemas: {A: {required: [k], properties: {k: {const: A}}}, B: {}, S: {oneOf: [{$ref: '#/components/schemas/A'}, {$ref: '#/components/schemas/B'}], discriminator: {propertyName: k}}}}": "3:176: /components/schemas/S/discriminator: must have the member defaultMapping, because k is optional",
 		head32 + "components: {schemas: {A: {}, S: {required: [k], oneOf: [{$ref: '#/components/schemas/A'}], discriminator: {propertyName: k, defaultMapping: C}}}}":                                                  "3:142: /components/schemas/S/discriminator/defaultMapping: leads nowhere",
 		head + "components: {schemas: {S: {discriminator: {propertyName: k, defaultMapping: S}}}}":                                                                                                                     "3:61: /components/schemas/S/discriminator/defaultMapping: needs OpenAPI 3.2",
-		head32 + "$self: 'https://a.example/b#c'\npaths: {}":                                                                                                                                                           "3:8: /$self: must be a URI reference without a fragment",
-		head32 + "$self: https://a.example/b\ncomponents: {schemas: {A: {$ref: c}}}":                                                                                                                                   "4:34: /components/schemas/A/$ref: leads nowhere",
 		head32 + "paths: {}\nsecurity: [{'#/components/securitySchemes/none': []}]":                                                                                                                                    "4:13: /security/0/#~1components~1securitySchemes~1none: leads nowhere",
 		head32 + "paths: {/a: {get: {responses: {200: {description: d}}}}}\nsecurity: [{'none': []}]":                                                                                                                  "4:21: /security/0/none: is no security scheme of the document",
 		head + "components: {examples: {E: {value: 1, externalValue: a}}}":                                                                                                                                             "3:39: /components/examples/E/externalValue: must not be beside value",
@@ -149,7 +133,7 @@ func TestLoad_locatesErrors(t *testing.T) {
 		head + "paths: {}\nservers: [{url: '/{a}', variables: {a: {default: b, enum: [c]}}}]":                                                                                                                          "4:50: /servers/0/variables/a/default: is not in the enum beside it",
 		head + "components: {parameters: {P: {name: 'a b', in: header, schema: {}}}}":                                                                                                                                  "3:30: /components/parameters/P: has a name that no header can have: a b",
 		head + "components: {headers: {'a b': {schema: {}}}}":                                                                                                                                                          "3:31: /components/headers/a b: has a name",
-		head + "components: {parameters: {P: {name: a, in: body, schema: {}}}}":                                                                                                                                        "3:44: /components/parameters/P/in: is not path, query, querystring, header or cookie: body",
+		head + "components: {parameters: {P: {name: a, in: body, schema: {}}}}":                                                                                                                                        "3:44: /components/parameters/P/in: is not path, query, header or cookie: body",
 		head + "components: {responses: {R: {description: d, content: {html: {}}}}}":                                                                                                                                   "3:56: /components/responses/R/content/html: is no media type",
 		head + "components: {requestBodies: {R: {content: {}}}}":                                                                                                                                                       "3:43: /components/requestBodies/R/content: must have a media type",
 		head + "components: {pathItems: {I: {get: {security: [{none: []}]}}}}":                                                                                                                                         "3:54: /components/pathItems/I/get/security/0/none: is no security scheme of the document",
@@ -211,51 +195,6 @@ components:
 	}
 	if _, err = validate.Load([]byte(main), validate.Config{Name: "openapi.yaml", Documents: documents}); err == nil {
 		t.Error("a reference from another place leads there, too")
-	}
-}
-
-// References are relative to the $self of their document, or to an $id around them. They lead to documents and schemas
-// by these URIs, wherever the documents are.
-func TestLoad_resolvesReferencesBySelf(t *testing.T) {
-	t.Parallel()
-	const (
-		main = `openapi: 3.2.0
-$self: SELF/openapi
-info: {title: t, version: '1'}
-paths:
-  /a:
-    post: {requestBody: {$ref: 'shared/thing#/components/requestBodies/Thing'}, responses: {204: {summary: Done}}}
-    get: {responses: {200: {$ref: 'SELF/openapi#/components/responses/R'}}}
-components: {responses: {R: {}}}
-`
-		shared = `openapi: 3.2.0
-$self: SELF/shared/thing
-info: {title: t, version: '1'}
-components:
-  requestBodies:
-    Thing: {required: true, content: {application/json: {schema: {$ref: ../schemas/thing}}}}
-  schemas:
-    Thing: {$id: SELF/schemas/thing, properties: {size: {$ref: size}}}
-    Size: {$id: SELF/schemas/size, type: integer}
-`
-	)
-	for _, self := range []string{"https://example.com/api", "/api"} {
-		v, err := validate.Load([]byte(strings.ReplaceAll(main, "SELF", self)), validate.Config{
-			Name: "src/openapi.yaml", Documents: map[string][]byte{"elsewhere/shared.yaml": []byte(strings.ReplaceAll(shared, "SELF", self))},
-		})
-		if err != nil {
-			t.Errorf("%s: %v", self, err)
-			continue
-		}
-		o, _ := v.Operation("POST", "/a")
-		if got := violations(serve(t, o, jsonRequest("POST", "/a", `{"size": "x"}`)).err); got != "/size type" {
-			t.Errorf("%s: got %s", self, got)
-		}
-	}
-	broken := map[string][]byte{"shared.yaml": []byte("openapi: 3.2.0\n$self: https://example.com/api/shared/thing\ninfo: 1\n")}
-	_, err := validate.Load([]byte(strings.ReplaceAll(main, "SELF", "https://example.com/api")), validate.Config{Documents: broken})
-	if err == nil || !strings.Contains(err.Error(), "shared.yaml:3:7: /info: must be an object") {
-		t.Errorf("got %v", err)
 	}
 }
 

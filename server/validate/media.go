@@ -35,15 +35,14 @@ type content struct {
 	text      *schema.Shape   // set for text
 	form      *form           // set for application/x-www-form-urlencoded
 	multipart *multiparts     // set for multipart
-	isStream  bool            // whether node is the schema of each item
-	format    stream.Format   // set for a sequence of JSON or of server-sent events
+	format    stream.Format   // set for a stream, of which node is the schema of each item
 	size      [2]schema.Limit // minimum and maximum size of a body whose content is not checked
 	inJSON    *content        // set for a range of media types whose schema applies to JSON only
 }
 
 // streamed reports whether a body is passed on without being buffered.
 func (c *content) streamed() bool {
-	return !c.json && c.text == nil && c.form == nil && (c.format == 0 || c.isStream)
+	return !c.json && c.text == nil && c.form == nil
 }
 
 // contents lists the media types of a body, the more specific ones first.

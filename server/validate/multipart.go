@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -16,22 +15,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
-// multiparts is a compiled multipart body.
+// multiparts is a compiled multipart/form-data.
 type multiparts struct {
-	byName     map[string]*part // of multipart/form-data
-	byPosition []*part          // set if parts have no names; the last one describes all further parts
-	shape      *schema.Shape    // all parts together as an object or array, or each part of a stream
+	byName map[string]*part
+	shape  *schema.Shape // all parts together as an object
 }
 
-// part is the compiled description of the parts with one name or at one position.
+// part is the compiled description of the parts with one name.
 type part struct {
-	name, token string // empty if parts have no names
-	byPosition  bool
+	name, token string   // the name is empty if the schema does not declare it
 	repeated    bool     // one part for each element of an array
 	media       []string // media types or ranges; empty allows all
 	json        bool
-	streamed    bool     // content is not checked
-	nested      *content // set if the part is multipart and its parts are checked
+	streamed    bool // content is not checked
 	size        [2]schema.Limit
 	shape       *schema.Shape // of a single part
 	headers     []*parameter
@@ -70,13 +66,9 @@ func newMultipartBody(w *checker, c *content, boundary string, body io.Reader, l
 	}
 	source := &headerLimit{source: body, left: -1}
 	own := newChecker(w.pool, w.Direction) // the body may be read after the checker of the request has been released
-	fields := schema.TextValue{Kind: schema.KindObject}
-	if c.multipart.byPosition != nil {
-		fields.Kind = schema.KindArray
-	}
 	return &multipartBody{
 		w: own, content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,
-		counts: make(map[string]int), streamed: make(map[string]bool), fields: fields,
+		counts: make(map[string]int), streamed: make(map[string]bool), fields: schema.TextValue{Kind: schema.KindObject},
 	}, nil
 }
 
@@ -131,7 +123,7 @@ func (b *multipartBody) next() error {
 	if err != nil {
 		return b.malformed(err)
 	}
-	if b.parts++; b.parts > b.limits.parts && !b.content.isStream {
+	if b.parts++; b.parts > b.limits.parts {
 		return &Error{
 			Status: http.StatusRequestEntityTooLarge,
 			Detail: "The body has more than " + strconv.Itoa(b.limits.parts) + " parts.",
@@ -157,14 +149,11 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 		return err
 	}
 	if rule.streamed {
-		b.streamed[b.pointer] = rule.name != "" || rule.byPosition
+		b.streamed[b.pointer] = rule.name != ""
 		b.add(name, rule.repeated, schema.TextValue{Kind: schema.KindString})
 		return nil
 	}
 	limit := min(b.limits.part, int64(maxBufferedBytes-b.buffered))
-	if b.content.isStream {
-		limit = min(b.limits.part, b.limits.item)
-	}
 	text, err := io.ReadAll(io.LimitReader(p, limit+1))
 	if err != nil {
 		return b.malformed(err)
@@ -175,39 +164,12 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	b.part = nil
 	b.buffered += len(text)
 	b.out = append(b.out, text...)
-	if rule.nested != nil {
-		return b.checkNested(p, name, text)
-	}
 	return b.checkField(name, text)
-}
-
-// checkNested checks a part that is multipart itself.
-func (b *multipartBody) checkNested(p *multipart.Part, name string, text []byte) error {
-	_, params := mediaTypeOf(http.Header(p.Header))
-	inner, err := newMultipartBody(b.w, b.rule.nested, params["boundary"], bytes.NewReader(text), b.limits)
-	if err == nil {
-		_, err = io.Copy(io.Discard, inner)
-	}
-	if invalid := (*Error)(nil); errors.As(err, &invalid) {
-		for i := range invalid.Violations {
-			invalid.Violations[i].Pointer = b.pointer + invalid.Violations[i].Pointer
-		}
-		return invalid
-	}
-	for pointer, known := range inner.streamed {
-		b.streamed[b.pointer+pointer] = known
-	}
-	b.add(name, b.rule.repeated, schema.TextValue{Kind: schema.KindAny, Text: string(b.rule.shape.AppendJSON(nil, inner.fields, &b.w.Walker))})
-	return nil
 }
 
 // find makes p the current part.
 func (b *multipartBody) find(p *multipart.Part) (rule *part, name string, err error) {
 	b.part, b.size = p, 0
-	if rules := b.content.multipart.byPosition; rules != nil {
-		b.rule, b.pointer = rules[min(b.parts, len(rules))-1], "/"+strconv.Itoa(b.parts-1)
-		return b.rule, "", nil
-	}
 	name = p.FormName()
 	if name == "" || !utf8.ValidString(name) {
 		return nil, "", b.malformed(nil)
@@ -277,13 +239,6 @@ func (b *multipartBody) checkField(name string, text []byte) error {
 // add adds a part to the object of all fields.
 func (b *multipartBody) add(name string, repeated bool, value schema.TextValue) {
 	v := &b.fields
-	if b.content.isStream {
-		return
-	}
-	if v.Kind == schema.KindArray {
-		v.Elements = append(v.Elements, value)
-		return
-	}
 	i := slices.Index(v.Names, name)
 	switch {
 	case i >= 0 && v.Elements[i].Kind != schema.KindArray: // a repeated part that is not in the schema
@@ -298,12 +253,9 @@ func (b *multipartBody) add(name string, repeated bool, value schema.TextValue) 
 	}
 }
 
-// checkWhole checks the object or array of all parts against the schema. Streamed parts are empty strings there,
+// checkWhole checks the object of all parts against the schema. Streamed parts are empty strings there,
 // and violations about their values are dropped.
 func (b *multipartBody) checkWhole() error {
-	if b.content.isStream {
-		return nil
-	}
 	text := b.content.multipart.shape.AppendJSON(nil, b.fields, &b.w.Walker)
 	b.w.Check(text, b.content.node)
 	b.w.Found = slices.DeleteFunc(b.w.Found, func(v schema.Violation) bool {

@@ -15,11 +15,10 @@ import (
 
 // The locations of a parameter.
 const (
-	inPath        = "path"
-	inQuery       = "query"
-	inQueryString = "querystring" // the whole query
-	inHeader      = "header"
-	inCookie      = "cookie"
+	inPath   = "path"
+	inQuery  = "query"
+	inHeader = "header"
+	inCookie = "cookie"
 )
 
 // parameter is a parameter of a request, a header of a response or part, or a field of a form.
@@ -29,11 +28,10 @@ type parameter struct {
 	canonical     string // canonical header name
 	pointer       string
 	required      bool
-	allowEmpty    bool  // whether an empty text is valid regardless of the schema
-	reserved      bool  // whether the text may contain semicolons
-	json          bool  // whether the text is JSON
-	form          *form // set if a querystring is a form
-	elementsJSON  bool  // whether it is a field of a form with a text in JSON for each element
+	allowEmpty    bool // whether an empty text is valid regardless of the schema
+	reserved      bool // whether the text may contain semicolons
+	json          bool // whether the text is JSON
+	elementsJSON  bool // whether it is a field of a form with a text in JSON for each element
 	node          *schema.Node
 	plain         bool // whether it is a scalar of a single type in a query or header
 	segment       pathtemplate.Segment
@@ -109,8 +107,6 @@ func (w *checker) checkRequest(parameters []*parameter, r *http.Request) {
 				continue
 			}
 			w.checkPairs(p, query)
-		case p.in == inQueryString:
-			w.checkQueryString(p, r.URL.RawQuery)
 		case p.in == inCookie:
 			var pairs []pair
 			for _, cookie := range r.Cookies() {
@@ -176,20 +172,6 @@ func (w *checker) checkQuery(p *parameter, query string) {
 		w.checkText(p, value)
 	default:
 		w.addDecodeError(p, errRepeated)
-	}
-}
-
-// checkQueryString checks a parameter that is the whole query.
-func (w *checker) checkQueryString(p *parameter, query string) {
-	switch {
-	case query == "" && (p.form == nil || !p.required): // an empty form is an object without members
-		w.checkAbsent(p)
-	case p.form == nil:
-		w.checkStyled(p, func(as schema.Kinds) (schema.TextValue, error) { return p.readText(query, as) })
-	default:
-		if text := w.formJSON(p.form, query); text != nil {
-			w.checkJSON(p, text)
-		}
 	}
 }
 

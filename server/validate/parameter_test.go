@@ -146,46 +146,6 @@ func TestValidator_Operation_hasAdditionalMethods(t *testing.T) {
 	}
 }
 
-// A querystring parameter is the whole query: a form, JSON or a text.
-func TestOperation_Handler_checksQueryStrings(t *testing.T) {
-	t.Parallel()
-	const (
-		form = `"required": true, "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object", "additionalProperties": false, "required": ["foo"],
-			"properties": {"foo": {"type": "string"}, "bar": {"type": "boolean"}, "ids": {"type": "array", "items": {"type": "integer"}}, "at": {"type": "object"}}},
-			"encoding": {"ids": {"style": "form", "explode": false}, "at": {"contentType": "application/json"}}}}`
-		asJSON = `"content": {"application/json": {"schema": {"type": "object", "properties": {
-			"numbers": {"type": "array", "items": {"type": "integer"}}, "flag": {"type": ["boolean", "null"]}}}}}`
-		text = `"required": true, "content": {"application/jsonpath": {"schema": {"type": "string", "pattern": "^\\$"}}}`
-	)
-	for _, c := range []struct{ content, query, want, value string }{
-		{form, "foo=a+%2B+b&bar=true", "ok", `{"bar":true,"foo":"a + b"}`},
-		{form, "foo=&ids=1,2&at=%7B%22x%22:1%7D", "ok", `{"at":{"x":1},"foo":"","ids":[1,2]}`},
-		{form, "", "querystring:q/foo required", ""},
-		{form, "bar=true", "querystring:q/foo required", ""},
-		{form, "foo=a&bar=x", "querystring:q/bar type", ""},
-		{form, "foo=a&ids=1,x", "querystring:q/ids/1 type", ""},
-		{form, "foo=%zz", "querystring:q/foo escape", ""},
-		{form, "foo=a&more=%zz", "querystring:q/* escape", ""},
-		{form, "foo=a&more=b", "querystring:q additionalProperties", ""},
-		{form, "foo=a&at={", "querystring:q/at content", ""},
-		{asJSON, "%7B%22numbers%22%3A%5B1%2C2%5D%2C%22flag%22%3Anull%7D", "ok", `{"numbers":[1,2],"flag":null}`},
-		{asJSON, "{%22a%22:%22b+c%22}", "ok", `{"a":"b+c"}`},
-		{asJSON, "", "ok", ""},
-		{asJSON, "%7B", "querystring:q content", ""},
-		{asJSON, "%7B%22numbers%22%3A%5B1.5%5D%7D", "querystring:q/numbers/0 type", ""},
-		{text, "%24.a.b%5B1%3A1%5D", "ok", `"$.a.b[1:1]"`},
-		{text, "a", "querystring:q pattern", ""},
-		{text, "%ff", "querystring:q type", ""},
-	} {
-		o := operationOf(t, "QUERY", `{"parameters": [{"name": "q", "in": "querystring", `+c.content+`}], `+anyResponse+`}`, anyObject, validate.Config{})
-		r := httptest.NewRequest("QUERY", "/p", nil)
-		r.URL.RawQuery = c.query
-		if got := violations(serve(t, o, r).err); got != c.want || c.want == "ok" && r.PathValue("querystring:q") != c.value {
-			t.Errorf("%s: got %q and the value %s, want %q and %s", c.query, got, r.PathValue("querystring:q"), c.want, c.value)
-		}
-	}
-}
-
 // The style cookie is one cookie for each element or member, without percent-encoding.
 func TestOperation_Handler_checksCookiesOfTheStyleCookie(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 	case c == nil:
 	case c.multipart != nil:
 		w.checkParts(c, header, body)
-	case c.isStream:
+	case c.format != 0:
 		w.checkItems(c, body)
 	case c.streamed():
 		if v := sizeViolation("", uint64(len(body)), c.size, true); v != nil {

@@ -58,8 +58,9 @@
 //   - a media type with parameters other than the charset UTF-8, except for parts
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form
 //   - the style of a part, and the headers of a form field
-//   - an encoding by names in another encoding
 //   - a schema beside an itemSchema
+//   - of OpenAPI 3.2: parameters in querystring, prefixEncoding, itemEncoding, an encoding in another encoding, an
+//     itemSchema of multipart bodies, $self
 //   - content of a response whose status has no content, such as 204
 //   - an HTTP authentication scheme other than bearer and basic
 //
@@ -81,8 +82,6 @@
 //   - An empty text between delimiters is no element. An empty required scalar is missing.
 //   - Nested keys of a deepObject are members of members. Indexes from 0, or empty keys, are elements.
 //   - An exploded value in cookies is several cookies.
-//   - A querystring parameter that is JSON or a text is percent-decoded as a whole, and a plus is a space only in a
-//     form. If a form is required, an empty query is an object without members.
 //   - Defaults are not applied; the implementation applies them.
 //   - If an operation has no request body, the body of a request is not touched.
 //
@@ -94,11 +93,9 @@
 // an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
 //
 // The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
-// application/x-ndjson, the texts of application/json-seq, server-sent events, and the parts of multipart bodies.
+// application/x-ndjson, the texts of application/json-seq, and server-sent events.
 // OpenAPI 3.1 has no itemSchema, so the extension x-itemSchema has the same meaning. A schema beside x-itemSchema is for
 // programs that do not know the extension; this package ignores it.
-// A schema beside such a media type applies to the array of all items, and so does that of a multipart body other
-// than multipart/form-data.
 //
 // The server and the client that this module generates support all of this, except that an operation whose body has two
 // media types other than JSON, text, forms and multipart becomes a type with two fields of the same name, which does not
@@ -134,8 +131,8 @@ const defaultName = "openapi.yaml"
 
 // Config configures [Load]. The zero value is valid.
 type Config struct {
-	// Name is the file name or URI of the document. Errors contain it, and references are relative to it, or to the
-	// $self of the document. Defaults to "openapi.yaml".
+	// Name is the file name or URI of the document. Errors contain it, and references are relative to it.
+	// Defaults to "openapi.yaml".
 	Name string
 	// Documents are the other documents that references may point to. Each key is the name or URI that a
 	// reference resolves to, relative to Name. Empty by default.
@@ -150,7 +147,7 @@ type Config struct {
 	// MaxItemBytes limits the size of each item of a stream in bytes: of a request body with an itemSchema, whose
 	// items are checked one by one. The limit of the body is that of all items together. Defaults to 1 MiB.
 	MaxItemBytes int64
-	// MaxParts limits the number of parts of a multipart body that is no stream. Defaults to 100.
+	// MaxParts limits the number of parts of a multipart body. Defaults to 100.
 	MaxParts int
 	// MaxPartBytes limits the size of each part of a multipart body in bytes. Defaults to the limit of the
 	// body. All parts that are not files may have at most 1 MiB together.
@@ -283,7 +280,7 @@ func (c *compiler) validator() *Validator {
 // unused compiles the components that no reference leads to, only to report errors.
 func (c *compiler) unused() {
 	for _, source := range c.Unused("parameters") {
-		if name, in := source.Get("name"), source.Get("in"); name != nil && in != nil {
+		if name, in := source.Get("name"), source.Get("in"); name != nil && in != nil && !c.isWholeQuery(in) {
 			c.parameter(source, name.Text, in)
 		}
 	}

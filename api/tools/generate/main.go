@@ -82,13 +82,15 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := check(path, text, warnings)
+	var ignored bytes.Buffer
+	whole, err := check(path, text, &ignored)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkGrammar(path, text); err != nil {
-		return nil, err
+		return nil, err // without warnings, which may be about the same parts
 	}
+	_, _ = ignored.WriteTo(warnings) // standard error
 	f := files{}
 	if f["server/document.gen.json"], err = compact(whole); err != nil {
 		return nil, err

@@ -146,6 +146,9 @@ func (d *Document) members(n *Node, rule string) {
 	for _, m := range n.Members {
 		typ, ok := o.members[m.Name]
 		switch {
+		case strings.HasPrefix(typ, "!"):
+			d.Unsupported(n.Key(m), notSupported)
+			d.unfit[m.Value] = true
 		case ok && !d.Is32 && strings.HasPrefix(typ, "+"):
 			d.Unsupported(n.Key(m), needs32)
 			d.unfit[m.Value] = true

@@ -56,7 +56,7 @@ type resource struct {
 
 // Config configures [Load].
 type Config struct {
-	// Name is the file name or URI of the document. References are relative to it, or to the $self of the document.
+	// Name is the file name or URI of the document. References are relative to it.
 	Name string
 	// Others are the other documents that references may point to, by the name or URI that a reference resolves to.
 	Others map[string][]byte
@@ -98,7 +98,7 @@ func (d *Document) load(text []byte) bool {
 		return false
 	}
 	d.objects = objects(d.Is32)
-	d.whole(root)
+	d.conform(root, "OpenAPI")
 	if dialect := root.Get("jsonSchemaDialect"); dialect != nil {
 		d.dialect(dialect)
 	}
@@ -116,14 +116,6 @@ func (d *Document) load(text []byte) bool {
 	d.uniqueIDs()
 	d.templates(root.Get("paths"))
 	return true
-}
-
-// whole checks a whole document. In OpenAPI 3.2, it may have a URI of its own.
-func (d *Document) whole(root *Node) {
-	if self := root.Get("$self"); d.Is32 && self != nil && self.Kind == jsontext.KindString {
-		d.identify(root, self)
-	}
-	d.conform(root, "OpenAPI")
 }
 
 // isVersion reports whether text is a version of OpenAPI such as 3.1, with or without a patch version.

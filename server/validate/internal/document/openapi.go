@@ -14,14 +14,14 @@ type object struct {
 
 // objects returns all objects by name. A type is string, boolean, count, any, or the name of another object;
 // [T] is an array and {T} a map of T. &T may be a Reference Object instead of a T. A leading star marks required
-// members, a leading minus those that OpenAPI 3.1 requires and 3.2 does not, and a leading plus those that 3.1 does
-// not have. Other members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
+// members, a leading minus those that OpenAPI 3.1 requires and 3.2 does not, a leading plus those that 3.1 does
+// not have, and an exclamation mark those of 3.2 that are not supported. Other members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
 // and callbacks.
 func objects(is32 bool) map[string]object {
 	objects := make(map[string]object)
 	for name, members := range map[string]map[string]string{
 		"OpenAPI": {
-			"openapi": "*string", "$self": "+string", "info": "*Info", "jsonSchemaDialect": "string", "servers": "[Server]", "paths": "Paths",
+			"openapi": "*string", "$self": "!string", "info": "*Info", "jsonSchemaDialect": "string", "servers": "[Server]", "paths": "Paths",
 			"webhooks": "{PathItem}", "components": "Components", "security": "[SecurityRequirement]", "tags": "[Tag]",
 			"externalDocs": "ExternalDocumentation",
 		},
@@ -62,10 +62,10 @@ func objects(is32 bool) map[string]object {
 		"RequestBody": {"description": "string", "content": "*{&MediaType}", "required": "boolean"},
 		"MediaType": {
 			"$ref": "+string", "description": "+string", "schema": "Schema", "itemSchema": "+Schema", "x-itemSchema": "Schema", "example": "any", "examples": "{&Example}",
-			"encoding": "{Encoding}", "prefixEncoding": "+[Encoding]", "itemEncoding": "+Encoding",
+			"encoding": "{Encoding}", "prefixEncoding": "![Encoding]", "itemEncoding": "!Encoding",
 		},
 		"Encoding": {
-			"encoding": "+{Encoding}", "prefixEncoding": "+[Encoding]", "itemEncoding": "+Encoding",
+			"encoding": "!{Encoding}", "prefixEncoding": "![Encoding]", "itemEncoding": "!Encoding",
 			"contentType": "string", "headers": "{&Header}", "style": "string", "explode": "boolean", "allowReserved": "boolean",
 		},
 		"Response": {

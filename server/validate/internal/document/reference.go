@@ -2,7 +2,6 @@ package document
 
 import (
 	"iter"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -65,53 +64,26 @@ func (d *Document) lookUp(ref *Node) (r *resource, fragment string) {
 	if r, known := d.resources[whole.String()]; known {
 		return r, fragment
 	}
-	name := fileName(whole)
 	text, found := d.unread[whole.String()]
 	switch {
 	case found:
 	case len(d.unread) == 0:
 		d.Fail(ref, "leads nowhere: a document of several files must be bundled first")
 		return nil, ""
-	case d.Is32: // another document may have the URI as its $self or in an $id
-		if r := d.readOthers(whole.String()); r != nil {
-			return r, fragment
-		}
-		fallthrough
 	default:
 		d.Fail(ref, "leads nowhere")
 		return nil, ""
 	}
-	if name == d.cfg.Name { // its $self is another URI
-		return d.roots[d.Root], fragment
-	}
-	root := d.read(name, whole, text)
+	root := d.read(fileName(whole), whole, text)
 	d.register(root)
 	return d.roots[root], fragment
 }
 
-// register finds the URIs and the anchors in another document.
+// register finds the URIs and the anchors in another document, if it is a schema.
 func (d *Document) register(root *Node) {
-	switch {
-	case d.Is32 && root.Get("openapi") != nil:
-		d.whole(root)
-	case root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil:
+	if root.Get("$schema") != nil || root.Get("$id") != nil || root.Get("$defs") != nil {
 		d.conform(root, "Schema")
 	}
-}
-
-// readOthers reads the documents that nothing has referred to, until one of them has the URI. It returns nil if none has.
-func (d *Document) readOthers(wanted string) *resource {
-	for _, uri := range slices.Sorted(maps.Keys(d.unread)) {
-		if _, read := d.resources[uri]; read {
-			continue
-		}
-		parsed, _ := url.Parse(uri) // it was a URL before
-		d.register(d.read(fileName(parsed), parsed, d.unread[uri]))
-		if r := d.resources[wanted]; r != nil {
-			return r
-		}
-	}
-	return nil
 }
 
 // fileURI returns the URI of the document with the given name. If name is an absolute URI, it returns that

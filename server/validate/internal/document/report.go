@@ -5,7 +5,10 @@ import (
 	"slices"
 )
 
-const needs32 = "needs OpenAPI 3.2"
+const (
+	needs32      = "needs OpenAPI 3.2"
+	notSupported = "is a part of OpenAPI 3.2 that is not supported"
+)
 
 // Fail reports an error at n.
 func (d *Document) Fail(n *Node, detail string) { d.report(n, detail, false) }
@@ -49,3 +52,6 @@ func (d *Document) Since32(n *Node) {
 		d.Unsupported(n, needs32)
 	}
 }
+
+// NotSupported reports a value that needs a part of OpenAPI 3.2 that is not supported.
+func (d *Document) NotSupported(n *Node) { d.Unsupported(n, notSupported) }

@@ -10,7 +10,6 @@ func (d *Document) rules(n *Node, rule string) {
 	switch rule {
 	case "OpenAPI":
 		d.tags(n.Get("tags"))
-		d.servers(n.Get("servers"))
 	case "Operation":
 		d.operations = append(d.operations, n)
 	case "PathItem":
@@ -37,18 +36,10 @@ func (d *Document) rules(n *Node, rule string) {
 				}
 			}
 		}
-	case "XML":
-		types := []string{"element", "attribute", "text", "cdata", "none"}
-		if nodeType := n.Get("nodeType"); nodeType != nil && !slices.Contains(types, nodeType.Text) {
-			d.Fail(nodeType, "is not "+OneOf(types))
-		}
-		d.exclusive(n, "nodeType", "attribute", "wrapped")
 	case "Example":
-		d.exclusive(n, "value", "dataValue", "serializedValue", "externalValue")
-		d.exclusive(n, "externalValue", "serializedValue")
+		d.exclusive(n, "value", "externalValue")
 	case "MediaType", "Encoding", "Parameter", "Header":
 		d.exclusive(n, "examples", "example")
-		d.exclusive(n, "encoding", "prefixEncoding", "itemEncoding")
 	case "ServerVariable":
 		d.serverVariable(n)
 	}
@@ -66,58 +57,21 @@ func (d *Document) exclusive(n *Node, name string, others ...string) {
 	}
 }
 
-// tags checks that the names of tags are unique, and that their parents exist and are in no circle.
+// tags checks that the names of tags are unique.
 func (d *Document) tags(tags *Node) {
 	if tags == nil {
 		return
 	}
-	parents := make(map[string]*Node)
+	known := make(map[string]bool)
 	for _, tag := range tags.Elements {
 		name := tag.Get("name")
 		if name == nil {
 			continue
 		}
-		if _, known := parents[name.Text]; known {
-			d.Fail(name, "is not unique")
-			continue
-		}
-		parents[name.Text] = tag.Get("parent")
-	}
-	for _, tag := range tags.Elements {
-		parent := tag.Get("parent")
-		if parent == nil {
-			continue
-		}
-		if _, known := parents[parent.Text]; !known && !d.lossy[tags] {
-			d.Fail(parent, "is no tag of the document")
-		}
-		next := parent
-		for range tags.Elements {
-			if next != nil {
-				next = parents[next.Text]
-			}
-		}
-		if next != nil { // there are no more parents than tags
-			d.Fail(parent, "leads to a circle of parents")
-		}
-	}
-}
-
-// servers checks that the names of servers are unique.
-func (d *Document) servers(servers *Node) {
-	if servers == nil {
-		return
-	}
-	names := make(map[string]bool)
-	for _, server := range servers.Elements {
-		name := server.Get("name")
-		if name == nil {
-			continue
-		}
-		if names[name.Text] {
+		if known[name.Text] {
 			d.Fail(name, "is not unique")
 		}
-		names[name.Text] = true
+		known[name.Text] = true
 	}
 }
 

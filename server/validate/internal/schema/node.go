@@ -75,9 +75,6 @@ func NewText() *Node { return &Node{types: KindString} }
 // NewTexts returns the schema of an object with any strings.
 func NewTexts() *Node { return &Node{types: KindObject, additional: NewText(), hasAdditional: true} }
 
-// NewAll returns the schema of the values that match all nodes.
-func NewAll(nodes []*Node) *Node { return &Node{allOf: nodes} }
-
 // HasOneType reports whether all values of n are strings, integers, numbers, or booleans.
 func (n *Node) HasOneType() bool {
 	return n.types == KindString || n.types == KindInteger || n.types == KindNumber || n.types == KindBoolean

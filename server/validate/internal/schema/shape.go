@@ -12,7 +12,7 @@ type Shape struct {
 	parts []*Node // these, and all schemas that they may apply to the same value
 	Types Kinds   // the types that the schemas allow
 
-	Prefixed int // the number of elements that have their own schemas
+	prefixed int // the number of elements that have their own schemas
 }
 
 // ShapeOf returns the shape of a value that must match all nodes. Some may be nil. It takes ownership of nodes.
@@ -23,7 +23,7 @@ func ShapeOf(nodes ...*Node) *Shape {
 		s.Types &= n.collect(&s.parts)
 	}
 	for _, n := range s.parts {
-		s.Prefixed = max(s.Prefixed, len(n.prefix))
+		s.prefixed = max(s.prefixed, len(n.prefix))
 	}
 	return s
 }

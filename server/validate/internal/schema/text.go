@@ -40,7 +40,7 @@ func (s *Shape) AppendJSON(dst []byte, v TextValue, w *Walker) []byte {
 			dst = append(dst, ':')
 		}
 		switch {
-		case v.Kind == KindArray && i <= s.Prefixed: // the others have the same shape
+		case v.Kind == KindArray && i <= s.prefixed: // the others have the same shape
 			inner = s.Element(i)
 		case v.Kind == KindObject && element.Kind != KindAny:
 			inner = s.Member(v.Names[i])
