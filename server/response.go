@@ -83,16 +83,13 @@ func (w *bufferedResponse) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	stream, err := w.operation.ResponseHeader(status, w.header)
-	if w.stream = stream; !stream {
+	var err error
+	if w.stream, w.items, err = w.operation.ResponseHeader(status, w.header); !w.stream {
 		return
 	}
 	if err != nil && w.report(err) {
 		w.dropped, w.dropReason = true, err
 		return
-	}
-	if err == nil {
-		w.items, _ = w.operation.ResponseItems(status, w.header)
 	}
 	w.sendHeader()
 }

@@ -134,7 +134,7 @@ type checkedResponse struct {
 }
 
 func (w *checkedResponse) WriteHeader(status int) {
-	w.items, _ = w.operation.ResponseItems(status, w.Header())
+	_, w.items, _ = w.operation.ResponseHeader(status, w.Header())
 	w.ResponseWriter.WriteHeader(status)
 }
 

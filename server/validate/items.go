@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"net/http"
 	"strconv"
 	"unicode/utf8"
 
@@ -17,21 +16,6 @@ type Items struct {
 	status int
 	detail string
 	count  int
-}
-
-// ResponseItems checks the status, the headers and the content type of a response, as [Operation.ResponseHeader]
-// does. It returns nil if the body is no stream.
-func (o *Operation) ResponseItems(status int, header http.Header) (*Items, error) {
-	w := newChecker(o.pool, o.direction^(schema.InRequest|schema.InResponse))
-	defer w.release()
-	c, err := o.responseHeader(w, status, header, true)
-	if err == nil {
-		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
-	}
-	if err != nil || c == nil || c.format == 0 {
-		return nil, err
-	}
-	return newItems(w, c, http.StatusInternalServerError, mismatchedResponse), nil
 }
 
 func newItems(w *checker, c *content, status int, detail string) *Items {

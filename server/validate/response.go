@@ -79,15 +79,18 @@ func (w *checker) checkAll(body io.Reader, err error) {
 
 // ResponseHeader checks the status, the headers and the content type of a response, as [Operation.Response]
 // does. It reports whether the body is streamed: a body whose media type is not JSON, text or a form does not
-// have to be buffered.
-func (o *Operation) ResponseHeader(status int, header http.Header) (stream bool, err error) {
+// have to be buffered. items is nil unless the header is valid and the body has items, which are checked one by one.
+func (o *Operation) ResponseHeader(status int, header http.Header) (streamed bool, items *Items, err error) {
 	w := newChecker(o.pool, o.direction^(schema.InRequest|schema.InResponse))
 	defer w.release()
 	c, err := o.responseHeader(w, status, header, true)
 	if err == nil {
 		err = w.failure(http.StatusInternalServerError, mismatchedResponse)
 	}
-	return c != nil && c.streamed(), err
+	if err == nil && c != nil && c.format != 0 {
+		items = newItems(w, c, http.StatusInternalServerError, mismatchedResponse)
+	}
+	return c != nil && c.streamed(), items, err
 }
 
 // responseHeader returns the content that the body must have, or nil if the body must be empty.

@@ -124,26 +124,28 @@ func TestOperation_Response_checksAllMediaTypes(t *testing.T) {
 }
 
 // ResponseHeader checks the header of a response before its body exists, and reports whether the body is
-// streamed.
+// streamed and has items.
 func TestOperation_ResponseHeader_reportsStreams(t *testing.T) {
 	t.Parallel()
-	o := operationOf(t, "GET", `{"responses": {"200": {"description": "d", "content": {"application/json": {}, "video/*": {}},
+	o := operationOf(t, "GET", `{"responses": {"200": {"description": "d", "content": {"application/json": {}, "video/*": {}, "application/jsonl": {"itemSchema": {}}},
 		"headers": {"X-A": {"schema": {"type": "integer"}}}}, "204": {"description": "d"}}}`, anyObject, validate.Config{})
 	for _, c := range []struct {
 		status        int
 		mediaType, xA string
-		stream        bool
+		stream, items bool
 		want          string
 	}{
-		{200, "video/mp4", "1", true, "ok"},
-		{200, "video/mp4", "x", true, "header:X-A type"},
-		{200, "application/json", "1", false, "ok"},
-		{200, "text/plain", "1", false, "The document does not declare this content type for the status 200."},
-		{404, "text/plain", "1", false, "The document does not declare the status 404."},
+		{200, "video/mp4", "1", true, false, "ok"},
+		{200, "application/jsonl", "1", true, true, "ok"},
+		{200, "application/jsonl", "x", true, false, "header:X-A type"},
+		{200, "video/mp4", "x", true, false, "header:X-A type"},
+		{200, "application/json", "1", false, false, "ok"},
+		{200, "text/plain", "1", false, false, "The document does not declare this content type for the status 200."},
+		{404, "text/plain", "1", false, false, "The document does not declare the status 404."},
 	} {
-		stream, err := o.ResponseHeader(c.status, http.Header{"Content-Type": {c.mediaType}, "X-A": {c.xA}})
-		if got := violations(failure(t, err)); got != c.want || stream != c.stream {
-			t.Errorf("%v: got %q, stream %v", c, got, stream)
+		stream, items, err := o.ResponseHeader(c.status, http.Header{"Content-Type": {c.mediaType}, "X-A": {c.xA}})
+		if got := violations(failure(t, err)); got != c.want || stream != c.stream || (items != nil) != c.items {
+			t.Errorf("%v: got %q, stream %v, items %v", c, got, stream, items)
 		}
 	}
 }
