@@ -14,7 +14,7 @@ RACE := $(shell echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev
 	echo -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
 
 .PHONY: help
-help: ## Show this help (default)
+help: ## Show this help (default), with how long each target takes on two idle cores
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-16s %s\n", $$1, $$2}'
 
 # They wait or use one CPU for much of their time, so three run at a time, and the slowest is the first.
@@ -38,7 +38,7 @@ timed-%:
 	$(MAKE) --no-print-directory "$*" && printf '== make %s: %d s\n' "$*" "$$(($$(date +%s) - began))"
 
 .PHONY: build
-build: ## Build studiod, studio-render and studio into .bin
+build: ## Build studiod, studio-render and studio into .bin (2 minutes; 10 seconds after an edit)
 	go build -o .bin/ ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
 
 # Platforms and name of a release. The name is a tag or a commit hash.
@@ -63,7 +63,7 @@ FORMATS := deb rpm
 
 # The manual pages and the completions are printed by the programs, or if this machine cannot run them, by others.
 .PHONY: package
-package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH, with the version VERSION, into TO
+package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH, with the version VERSION, into TO (10 seconds)
 	@umask 022 && texts=$$(mktemp -d) && trap 'rm -rf "$$texts"' EXIT && programs='$(PROGRAMS)' && \
 	{ "$$programs/studiod" man >/dev/null 2>&1 || { programs=$$texts && go build -o "$$texts/" ./server/cmd/studiod ./client/cmd/studio; }; } && \
 	for program in studiod studio; do \
@@ -75,7 +75,7 @@ package: $(NFPM) ## Build a .deb and a .rpm of the programs in PROGRAMS for ARCH
 	done
 
 .PHONY: check-debian
-check-debian: $(NFPM) ## Test the packages and the container image on a new Debian in memory (90 seconds; skipped without root, mmdebstrap, buildah or runc)
+check-debian: $(NFPM) ## Test the packages and the container image on a new Debian in memory (2 minutes; skipped without root, mmdebstrap, buildah or runc)
 	@exec $$(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) sh server/cmd/studiod/testdata/debian.sh
 
 # The image comes from the Dockerfile. A base that mmdebstrap installs and the programs of this Go replace the images that
@@ -92,15 +92,15 @@ image: ## Build the container image localhost/studiod without Docker or a regist
 		--timestamp "$$(git log -1 --format=%ct)" -t localhost/studiod -f server/cmd/studiod/deploy/Dockerfile .
 
 .PHONY: run
-run: build ## Run the demo on 127.0.0.1:8080
+run: build ## Build and run the demo on 127.0.0.1:8080 until Ctrl-C (2 minutes before it serves; 10 seconds after an edit)
 	@exec .bin/studiod serve --demo
 
 .PHONY: generate
-generate: ## Generate code and samples from api/openapi.yaml
+generate: ## Generate code and samples from api/openapi.yaml (1 minute; 10 seconds after an edit)
 	go generate ./...
 
 .PHONY: check-generate
-check-generate: ## Regenerate, and fail if a generated file changed
+check-generate: ## Regenerate, and fail if a generated file changed (as generate)
 	@sums() { find . '(' -name '*.gen.*' -o -path './api/_samples/*' ')' -exec cksum {} + | sort -k 3; } && \
 	before=$$(sums) && $(MAKE) --no-print-directory generate && after=$$(sums) && \
 	{ [ "$$before" = "$$after" ] || { echo "these generated files were out of date:"; git status --short -- '*.gen.*' api/_samples; exit 1; }; }
@@ -108,7 +108,7 @@ check-generate: ## Regenerate, and fail if a generated file changed
 SWAGGER_UI_VERSION := 5.35.0
 
 .PHONY: swagger-ui
-swagger-ui: ## Update server/docs from the npm package swagger-ui-dist
+swagger-ui: ## Update server/docs from the npm package swagger-ui-dist (10 seconds)
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/docs/swagger-ui && \
 	npm install --silent --no-save --ignore-scripts --prefix "$$new" swagger-ui-dist@$(SWAGGER_UI_VERSION) && \
 	from=$$new/node_modules/swagger-ui-dist && \
@@ -119,7 +119,7 @@ HTMX_VERSION := 2.0.8
 HTMX_SSE_VERSION := 2.2.4
 
 .PHONY: console-assets
-console-assets: ## Update htmx in server/internal/web/console from npm
+console-assets: ## Update htmx in server/internal/web/console from npm (10 seconds)
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/web/console/assets && \
 	npm install --silent --no-save --ignore-scripts --prefix "$$new" htmx.org@$(HTMX_VERSION) htmx-ext-sse@$(HTMX_SSE_VERSION) && \
 	for name in htmx.org/dist/htmx htmx-ext-sse/dist/sse; do \
@@ -130,13 +130,13 @@ console-assets: ## Update htmx in server/internal/web/console from npm
 AXE_VERSION := 4.11.0
 
 .PHONY: axe
-axe: ## Update axe-core, which audits pages in tests, from npm
+axe: ## Update axe-core, which audits pages in tests, from npm (10 seconds)
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && to=server/internal/testing/browsertest/axe && \
 	npm install --silent --no-save --ignore-scripts --prefix "$$new" axe-core@$(AXE_VERSION) && from=$$new/node_modules/axe-core && \
 	gzip -9nc "$$from/axe.min.js" > "$$to/axe.min.js.gz" && cp "$$from/LICENSE" "$$from/LICENSE-3RD-PARTY.txt" "$$to/"
 
 .PHONY: pictures
-pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-ng)
+pictures: ## Take the pictures in README.md (2 minutes; needs chromium, ffmpeg and espeak-ng)
 	go test -count=1 -run '^(TestConsole_makesVideos|TestDocs_tryOperations)$$' ./server/cmd/studiod -readme '$(CURDIR)/.readme'
 
 # One more test program than there are CPUs runs at a time, with several tests each, because many tests wait for processes
@@ -144,7 +144,8 @@ pictures: ## Take the pictures in README.md (needs chromium, ffmpeg and espeak-n
 GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuffle=on
 
 .PHONY: test
-test: ## Run the tests, some of them shortened
+test: ## Run the tests, some of them shortened (4 minutes; the first time, 3 more to compile)
+	@$(MAKE) --no-print-directory help | grep '^test '
 	$(GO_TEST) -parallel 8 -short ./...
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
@@ -161,7 +162,7 @@ MIXED_RACED := ^Test(Daemon|Demo|Studio)_|_isSafeForConcurrentUse$$
 
 # The first three run at the same time, because many of their tests wait. The last measures daemons.
 .PHONY: test-race
-test-race: ## Run all tests in full, with the race detector for packages with concurrent code (needs a C compiler)
+test-race: ## Run all tests in full, with the race detector for packages with concurrent code (8 minutes; needs a C compiler)
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(if $(RACE),CGO_ENABLED=1 go build $(RACE) ./... # once, for test-raced and test-mixed)
 	@$(MAKE) --no-print-directory -j 3 test-raced test-unraced test-mixed
@@ -187,7 +188,7 @@ soak: ## Kill daemons and stop databases under load, SOAK (10) times as much as 
 	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/testing/soak -soak.scale $(SOAK)
 
 .PHONY: bench-packages
-bench-packages: ## Run the benchmarks of all packages
+bench-packages: ## Run the benchmarks of all packages (5 minutes)
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: bench
@@ -220,11 +221,11 @@ faces: ## Write .bin/faces.png, a contact sheet of the mouth on all faces of the
 	go test -count=1 -v -run TestFaces_sheet ./server/cmd/studio-render/internal/talkinghead -sheet '$(CURDIR)/.bin/faces.png'
 
 .PHONY: check-bench
-check-bench: ## Test the benchmarks, which are a separate module, with short runs
+check-bench: ## Test the benchmarks, which are a separate module, with short runs (1 minute)
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 -vet=off ./...
 
 .PHONY: check-document
-check-document: api/tools/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples
+check-document: api/tools/lint/node_modules ## Lint api/openapi.yaml and type-check its TypeScript types and samples (1 minute)
 	cd api/tools/lint && npx redocly lint --config rules.redocly.yaml ../../openapi.yaml
 	cd api/tools/lint && npx spectral lint --fail-severity=hint -r rules.spectral.yaml ../../openapi.yaml
 	cd api/tools/lint && npx openapi-typescript ../../openapi.yaml -o typescript/openapi.d.ts && npx tsc -p typescript
@@ -236,15 +237,15 @@ api/tools/lint/node_modules: api/tools/lint/package-lock.json
 BASE := $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD^)
 
 .PHONY: breaking
-breaking: ## Fail if the contract has breaking changes since BASE=COMMIT that api/CHANGES.md does not list
+breaking: ## Fail if the contract has breaking changes since BASE=COMMIT that api/CHANGES.md does not list (15 seconds)
 	cd api/tools/breaking && go mod tidy -diff && go vet ./... && go test -vet=off ./... && go run . -base "$(BASE)"
 
 .PHONY: check-foreign
-check-foreign: ## Sign and verify webhooks with other libraries (Go, and npm if installed)
+check-foreign: ## Sign and verify webhooks with other libraries (Go, and npm if installed; 20 seconds)
 	cd api/runtime/standardwebhooks/testdata/foreign && go mod tidy -diff && go vet ./... && go test -v -count=1 -vet=off ./...
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz test for 20 seconds
+fuzz: ## Run each fuzz test for 20 seconds (10 minutes)
 	@grep -rnoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | while IFS=: read -r file _ target; do \
 		go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime 20s "$$(dirname "$$file")" || exit 1; \
 	done
@@ -256,17 +257,17 @@ smith: ## Generate code from random documents and exchange random values, with n
 		go test -count=1 -timeout 1h -run TestSmith_valuesArriveOrAreRefused ./api -smith.seed "$$seed" -smith.rounds 10 || exit; done
 
 .PHONY: tidy
-tidy: ## Fail if go.mod or go.sum is not tidy
+tidy: ## Fail if go.mod or go.sum is not tidy (2 seconds)
 	go mod tidy -diff
 	cd server/cmd/studiod/testdata/pebble && go mod tidy -diff
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## Run golangci-lint
+lint: $(GOLANGCI_LINT) ## Run golangci-lint (1 minute)
 	$(GOLANGCI_LINT) run ./...
 
 # A small package is first, because the database is fetched after the packages are analysed.
 .PHONY: vulncheck
-vulncheck: $(GOVULNCHECK) ## Fail if code with a known vulnerability is called (skipped without access to the vulnerability database)
+vulncheck: $(GOVULNCHECK) ## Fail if code with a known vulnerability is called (15 seconds; skipped without access to the vulnerability database)
 	@for packages in ./api/runtime/style ./...; do \
 		found=$$($(GOVULNCHECK) $$packages 2>&1); code=$$?; \
 		case "$$code $$found" in "1 govulncheck: fetching vulnerabilities: "*) echo "not checked: the vulnerability database is not reachable"; exit 0;; esac; \

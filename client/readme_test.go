@@ -65,3 +65,26 @@ func TestREADME_namesExistingTests(t *testing.T) {
 		}
 	}
 }
+
+// The recipes for contributors name files that exist, and the help of the Makefile says how long each target takes.
+func TestRecipes_nameExistingFilesAndTimes(t *testing.T) {
+	t.Parallel()
+	recipes, err := os.ReadFile("../.github/CONTRIBUTING.md")
+	check(t, err)
+	places := regexp.MustCompile("`((?:api|client|gen|server)/[a-zA-Z0-9_./-]*)`").FindAllStringSubmatch(string(recipes), -1)
+	if len(places) < 30 {
+		t.Fatalf("the recipes name %d files", len(places))
+	}
+	for _, place := range places {
+		if _, err := os.Stat("../" + place[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	makefile, err := os.ReadFile("../Makefile")
+	check(t, err)
+	for _, target := range regexp.MustCompile(`(?m)^([a-z-]+):.*## (.*)$`).FindAllStringSubmatch(string(makefile), -1) {
+		if !regexp.MustCompile(`\d+ (second|minute)|until |as generate|how long`).MatchString(target[2]) {
+			t.Errorf("make help does not say how long make %s takes", target[1])
+		}
+	}
+}
