@@ -145,7 +145,7 @@ GO_TEST := go test -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -shuf
 
 .PHONY: test
 test: ## Run the tests, some of them shortened (4 minutes; the first time, 3 more to compile)
-	@$(MAKE) --no-print-directory help | grep '^test '
+	@sed -n 's/^test:.*## //p' $(MAKEFILE_LIST)
 	$(GO_TEST) -parallel 8 -short ./...
 
 # Packages without concurrent code, and packages that test other processes, which are built without the race detector.
