@@ -373,9 +373,9 @@ type ListAvatarsParams struct {
 
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
 	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
-	// encoded, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
-	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while
-	// `next_cursor` leads to others.
+	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
+	// character is a wildcard. Titles are compared when they are read: a page has fewer records than
+	// `limit`, or none, while `next_cursor` leads to others.
 	Title *gen.TitleFilter
 }
 
@@ -413,9 +413,9 @@ type ListVideosParams struct {
 
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
 	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
-	// encoded, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
-	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while
-	// `next_cursor` leads to others.
+	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
+	// character is a wildcard. Titles are compared when they are read: a page has fewer records than
+	// `limit`, or none, while `next_cursor` leads to others.
 	Title *gen.TitleFilter
 
 	// Returns only videos made from this avatar.
@@ -629,9 +629,9 @@ type ListLipsyncsParams struct {
 
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
 	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
-	// encoded, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
-	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while
-	// `next_cursor` leads to others.
+	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
+	// character is a wildcard. Titles are compared when they are read: a page has fewer records than
+	// `limit`, or none, while `next_cursor` leads to others.
 	Title *gen.TitleFilter
 }
 

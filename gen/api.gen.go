@@ -1471,9 +1471,10 @@ type ListAvatarsParams struct {
 	Status *AvatarStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
-	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded, but
-	// `cafe` is not in `Café`. White space is one space, and no character is a wildcard. Titles are compared when
-	// they are read: a page has fewer records than `limit`, or none, while `next_cursor` leads to others.
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
+	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while `next_cursor`
+	// leads to others.
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
@@ -1489,9 +1490,10 @@ type ListVideosParams struct {
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
-	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded, but
-	// `cafe` is not in `Café`. White space is one space, and no character is a wildcard. Titles are compared when
-	// they are read: a page has fewer records than `limit`, or none, while `next_cursor` leads to others.
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
+	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while `next_cursor`
+	// leads to others.
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 
 	// Returns only videos made from this avatar.
@@ -1582,9 +1584,10 @@ type ListLipsyncsParams struct {
 	Status *InferenceStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
-	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded, but
-	// `cafe` is not in `Café`. White space is one space, and no character is a wildcard. Titles are compared when
-	// they are read: a page has fewer records than `limit`, or none, while `next_cursor` leads to others.
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
+	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while `next_cursor`
+	// leads to others.
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 

@@ -26,3 +26,6 @@ func NewAPIKey() string { return newAPIKey() }
 
 // Frame calls frame.
 func Frame(parts ...string) []byte { return frame(parts...) }
+
+// Searchable calls searchable.
+func Searchable(text string) string { return searchable(text) }

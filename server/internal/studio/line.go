@@ -6,7 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -56,12 +55,23 @@ func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 func selects(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
-// searchable returns a text so that two are equal if they differ only in case, or in how Unicode encodes the same characters,
-// or in what [Line] drops. ß is ss, as Unicode folds case. The four i of Turkish are one letter, because a program cannot know
-// the language of a title. Accents make a difference.
+// sameLetters are letters that Unicode folds to several or, as the four i of Turkish, folds apart: a program does not know
+// the language of a title.
+//
+//nolint:gochecknoglobals // a table
+var sameLetters = strings.NewReplacer("ß", "ss", "i\u0307", "i", "ı", "i")
+
+// searchable returns a text so that two are equal if they differ only in case as Unicode folds it in full, in the width of
+// letters and other forms that Unicode calls compatible, in how accents are encoded, or in what [Line] drops. Accents make a
+// difference.
 func searchable(text string) string {
-	text = cases.Fold().String(norm.NFD.String(Line(text)))
-	return norm.NFC.String(strings.NewReplacer("i\u0307", "i", "ı", "i").Replace(text))
+	return norm.NFKC.String(sameLetters.Replace(strings.Map(func(r rune) rune {
+		first := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			first = min(first, other)
+		}
+		return unicode.ToLower(first)
+	}, norm.NFKD.String(Line(text)))))
 }
 
 // hasTitle reports whether a title contains a part that searchable returned.

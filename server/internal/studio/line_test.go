@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+
+	"golang.org/x/text/cases"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -113,4 +116,22 @@ func TestLine_namesAreOneLine(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A text is searched as Unicode folds it, whatever the character.
+func TestSearchable_foldsEveryCharacter(t *testing.T) {
+	t.Parallel()
+	fold, found := cases.Fold(), 0
+	for r := range unicode.MaxRune {
+		folded := fold.String(string(r))
+		if folded == string(r) {
+			continue
+		}
+		if found++; studio.Searchable(string(r)) != studio.Searchable(folded) {
+			t.Errorf("%U is searched as %+q, and %+q as %+q", r, studio.Searchable(string(r)), folded, studio.Searchable(folded))
+		}
+	}
+	if found < 1500 {
+		t.Errorf("%d characters have another case", found)
+	}
 }

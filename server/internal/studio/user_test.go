@@ -94,9 +94,9 @@ func TestDeleteUser_erasesTheRecordsOfTheUser(t *testing.T) {
 			return 0, io.EOF
 		}))
 		check(t, deleted)
-		wantError(t, err, studio.ErrNotFound)
+		wantError(t, err, studio.ErrUnauthorized)
 		_, err = service.WebhookSecrets(t.Context(), ada.ID)
-		wantError(t, err, studio.ErrNotFound)
+		wantError(t, err, studio.ErrUnauthorized)
 		wantError(t, service.Store.AddMember(t.Context(), workspace.ID, ada.ID), studio.ErrNotFound)
 
 		_, err = service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
