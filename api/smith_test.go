@@ -80,9 +80,14 @@ func (w workspace) registry() []byte {
 	b.WriteString("package smith\n\nimport (\n\t\"reflect\"\n\n\t\"github.com/avatarstudio/avatarstudio/client\"\n\t\"github.com/avatarstudio/avatarstudio/gen\"\n)\n\nfunc init() { operations = []operation{\n")
 	responses := map[string]string{} // by operation
 	media := regexp.MustCompile(`"([a-z]+/[^"]+)"`)
+	shared := regexp.MustCompile(`^.*(\d\d\d|\dXX|default)(\pL*Response)$`)
 	for _, m := range regexp.MustCompile(`(?ms)^func \(response (\S+)\) Visit(\S+)Response\((.+?)^\}`).FindAllStringSubmatch(code, -1) {
 		sent := append(media.FindStringSubmatch(m[3]), "", "")[1]
-		responses[m[2]] += fmt.Sprintf("{%q, %q, reflect.TypeFor[gen.%s]()}, ", strings.TrimPrefix(m[1], m[2]), sent, m[1])
+		suffix, ok := strings.CutPrefix(m[1], m[2])
+		if !ok { // operations share the type
+			suffix = shared.ReplaceAllString(suffix, "$1$2")
+		}
+		responses[m[2]] += fmt.Sprintf("{%q, %q, reflect.TypeFor[gen.%s]()}, ", suffix, sent, m[1])
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\t// \((\w+) (/smith/.+)\)\n(?:\t//.*\n)*\t(\S+)\(ctx`).FindAllStringSubmatch(code, -1) {
 		fmt.Fprintf(&b, "{%q, %q, %q, reflect.TypeFor[gen.%sRequestObject](), []response{%s}, nil},\n", m[1], m[2], m[3], m[3], responses[m[3]])

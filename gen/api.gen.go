@@ -3159,80 +3159,80 @@ func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.Res
 	return encode.Send(w, 200, "application/json", ProjectList(response), nil)
 }
 
-// ListProjects400ApplicationProblemPlusJSONResponse is a response with status 400.
+// BadRequest400ApplicationProblemPlusJSONResponse is a response with status 400.
 
-type ListProjects400ApplicationProblemPlusJSONResponse struct {
+type BadRequest400ApplicationProblemPlusJSONResponse struct {
 	BadRequestApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects400ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListProjects401ApplicationProblemPlusJSONResponse is a response with status 401.
+// Unauthorized401ApplicationProblemPlusJSONResponse is a response with status 401.
 
-type ListProjects401ApplicationProblemPlusJSONResponse struct {
+type Unauthorized401ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects401ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListProjects403ApplicationProblemPlusJSONResponse is a response with status 403.
+// Forbidden403ApplicationProblemPlusJSONResponse is a response with status 403.
 
-type ListProjects403ApplicationProblemPlusJSONResponse struct {
+type Forbidden403ApplicationProblemPlusJSONResponse struct {
 	ForbiddenApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects403ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListProjects429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManyRequests429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type ListProjects429ApplicationProblemPlusJSONResponse struct {
+type TooManyRequests429ApplicationProblemPlusJSONResponse struct {
 	TooManyRequestsApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects429ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListProjects500ApplicationProblemPlusJSONResponse is a response with status 500.
+// InternalServerError500ApplicationProblemPlusJSONResponse is a response with status 500.
 
-type ListProjects500ApplicationProblemPlusJSONResponse struct {
+type InternalServerError500ApplicationProblemPlusJSONResponse struct {
 	InternalServerErrorApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects500ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListProjects501ApplicationProblemPlusJSONResponse is a response with status 501.
+// NotImplemented501ApplicationProblemPlusJSONResponse is a response with status 501.
 
-type ListProjects501ApplicationProblemPlusJSONResponse struct {
+type NotImplemented501ApplicationProblemPlusJSONResponse struct {
 	NotImplementedApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects501ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListProjects503ApplicationProblemPlusJSONResponse is a response with status 503.
+// ServiceUnavailable503ApplicationProblemPlusJSONResponse is a response with status 503.
 
-type ListProjects503ApplicationProblemPlusJSONResponse struct {
+type ServiceUnavailable503ApplicationProblemPlusJSONResponse struct {
 	ServiceUnavailableApplicationProblemPlusJSONResponse
 }
 
 // VisitListProjectsResponse writes the response.
-func (response ListProjects503ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListProjectsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3255,91 +3255,67 @@ func (response Login200JSONResponse) VisitLoginResponse(w http.ResponseWriter) e
 	return encode.Send(w, 200, "application/json", TokenPair(response), nil)
 }
 
-// Login400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type Login400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitLoginResponse writes the response.
-func (response Login400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// Login401ApplicationProblemPlusJSONResponse is a response with status 401.
+// WrongCredentials401ApplicationProblemPlusJSONResponse is a response with status 401.
 
-type Login401ApplicationProblemPlusJSONResponse struct {
+type WrongCredentials401ApplicationProblemPlusJSONResponse struct {
 	WrongCredentialsApplicationProblemPlusJSONResponse
 }
 
 // VisitLoginResponse writes the response.
-func (response Login401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response WrongCredentials401ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// Login413ApplicationProblemPlusJSONResponse is a response with status 413.
+// ContentTooLarge413ApplicationProblemPlusJSONResponse is a response with status 413.
 
-type Login413ApplicationProblemPlusJSONResponse struct {
+type ContentTooLarge413ApplicationProblemPlusJSONResponse struct {
 	ContentTooLargeApplicationProblemPlusJSONResponse
 }
 
 // VisitLoginResponse writes the response.
-func (response Login413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// Login415ApplicationProblemPlusJSONResponse is a response with status 415.
+// UnsupportedMediaType415ApplicationProblemPlusJSONResponse is a response with status 415.
 
-type Login415ApplicationProblemPlusJSONResponse struct {
+type UnsupportedMediaType415ApplicationProblemPlusJSONResponse struct {
 	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
 }
 
 // VisitLoginResponse writes the response.
-func (response Login415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// Login429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManyTries429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type Login429ApplicationProblemPlusJSONResponse struct {
+type TooManyTries429ApplicationProblemPlusJSONResponse struct {
 	TooManyTriesApplicationProblemPlusJSONResponse
 }
 
 // VisitLoginResponse writes the response.
-func (response Login429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response TooManyTries429ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// Login500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type Login500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitLoginResponse writes the response.
-func (response Login500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// Login501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type Login501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitLoginResponse writes the response.
-func (response Login501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// Login503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type Login503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitLoginResponse writes the response.
-func (response Login503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitLoginResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3354,7 +3330,6 @@ type LogoutResponseObject interface {
 }
 
 // Logout204Response is a response with status 204 and no body.
-
 type Logout204Response struct {
 }
 
@@ -3364,69 +3339,33 @@ func (response Logout204Response) VisitLogoutResponse(w http.ResponseWriter) err
 	return nil
 }
 
-// Logout400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type Logout400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitLogoutResponse writes the response.
-func (response Logout400ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// Logout413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type Logout413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitLogoutResponse writes the response.
-func (response Logout413ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// Logout415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type Logout415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitLogoutResponse writes the response.
-func (response Logout415ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// Logout500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type Logout500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitLogoutResponse writes the response.
-func (response Logout500ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// Logout501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type Logout501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitLogoutResponse writes the response.
-func (response Logout501ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// Logout503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type Logout503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitLogoutResponse writes the response.
-func (response Logout503ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitLogoutResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3449,80 +3388,38 @@ func (response RefreshTokens200JSONResponse) VisitRefreshTokensResponse(w http.R
 	return encode.Send(w, 200, "application/json", TokenPair(response), nil)
 }
 
-// RefreshTokens400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type RefreshTokens400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens400ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// RefreshTokens401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type RefreshTokens401ApplicationProblemPlusJSONResponse struct {
-	WrongCredentialsApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response WrongCredentials401ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// RefreshTokens413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type RefreshTokens413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens413ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// RefreshTokens415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type RefreshTokens415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens415ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// RefreshTokens500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type RefreshTokens500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens500ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// RefreshTokens501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type RefreshTokens501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens501ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// RefreshTokens503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type RefreshTokens503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitRefreshTokensResponse writes the response.
-func (response RefreshTokens503ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitRefreshTokensResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3545,91 +3442,49 @@ func (response GetAvatar200JSONResponse) VisitGetAvatarResponse(w http.ResponseW
 	return encode.Send(w, 200, "application/json", Avatar(response), nil)
 }
 
-// GetAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type GetAvatar400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar400ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type GetAvatar401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar401ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetAvatar403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type GetAvatar403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar403ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
+// NotFound404ApplicationProblemPlusJSONResponse is a response with status 404.
 
-type GetAvatar404ApplicationProblemPlusJSONResponse struct {
+type NotFound404ApplicationProblemPlusJSONResponse struct {
 	NotFoundApplicationProblemPlusJSONResponse
 }
 
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar404ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type GetAvatar429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar429ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type GetAvatar500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar500ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type GetAvatar501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar501ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type GetAvatar503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitGetAvatarResponse writes the response.
-func (response GetAvatar503ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitGetAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3654,124 +3509,76 @@ func (response CreateAvatar200JSONResponse) VisitCreateAvatarResponse(w http.Res
 	return encode.Send(w, 200, "application/json", Avatar(response), nil)
 }
 
-// CreateAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type CreateAvatar400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar400ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type CreateAvatar401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// CreateAvatar403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type CreateAvatar403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar403ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar409ApplicationProblemPlusJSONResponse is a response with status 409.
+// KeyConflict409ApplicationProblemPlusJSONResponse is a response with status 409.
 
-type CreateAvatar409ApplicationProblemPlusJSONResponse struct {
+type KeyConflict409ApplicationProblemPlusJSONResponse struct {
 	KeyConflictApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response KeyConflict409ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 409, "application/problem+json", Problem(response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type CreateAvatar413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar413ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type CreateAvatar415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar415ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar422ApplicationProblemPlusJSONResponse is a response with status 422.
+// CreationRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
 
-type CreateAvatar422ApplicationProblemPlusJSONResponse struct {
+type CreationRefused422ApplicationProblemPlusJSONResponse struct {
 	CreationRefusedApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response CreationRefused422ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManyCreations429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type CreateAvatar429ApplicationProblemPlusJSONResponse struct {
+type TooManyCreations429ApplicationProblemPlusJSONResponse struct {
 	TooManyCreationsApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar429ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response TooManyCreations429ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// CreateAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type CreateAvatar500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar500ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type CreateAvatar501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar501ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type CreateAvatar503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateAvatarResponse writes the response.
-func (response CreateAvatar503ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitCreateAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3796,135 +3603,81 @@ func (response CreateVideo200JSONResponse) VisitCreateVideoResponse(w http.Respo
 	return encode.Send(w, 200, "application/json", Video(response), nil)
 }
 
-// CreateVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type CreateVideo400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo400ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type CreateVideo401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// CreateVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
+// CreationForbidden403ApplicationProblemPlusJSONResponse is a response with status 403.
 
-type CreateVideo403ApplicationProblemPlusJSONResponse struct {
+type CreationForbidden403ApplicationProblemPlusJSONResponse struct {
 	CreationForbiddenApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo403ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response CreationForbidden403ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.CreationForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type CreateVideo404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo404ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo409ApplicationProblemPlusJSONResponse is a response with status 409.
+// NotPublished409ApplicationProblemPlusJSONResponse is a response with status 409.
 
-type CreateVideo409ApplicationProblemPlusJSONResponse struct {
+type NotPublished409ApplicationProblemPlusJSONResponse struct {
 	NotPublishedApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response NotPublished409ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 409, "application/problem+json", Problem(response.NotPublishedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type CreateVideo413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo413ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type CreateVideo415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo415ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo422ApplicationProblemPlusJSONResponse is a response with status 422.
+// VideoRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
 
-type CreateVideo422ApplicationProblemPlusJSONResponse struct {
+type VideoRefused422ApplicationProblemPlusJSONResponse struct {
 	VideoRefusedApplicationProblemPlusJSONResponse
 }
 
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response VideoRefused422ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.VideoRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type CreateVideo429ApplicationProblemPlusJSONResponse struct {
-	TooManyCreationsApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo429ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response TooManyCreations429ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// CreateVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type CreateVideo500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo500ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type CreateVideo501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo501ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type CreateVideo503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateVideoResponse writes the response.
-func (response CreateVideo503ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -3939,7 +3692,6 @@ type DeleteAvatarResponseObject interface {
 }
 
 // DeleteAvatar204Response is a response with status 204 and no body.
-
 type DeleteAvatar204Response struct {
 }
 
@@ -3949,113 +3701,53 @@ func (response DeleteAvatar204Response) VisitDeleteAvatarResponse(w http.Respons
 	return nil
 }
 
-// DeleteAvatar400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type DeleteAvatar400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type DeleteAvatar401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// DeleteAvatar403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type DeleteAvatar403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar403ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type DeleteAvatar404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type DeleteAvatar413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type DeleteAvatar415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type DeleteAvatar429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// DeleteAvatar500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type DeleteAvatar500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type DeleteAvatar501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteAvatar503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type DeleteAvatar503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteAvatarResponse writes the response.
-func (response DeleteAvatar503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitDeleteAvatarResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4070,7 +3762,6 @@ type DeleteVideoResponseObject interface {
 }
 
 // DeleteVideo204Response is a response with status 204 and no body.
-
 type DeleteVideo204Response struct {
 }
 
@@ -4080,113 +3771,53 @@ func (response DeleteVideo204Response) VisitDeleteVideoResponse(w http.ResponseW
 	return nil
 }
 
-// DeleteVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type DeleteVideo400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type DeleteVideo401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// DeleteVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type DeleteVideo403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo403ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type DeleteVideo404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type DeleteVideo413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type DeleteVideo415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type DeleteVideo429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// DeleteVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type DeleteVideo500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type DeleteVideo501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type DeleteVideo503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteVideoResponse writes the response.
-func (response DeleteVideo503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4209,91 +3840,43 @@ func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWri
 	return encode.Send(w, 200, "application/json", Video(response), nil)
 }
 
-// GetVideo400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type GetVideo400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo400ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetVideo401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type GetVideo401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo401ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetVideo403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type GetVideo403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo403ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetVideo404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type GetVideo404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo404ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetVideo429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type GetVideo429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo429ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetVideo500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type GetVideo500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo500ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetVideo501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type GetVideo501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo501ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetVideo503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type GetVideo503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitGetVideoResponse writes the response.
-func (response GetVideo503ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4316,80 +3899,38 @@ func (response ListAvatars200JSONResponse) VisitListAvatarsResponse(w http.Respo
 	return encode.Send(w, 200, "application/json", AvatarList(response), nil)
 }
 
-// ListAvatars400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ListAvatars400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars400ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListAvatars401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ListAvatars401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars401ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListAvatars403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ListAvatars403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars403ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListAvatars429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type ListAvatars429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars429ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListAvatars500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ListAvatars500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars500ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListAvatars501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ListAvatars501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars501ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListAvatars503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ListAvatars503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitListAvatarsResponse writes the response.
-func (response ListAvatars503ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListAvatarsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4412,80 +3953,38 @@ func (response ListVideos200JSONResponse) VisitListVideosResponse(w http.Respons
 	return encode.Send(w, 200, "application/json", VideoList(response), nil)
 }
 
-// ListVideos400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ListVideos400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos400ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVideos401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ListVideos401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos401ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListVideos403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ListVideos403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos403ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVideos429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type ListVideos429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos429ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListVideos500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ListVideos500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos500ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVideos501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ListVideos501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos501ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVideos503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ListVideos503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitListVideosResponse writes the response.
-func (response ListVideos503ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4508,124 +4007,64 @@ func (response SubmitConsent200JSONResponse) VisitSubmitConsentResponse(w http.R
 	return encode.Send(w, 200, "application/json", Avatar(response), nil)
 }
 
-// SubmitConsent400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type SubmitConsent400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent400ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type SubmitConsent401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// SubmitConsent403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type SubmitConsent403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent403ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type SubmitConsent404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent404ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent409ApplicationProblemPlusJSONResponse is a response with status 409.
+// Final409ApplicationProblemPlusJSONResponse is a response with status 409.
 
-type SubmitConsent409ApplicationProblemPlusJSONResponse struct {
+type Final409ApplicationProblemPlusJSONResponse struct {
 	FinalApplicationProblemPlusJSONResponse
 }
 
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response Final409ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 409, "application/problem+json", Problem(response.FinalApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type SubmitConsent413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent413ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type SubmitConsent415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent415ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type SubmitConsent429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent429ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// SubmitConsent500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type SubmitConsent500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent500ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type SubmitConsent501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent501ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// SubmitConsent503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type SubmitConsent503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitSubmitConsentResponse writes the response.
-func (response SubmitConsent503ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitSubmitConsentResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4648,91 +4087,49 @@ func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.Respons
 	return encode.Send(w, 200, "application/json", EventList(response), nil)
 }
 
-// ListEvents400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ListEvents400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents400ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEvents401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ListEvents401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents401ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListEvents403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ListEvents403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents403ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEvents422ApplicationProblemPlusJSONResponse is a response with status 422.
+// RangeRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
 
-type ListEvents422ApplicationProblemPlusJSONResponse struct {
+type RangeRefused422ApplicationProblemPlusJSONResponse struct {
 	RangeRefusedApplicationProblemPlusJSONResponse
 }
 
 // VisitListEventsResponse writes the response.
-func (response ListEvents422ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response RangeRefused422ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.RangeRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type ListEvents429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents429ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListEvents500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ListEvents500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents500ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEvents501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ListEvents501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents501ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEvents503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ListEvents503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitListEventsResponse writes the response.
-func (response ListEvents503ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4757,124 +4154,70 @@ func (response ReplayEvents200JSONResponse) VisitReplayEventsResponse(w http.Res
 	return encode.Send(w, 200, "application/json", Replay(response), nil)
 }
 
-// ReplayEvents400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ReplayEvents400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents400ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ReplayEvents401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents401ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ReplayEvents403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ReplayEvents403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents403ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents409ApplicationProblemPlusJSONResponse is a response with status 409.
-
-type ReplayEvents409ApplicationProblemPlusJSONResponse struct {
-	KeyConflictApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents409ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response KeyConflict409ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 409, "application/problem+json", Problem(response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type ReplayEvents413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents413ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type ReplayEvents415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents415ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents422ApplicationProblemPlusJSONResponse is a response with status 422.
+// ReplayRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
 
-type ReplayEvents422ApplicationProblemPlusJSONResponse struct {
+type ReplayRefused422ApplicationProblemPlusJSONResponse struct {
 	ReplayRefusedApplicationProblemPlusJSONResponse
 }
 
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents422ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response ReplayRefused422ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.ReplayRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManyReplays429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type ReplayEvents429ApplicationProblemPlusJSONResponse struct {
+type TooManyReplays429ApplicationProblemPlusJSONResponse struct {
 	TooManyReplaysApplicationProblemPlusJSONResponse
 }
 
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents429ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response TooManyReplays429ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ReplayEvents500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ReplayEvents500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents500ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ReplayEvents501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents501ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ReplayEvents503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ReplayEvents503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitReplayEventsResponse writes the response.
-func (response ReplayEvents503ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitReplayEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4898,80 +4241,44 @@ func (response StreamEvents200EventStreamResponse) VisitStreamEventsResponse(w h
 	return stream.SendEvents(w, 200, "text/event-stream", response.Items, nil)
 }
 
-// StreamEvents400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type StreamEvents400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents400ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// StreamEvents401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type StreamEvents401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents401ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// StreamEvents403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type StreamEvents403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents403ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// StreamEvents429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManyStreams429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type StreamEvents429ApplicationProblemPlusJSONResponse struct {
+type TooManyStreams429ApplicationProblemPlusJSONResponse struct {
 	TooManyStreamsApplicationProblemPlusJSONResponse
 }
 
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents429ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response TooManyStreams429ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// StreamEvents500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type StreamEvents500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents500ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// StreamEvents501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type StreamEvents501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents501ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// StreamEvents503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type StreamEvents503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitStreamEventsResponse writes the response.
-func (response StreamEvents503ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -4996,124 +4303,58 @@ func (response CreateLipsync200JSONResponse) VisitCreateLipsyncResponse(w http.R
 	return encode.Send(w, 200, "application/json", Lipsync(response), nil)
 }
 
-// CreateLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type CreateLipsync400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync400ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type CreateLipsync401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// CreateLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type CreateLipsync403ApplicationProblemPlusJSONResponse struct {
-	CreationForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync403ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response CreationForbidden403ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.CreationForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync409ApplicationProblemPlusJSONResponse is a response with status 409.
-
-type CreateLipsync409ApplicationProblemPlusJSONResponse struct {
-	KeyConflictApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response KeyConflict409ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 409, "application/problem+json", Problem(response.KeyConflictApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type CreateLipsync413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync413ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type CreateLipsync415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync415ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync422ApplicationProblemPlusJSONResponse is a response with status 422.
-
-type CreateLipsync422ApplicationProblemPlusJSONResponse struct {
-	CreationRefusedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response CreationRefused422ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.CreationRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type CreateLipsync429ApplicationProblemPlusJSONResponse struct {
-	TooManyCreationsApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync429ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response TooManyCreations429ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// CreateLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type CreateLipsync500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync500ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type CreateLipsync501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync501ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// CreateLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type CreateLipsync503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitCreateLipsyncResponse writes the response.
-func (response CreateLipsync503ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitCreateLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5128,7 +4369,6 @@ type DeleteLipsyncResponseObject interface {
 }
 
 // DeleteLipsync204Response is a response with status 204 and no body.
-
 type DeleteLipsync204Response struct {
 }
 
@@ -5138,113 +4378,53 @@ func (response DeleteLipsync204Response) VisitDeleteLipsyncResponse(w http.Respo
 	return nil
 }
 
-// DeleteLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type DeleteLipsync400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type DeleteLipsync401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// DeleteLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type DeleteLipsync403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync403ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type DeleteLipsync404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type DeleteLipsync413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type DeleteLipsync415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type DeleteLipsync429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// DeleteLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type DeleteLipsync500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type DeleteLipsync501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// DeleteLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type DeleteLipsync503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitDeleteLipsyncResponse writes the response.
-func (response DeleteLipsync503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitDeleteLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5267,91 +4447,43 @@ func (response GetLipsync200JSONResponse) VisitGetLipsyncResponse(w http.Respons
 	return encode.Send(w, 200, "application/json", Lipsync(response), nil)
 }
 
-// GetLipsync400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type GetLipsync400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync400ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetLipsync401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type GetLipsync401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync401ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetLipsync403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type GetLipsync403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync403ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetLipsync404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type GetLipsync404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync404ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetLipsync429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type GetLipsync429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync429ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetLipsync500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type GetLipsync500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync500ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetLipsync501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type GetLipsync501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync501ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetLipsync503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type GetLipsync503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitGetLipsyncResponse writes the response.
-func (response GetLipsync503ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitGetLipsyncResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5374,80 +4506,38 @@ func (response ListLipsyncs200JSONResponse) VisitListLipsyncsResponse(w http.Res
 	return encode.Send(w, 200, "application/json", LipsyncList(response), nil)
 }
 
-// ListLipsyncs400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ListLipsyncs400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs400ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListLipsyncs401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ListLipsyncs401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs401ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListLipsyncs403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ListLipsyncs403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs403ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListLipsyncs429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type ListLipsyncs429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs429ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListLipsyncs500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ListLipsyncs500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs500ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListLipsyncs501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ListLipsyncs501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs501ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListLipsyncs503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ListLipsyncs503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitListLipsyncsResponse writes the response.
-func (response ListLipsyncs503ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListLipsyncsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5472,102 +4562,54 @@ func (response UploadMedia201JSONResponse) VisitUploadMediaResponse(w http.Respo
 	return encode.Send(w, 201, "application/json", Media(response), nil)
 }
 
-// UploadMedia400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type UploadMedia400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia400ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// UploadMedia401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type UploadMedia401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// UploadMedia403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type UploadMedia403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia403ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// UploadMedia413ApplicationProblemPlusJSONResponse is a response with status 413.
+// MediaTooLarge413ApplicationProblemPlusJSONResponse is a response with status 413.
 
-type UploadMedia413ApplicationProblemPlusJSONResponse struct {
+type MediaTooLarge413ApplicationProblemPlusJSONResponse struct {
 	MediaTooLargeApplicationProblemPlusJSONResponse
 }
 
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia413ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response MediaTooLarge413ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.MediaTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// UploadMedia415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type UploadMedia415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia415ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// UploadMedia429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type UploadMedia429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia429ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// UploadMedia500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type UploadMedia500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia500ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// UploadMedia501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type UploadMedia501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia501ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// UploadMedia503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type UploadMedia503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitUploadMediaResponse writes the response.
-func (response UploadMedia503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitUploadMediaResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5592,135 +4634,75 @@ func (response UpdateProject200JSONResponse) VisitUpdateProjectResponse(w http.R
 	return encode.Send(w, 200, "application/json", Project(response), nil)
 }
 
-// UpdateProject400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type UpdateProject400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject400ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type UpdateProject401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject401ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// UpdateProject403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type UpdateProject403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject403ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type UpdateProject404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject404ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject409ApplicationProblemPlusJSONResponse is a response with status 409.
+// ProjectConflict409ApplicationProblemPlusJSONResponse is a response with status 409.
 
-type UpdateProject409ApplicationProblemPlusJSONResponse struct {
+type ProjectConflict409ApplicationProblemPlusJSONResponse struct {
 	ProjectConflictApplicationProblemPlusJSONResponse
 }
 
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject409ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response ProjectConflict409ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 409, "application/problem+json", Problem(response.ProjectConflictApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type UpdateProject413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject413ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type UpdateProject415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject415ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject422ApplicationProblemPlusJSONResponse is a response with status 422.
+// ProjectRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
 
-type UpdateProject422ApplicationProblemPlusJSONResponse struct {
+type ProjectRefused422ApplicationProblemPlusJSONResponse struct {
 	ProjectRefusedApplicationProblemPlusJSONResponse
 }
 
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject422ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response ProjectRefused422ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.ProjectRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type UpdateProject429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject429ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// UpdateProject500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type UpdateProject500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject500ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type UpdateProject501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject501ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// UpdateProject503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type UpdateProject503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitUpdateProjectResponse writes the response.
-func (response UpdateProject503ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitUpdateProjectResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5743,80 +4725,38 @@ func (response ListVoices200JSONResponse) VisitListVoicesResponse(w http.Respons
 	return encode.Send(w, 200, "application/json", VoiceList(response), nil)
 }
 
-// ListVoices400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ListVoices400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices400ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVoices401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ListVoices401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices401ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListVoices403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ListVoices403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices403ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVoices429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type ListVoices429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices429ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListVoices500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ListVoices500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices500ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVoices501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ListVoices501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices501ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListVoices503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ListVoices503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitListVoicesResponse writes the response.
-func (response ListVoices503ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListVoicesResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5839,80 +4779,38 @@ func (response ListEndpoints200JSONResponse) VisitListEndpointsResponse(w http.R
 	return encode.Send(w, 200, "application/json", EndpointList(response), nil)
 }
 
-// ListEndpoints400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type ListEndpoints400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints400ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEndpoints401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type ListEndpoints401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints401ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListEndpoints403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type ListEndpoints403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints403ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEndpoints429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type ListEndpoints429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints429ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// ListEndpoints500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type ListEndpoints500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints500ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEndpoints501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type ListEndpoints501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints501ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// ListEndpoints503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type ListEndpoints503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitListEndpointsResponse writes the response.
-func (response ListEndpoints503ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitListEndpointsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -5934,80 +4832,44 @@ func (response RotateWebhookSecret200JSONResponse) VisitRotateWebhookSecretRespo
 	return encode.Send(w, 200, "application/json", WebhookSecretList(response), nil)
 }
 
-// RotateWebhookSecret400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type RotateWebhookSecret400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret400ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// RotateWebhookSecret401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type RotateWebhookSecret401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// RotateWebhookSecret403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type RotateWebhookSecret403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret403ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// RotateWebhookSecret429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManySecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type RotateWebhookSecret429ApplicationProblemPlusJSONResponse struct {
+type TooManySecrets429ApplicationProblemPlusJSONResponse struct {
 	TooManySecretsApplicationProblemPlusJSONResponse
 }
 
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response TooManySecrets429ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// RotateWebhookSecret500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type RotateWebhookSecret500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret500ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// RotateWebhookSecret501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type RotateWebhookSecret501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret501ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// RotateWebhookSecret503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type RotateWebhookSecret503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitRotateWebhookSecretResponse writes the response.
-func (response RotateWebhookSecret503ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -6029,80 +4891,38 @@ func (response GetWebhookSecrets200JSONResponse) VisitGetWebhookSecretsResponse(
 	return encode.Send(w, 200, "application/json", WebhookSecretList(response), nil)
 }
 
-// GetWebhookSecrets400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type GetWebhookSecrets400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets400ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetWebhookSecrets401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type GetWebhookSecrets401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets401ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetWebhookSecrets403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type GetWebhookSecrets403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets403ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetWebhookSecrets429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type GetWebhookSecrets429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets429ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// GetWebhookSecrets500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type GetWebhookSecrets500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets500ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetWebhookSecrets501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type GetWebhookSecrets501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets501ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// GetWebhookSecrets503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type GetWebhookSecrets503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitGetWebhookSecretsResponse writes the response.
-func (response GetWebhookSecrets503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitGetWebhookSecretsResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -6125,113 +4945,53 @@ func (response SetEndpoint200JSONResponse) VisitSetEndpointResponse(w http.Respo
 	return encode.Send(w, 200, "application/json", Endpoint(response), nil)
 }
 
-// SetEndpoint400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type SetEndpoint400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint400ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type SetEndpoint401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint401ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// SetEndpoint403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type SetEndpoint403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint403ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint404ApplicationProblemPlusJSONResponse is a response with status 404.
-
-type SetEndpoint404ApplicationProblemPlusJSONResponse struct {
-	NotFoundApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint404ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response NotFound404ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 404, "application/problem+json", Problem(response.NotFoundApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type SetEndpoint413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint413ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type SetEndpoint415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint415ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint429ApplicationProblemPlusJSONResponse is a response with status 429.
-
-type SetEndpoint429ApplicationProblemPlusJSONResponse struct {
-	TooManyRequestsApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint429ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response TooManyRequests429ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// SetEndpoint500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type SetEndpoint500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint500ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type SetEndpoint501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint501ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// SetEndpoint503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type SetEndpoint503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitSetEndpointResponse writes the response.
-func (response SetEndpoint503ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitSetEndpointResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
@@ -6254,113 +5014,65 @@ func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.Respo
 	return encode.Send(w, 200, "application/json", WebhookAttempt(response), nil)
 }
 
-// TestWebhook400ApplicationProblemPlusJSONResponse is a response with status 400.
-
-type TestWebhook400ApplicationProblemPlusJSONResponse struct {
-	BadRequestApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook400ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response BadRequest400ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 400, "application/problem+json", Problem(response.BadRequestApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook401ApplicationProblemPlusJSONResponse is a response with status 401.
-
-type TestWebhook401ApplicationProblemPlusJSONResponse struct {
-	UnauthorizedApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response Unauthorized401ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 401, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// TestWebhook403ApplicationProblemPlusJSONResponse is a response with status 403.
-
-type TestWebhook403ApplicationProblemPlusJSONResponse struct {
-	ForbiddenApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook403ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response Forbidden403ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 403, "application/problem+json", Problem(response.ForbiddenApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook413ApplicationProblemPlusJSONResponse is a response with status 413.
-
-type TestWebhook413ApplicationProblemPlusJSONResponse struct {
-	ContentTooLargeApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook413ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response ContentTooLarge413ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 413, "application/problem+json", Problem(response.ContentTooLargeApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook415ApplicationProblemPlusJSONResponse is a response with status 415.
-
-type TestWebhook415ApplicationProblemPlusJSONResponse struct {
-	UnsupportedMediaTypeApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook415ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response UnsupportedMediaType415ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 415, "application/problem+json", Problem(response.UnsupportedMediaTypeApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook422ApplicationProblemPlusJSONResponse is a response with status 422.
+// WebhookRefused422ApplicationProblemPlusJSONResponse is a response with status 422.
 
-type TestWebhook422ApplicationProblemPlusJSONResponse struct {
+type WebhookRefused422ApplicationProblemPlusJSONResponse struct {
 	WebhookRefusedApplicationProblemPlusJSONResponse
 }
 
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response WebhookRefused422ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 422, "application/problem+json", Problem(response.WebhookRefusedApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook429ApplicationProblemPlusJSONResponse is a response with status 429.
+// TooManyTests429ApplicationProblemPlusJSONResponse is a response with status 429.
 
-type TestWebhook429ApplicationProblemPlusJSONResponse struct {
+type TooManyTests429ApplicationProblemPlusJSONResponse struct {
 	TooManyTestsApplicationProblemPlusJSONResponse
 }
 
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response TooManyTests429ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 429, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 
-// TestWebhook500ApplicationProblemPlusJSONResponse is a response with status 500.
-
-type TestWebhook500ApplicationProblemPlusJSONResponse struct {
-	InternalServerErrorApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook500ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response InternalServerError500ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 500, "application/problem+json", Problem(response.InternalServerErrorApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook501ApplicationProblemPlusJSONResponse is a response with status 501.
-
-type TestWebhook501ApplicationProblemPlusJSONResponse struct {
-	NotImplementedApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook501ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response NotImplemented501ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 501, "application/problem+json", Problem(response.NotImplementedApplicationProblemPlusJSONResponse), nil)
 }
 
-// TestWebhook503ApplicationProblemPlusJSONResponse is a response with status 503.
-
-type TestWebhook503ApplicationProblemPlusJSONResponse struct {
-	ServiceUnavailableApplicationProblemPlusJSONResponse
-}
-
 // VisitTestWebhookResponse writes the response.
-func (response TestWebhook503ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (response ServiceUnavailable503ApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
 	return encode.Send(w, 503, "application/problem+json", Problem(response.Body), response.Headers.write)
 }
 

@@ -120,7 +120,7 @@ func (s *service) PutList(_ context.Context, r gen.PutListRequestObject) (gen.Pu
 func (s *service) GetUnion(context.Context, gen.GetUnionRequestObject) (gen.GetUnionResponseObject, error) {
 	var union gen.UnionBody
 	err := union.FromPair(gen.Pair{Name: "n"})
-	return gen.GetUnion200JSONResponse{UnionJSONResponse: gen.UnionJSONResponse(union)}, err
+	return gen.Union200JSONResponse{UnionJSONResponse: gen.UnionJSONResponse(union)}, err
 }
 
 func (s *service) FindThings(_ context.Context, r gen.FindThingsRequestObject) (gen.FindThingsResponseObject, error) {

@@ -24,7 +24,27 @@ func adapt(path string, document *openapi3.T) error {
 		return err
 	}
 	holdAllValues(document)
+	shareResponses(document)
 	return nullableMembers(document)
+}
+
+// firstExtension is the extension of a response that declares the types that all references to a component share.
+const firstExtension = "x-first"
+
+// shareResponses marks the first reference to each response in the components, by its status. It declares the types that
+// the others share, for the template of responses.
+func shareResponses(document *openapi3.T) {
+	seen := map[string]bool{}
+	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
+		operations := document.Paths.Value(path).Operations()
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			for status, ref := range operations[method].Responses.Map() {
+				if key := ref.Ref + " " + status; ref.Ref != "" && !seen[key] {
+					ref.Extensions, seen[key] = extended(map[string]any{firstExtension: true}, ref.Extensions), true
+				}
+			}
+		}
+	}
 }
 
 // withoutCallbacks removes the callbacks of all operations. Each refers to a webhook of the document,

@@ -51,3 +51,24 @@ func TestGenerate_ignoresHeadersThatContentAndSecurityDescribe(t *testing.T) {
 		t.Errorf("the client has\n%s", code[strings.Index(code, "\nfunc (c *Client) A("):])
 	}
 }
+
+// All operations that refer to a response of the components have one type for it.
+func TestGenerate_sharesTheTypesOfResponses(t *testing.T) {
+	t.Parallel()
+	operation := func(id string) string {
+		return "get: { operationId: " + id + ", responses: { '204': { description: d }, '404': { $ref: '#/components/responses/Gone' }," +
+			" 5XX: { $ref: '#/components/responses/Failed' }, default: { $ref: '#/components/responses/Empty' } } }"
+	}
+	f, err := generated(t, "  /a: { $ref: '#/components/pathItems/A' }\n  /b: { "+operation("b")+" }\ncomponents:\n  pathItems: { A: { "+operation("a")+" } }\n"+
+		"  responses:\n    Gone: { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/A' } }, text/plain: { schema: { type: string } } } }\n"+
+		"    Failed: { description: d, headers: { X-A: { schema: { type: string } } }, content: { application/json: { schema: { $ref: '#/components/schemas/A' } } } }\n"+
+		"    Empty: { description: d, headers: { X-A: { schema: { type: string } } } }", "    A: { type: object, properties: { a: { type: string } } }")
+	harness.Check(t, err)
+	code := string(f["gen/api.gen.go"])
+	for _, name := range []string{"Gone404JSONResponse", "Gone404TextResponse", "Failed5XXJSONResponse", "EmptydefaultResponse"} {
+		visits := strings.Count(code, "\nfunc (response "+name+") Visit")
+		if types := strings.Count(code, "\ntype "+name+" "); types != 1 || visits != 2 {
+			t.Errorf("%s is declared %d times and has %d methods", name, types, visits)
+		}
+	}
+}

@@ -25,7 +25,10 @@ var oneAtATime sync.Mutex // oapi-codegen has global state
 func generated(t *testing.T, paths, components string) (files, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "openapi.yaml")
-	text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n" + paths + "\ncomponents:\n  schemas:\n" + components + "\n"
+	if !strings.Contains(paths, "\ncomponents:\n") {
+		paths += "\ncomponents:"
+	}
+	text := "openapi: 3.1.1\ninfo: {title: t, version: '1'}\npaths:\n" + paths + "\n  schemas:\n" + components + "\n"
 	if !strings.Contains(components, "    Event:") {
 		text += "    Event: { type: object, required: [event_type, data], properties: { event_type: { $ref: '#/components/schemas/EventType' }, data: {} } }\n"
 	}
