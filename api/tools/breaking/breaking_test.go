@@ -49,6 +49,15 @@ paths:
     post:
       responses:
         '204': { description: Done. }
+      callbacks:
+        event: { '{$request.body#/url}': { $ref: '#/webhooks/avatar_event' } }
+        done:
+          '{$request.body#/url}':
+            parameters: [ { name: X-Sent, in: header, schema: { type: string } } ]
+            post:
+              parameters: [ { name: part, in: query, schema: { type: string, enum: [all, last] } } ]
+              requestBody: { content: { 'application/json': { schema: { type: object, required: [took], properties: { took: { type: integer } } } } } }
+              responses: { '204': { description: Taken. }, '404': { description: Unknown. } }
   /users/logout:
     post:
       servers: [ { url: 'https://example.com/{version}', variables: { version: { default: v1 } } } ]
@@ -90,6 +99,7 @@ webhooks:
     post:
       parameters:
         - { name: webhook-id, in: header, schema: { type: string } }
+        - { name: round, in: query, explode: false, schema: { type: array, items: { type: integer } } }
       requestBody:
         content:
           application/json:
@@ -192,18 +202,31 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"a default of the whole query changes":           {"default: now", "default: then", "QUERY /logs"},
 		"a default of the whole query is removed":        {", default: now", "", "QUERY /logs"},
 
-		"an event requires another member":       {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
-		"an event no longer requires a member":   {"[avatar_id, status]", "[status]", event},
-		"an event loses an optional member":      {"                attempt: { type: integer, default: 1 }\n", "", event},
-		"an event loses a status":                {"[published, failed]", "[published]", ""},
-		"an event by PUT requires less":          {"required: [id]", "required: []", "webhook PUT media_event"},
-		"an event by another method is removed":  {"{ NOTIFY:", "{ TELL:", "webhook NOTIFY media_event"},
-		"an event gains a status":                {"[published, failed]", "[published, failed, gone]", event},
-		"an event may have other members":        {"              additionalProperties: false\n", "", event},
-		"an event has another media type":        {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},
-		"an event may have another media type":   {"          " + json + "            schema:\n              type: object\n              required: [a", "          text/plain: {}\n          " + json + "            schema:\n              type: object\n              required: [a", event},
-		"a default of an event changes":          {"attempt: { type: integer, default: 1 }", "attempt: { type: integer, default: 2 }", event},
-		"a notification loses a header":          {"        - { name: webhook-id, in: header, schema: { type: string } }\n", "        []\n", event},
+		"an event requires another member":      {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
+		"an event no longer requires a member":  {"[avatar_id, status]", "[status]", event},
+		"an event loses an optional member":     {"                attempt: { type: integer, default: 1 }\n", "", event},
+		"an event loses a status":               {"[published, failed]", "[published]", ""},
+		"an event by PUT requires less":         {"required: [id]", "required: []", "webhook PUT media_event"},
+		"an event by another method is removed": {"{ NOTIFY:", "{ TELL:", "webhook NOTIFY media_event"},
+		"an event gains a status":               {"[published, failed]", "[published, failed, gone]", event},
+		"an event may have other members":       {"              additionalProperties: false\n", "", event},
+		"an event has another media type":       {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},
+		"an event may have another media type":  {"          " + json + "            schema:\n              type: object\n              required: [a", "          text/plain: {}\n          " + json + "            schema:\n              type: object\n              required: [a", event},
+		"a default of an event changes":         {"attempt: { type: integer, default: 1 }", "attempt: { type: integer, default: 2 }", event},
+		"a notification loses a header":         {"        - { name: webhook-id, in: header, schema: { type: string } }\n", "", event},
+		"a notification loses a query":          {"        - { name: round, in: query, explode: false, schema: { type: array, items: { type: integer } } }\n", "", event},
+		"a notification writes its query anew":  {"explode: false, schema: { type: array, items: { type: integer", "explode: true, schema: { type: array, items: { type: integer", event},
+		"a query of it has other values":        {"explode: false, schema: { type: array, items: { type: integer", "explode: false, schema: { type: array, items: { type: string", event},
+		"a notification has another header":     {"        - { name: webhook-id", "        - { name: webhook-at, in: header, schema: { type: string } }\n        - { name: webhook-id", ""},
+
+		"a callback loses a member":              {"required: [took], properties: { took: { type: integer } }", "properties: {}", refresh},
+		"a callback has another member":          {"properties: { took:", "properties: { at: { type: string }, took:", ""},
+		"a callback has another query":           {"enum: [all, last]", "enum: [all, last, first]", refresh},
+		"a callback loses a header":              {"            parameters: [ { name: X-Sent, in: header, schema: { type: string } } ]\n", "", refresh},
+		"a callback has another URL":             {"'{$request.body#/url}':\n", "'{$request.body#/callback}':\n", refresh},
+		"a callback is removed":                  {"        done:\n", "        ended:\n", refresh},
+		"a callback refers to what is new":       {"{ $ref: '#/webhooks/avatar_event' } }", "{ $ref: '#/webhooks/avatar_event' } }\n        more: { '{$url}': { $ref: '#/webhooks/lipsync_event' } }", ""},
+		"a receiver of a callback must know":     {", '404': { description: Unknown. }", "", refresh},
 		"a receiver may respond with less":       {"2XX: { description: Taken., ", "'200': { description: Taken., ", event},
 		"a receiver must not respond with 410":   {"        '410': { description: Gone. }\n", "", event},
 		"a receiver may respond with more":       {"'410': {", "'404': { description: D }\n        '410': {", ""},

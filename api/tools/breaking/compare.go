@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -16,6 +18,7 @@ type finding struct {
 	operation string // "POST /users/login" or "webhook avatar_event"
 	rule      string // id of the check of oasdiff
 	text      string
+	callback  bool // the change is in a callback of the operation
 }
 
 // compare returns the breaking changes between two documents: those that oasdiff finds, with our severities, and
@@ -41,10 +44,15 @@ func compare(before, after []byte) ([]finding, error) {
 		}
 		breaks = append(breaks, finding{
 			operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
-			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()),
+			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
 		})
 	}
-	return breaks, nil
+	return slices.DeleteFunc(breaks, func(b finding) bool {
+		isWebhook := func(other finding) bool {
+			return strings.HasPrefix(other.operation, "webhook ") && other.rule == b.rule && other.text == b.text
+		}
+		return b.callback && slices.ContainsFunc(breaks, isWebhook) // to which the callback refers
+	}), nil
 }
 
 func operationName(method, path string) string {
@@ -55,12 +63,18 @@ func operationName(method, path string) string {
 		event, _, _ = strings.Cut(event, responsePath)
 		return "webhook " + event
 	}
+	if operation, ok := strings.CutPrefix(path, callbackPath); ok {
+		operation, _, _ = strings.Cut(operation, callbackName)
+		return operation
+	}
 	return method + " " + path
 }
 
-// The paths of the operations that stand for webhooks, and for the parameters of an operation.
+// The paths of the operations that stand for webhooks, callbacks, and the parameters of an operation.
 const (
 	webhookPath    = "/webhook:"
+	callbackPath   = "/callback:"
+	callbackName   = "/name:"
 	responsePath   = "/response:"
 	parametersPath = "/parameters:"
 )
@@ -80,21 +94,23 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	if document.Components == nil {
 		document.Components = new(openapi3.Components)
 	}
-	for event, item := range document.Webhooks {
+	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
-			path := webhookPath + event
-			if len(item.Operations()) > 1 {
-				path = webhookPath + method + " " + event
+			for name, callback := range operation.Callbacks {
+				for expression, item := range callback.Value.Map() { // whose braces are not those of a path
+					expression = strings.NewReplacer("{", "(", "}", ")").Replace(expression)
+					addNotifications(document, callbackPath+operationName(method, path)+callbackName+name+" "+expression, item)
+				}
 			}
-			document.Paths.Set(path, asResponse(operation))
-			for status, response := range operation.Responses.Map() {
-				document.Paths.Set(path+responsePath+status, asRequest(response.Value.Content))
-			}
+			operation.Callbacks = nil
 		}
+	}
+	for event, item := range document.Webhooks {
+		addNotifications(document, webhookPath+event, item)
 	}
 	document.Webhooks = nil
 	for path, item := range document.Paths.Map() {
-		if strings.HasPrefix(path, webhookPath) {
+		if strings.HasPrefix(path, webhookPath) || strings.HasPrefix(path, callbackPath) {
 			continue
 		}
 		for method, operation := range item.Operations() {
@@ -127,21 +143,42 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	return &load.SpecInfo{Spec: document}, nil
 }
 
-// asResponse converts a webhook to an operation whose response is the notification, so that oasdiff treats the
-// notification as output of the service.
-func asResponse(operation *openapi3.Operation) *openapi3.PathItem {
-	notification := openapi3.NewResponse().WithDescription("The notification.")
-	if operation.RequestBody != nil {
-		notification.Content = operation.RequestBody.Value.Content
-	}
-	notification.Headers = make(openapi3.Headers)
-	for _, parameter := range operation.Parameters {
-		if parameter.Value.In == openapi3.ParameterInHeader {
-			header := &openapi3.Header{Parameter: *parameter.Value}
-			header.Required = true // the service always sends it, although the document does not require it
-			notification.Headers[parameter.Value.Name] = &openapi3.HeaderRef{Value: header}
+// addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
+func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
+	for method, operation := range item.Operations() {
+		at := path
+		if event, ok := strings.CutPrefix(path, webhookPath); ok && len(item.Operations()) > 1 {
+			at = webhookPath + method + " " + event
+		} else if !ok {
+			at += " " + method
+		}
+		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
+		for status, response := range operation.Responses.Map() {
+			document.Paths.Set(at+responsePath+status, asRequest(response.Value.Content))
 		}
 	}
+}
+
+// asResponse converts a webhook or callback to an operation whose response is the notification, with its query and headers,
+// so that oasdiff treats the notification as output of the service.
+func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *openapi3.PathItem {
+	all := make(parts)
+	for _, parameter := range parameters {
+		p := *parameter.Value
+		name := p.In + ":" + p.Name
+		if p.In == openapi3.ParameterInHeader {
+			name, p.Required = strings.ToLower(name), true // the service always sends it, although the document does not require it
+		}
+		all.add(name, &p)
+	}
+	notification := openapi3.NewResponse().WithDescription("The notification.")
+	if operation.RequestBody != nil {
+		all.addEncodings(operation.RequestBody.Value.Content)
+		notification.Content = operation.RequestBody.Value.Content
+	}
+	content := all.content("header")
+	maps.Copy(content, notification.Content)
+	notification.Content = content
 	return &openapi3.PathItem{Get: &openapi3.Operation{
 		Security: openapi3.NewSecurityRequirements(),
 		Responses: openapi3.NewResponses(
