@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -23,7 +24,8 @@ var (
 
 // Values of documents that are written at random from the grammar of api/tools/generate arrive unchanged, through the
 // generated client, the server and back, if another validator calls them valid, and are refused with their place if it
-// does not. The documents have each part of the grammar.
+// does not. The documents have each part of the grammar. The first one has also the paths of testdata/texts, to which its
+// test sends texts that a reader could take for nothing.
 func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it compiles the packages")
@@ -31,6 +33,9 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	name := filepath.Join(w.dir, "api", "openapi.yaml")
 	document, err := os.ReadFile(name)
 	w.check(err)
+	texts, err := os.ReadFile("testdata/texts/paths.yaml")
+	w.check(err)
+	document = bytes.Replace(document, []byte("\npaths:\n"), append([]byte("\npaths:\n"), texts...), 1)
 	output, err := w.run("go", "build", "-o", "generate", "./api/tools/generate")
 	counts := map[string]int{}
 	for seed := *smithSeed; err == nil && seed < *smithSeed+*smithRounds && !t.Failed(); seed++ {
@@ -50,6 +55,9 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 				counts[kind] += n
 			}
 		}
+		if err == nil && seed == *smithSeed {
+			output, err = w.run("go", "test", "-vet=off", "./api/testdata/texts")
+		}
 		if err != nil {
 			output = fmt.Sprintf("seed %d: %s", seed, output)
 		}
@@ -60,7 +68,7 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%6d %s", counts[kind], kind)
 	}
-	for _, part := range slices.Concat(smith.Grammar, []string{"webhook"}) {
+	for _, part := range slices.Concat(smith.Grammar, []string{"webhook", "streams beside JSON", "unions", "invalid responses"}) {
 		if least := 20; counts[part] < least && *smithRounds >= 5 && !t.Failed() {
 			t.Errorf("%d requests have %q, want %d", counts[part], part, least)
 		}
@@ -90,7 +98,7 @@ func (w workspace) registry() []byte {
 		responses[m[2]] += fmt.Sprintf("{%q, %q, reflect.TypeFor[gen.%s]()}, ", suffix, sent, m[1])
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\t// \((\w+) (/smith/.+)\)\n(?:\t//.*\n)*\t(\S+)\(ctx`).FindAllStringSubmatch(code, -1) {
-		fmt.Fprintf(&b, "{%q, %q, %q, reflect.TypeFor[gen.%sRequestObject](), []response{%s}, nil},\n", m[1], m[2], m[3], m[3], responses[m[3]])
+		fmt.Fprintf(&b, "{%q, %q, %q, reflect.TypeFor[gen.%sRequestObject](), []response{%s}, nil, false},\n", m[1], m[2], m[3], m[3], responses[m[3]])
 	}
 	b.WriteString("}\n")
 	for _, m := range regexp.MustCompile(`(?m)^type (\S+Response) (\p{Lu}[\pL\pN]*|json\.RawMessage|time\.Time|openapi_types\.Date)$`).FindAllStringSubmatch(code, -1) {

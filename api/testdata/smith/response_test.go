@@ -11,12 +11,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/encode"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
 // expected is a response of the service, and what the client must return.
 type expected struct {
 	response any
+	spoilt   any // the response with a body that is invalid, or nil if there is none
 	status   int
 	media    string
 	value    any // of the body, or the items of a stream
@@ -96,13 +98,54 @@ func (e *exchange) choose(o operation, byClient bool) (x expected, ok bool) {
 		}
 	}
 	x.response = value.Interface()
+	if x.media != "" && !x.items && isJSON(x.media) && e.spoilInto(body, schema, x.value) {
+		x.spoilt = value.Interface()
+	}
 	return x, true
+}
+
+// spoilInto sets a body to an invalid value, if its type has one.
+func (e *exchange) spoilInto(body reflect.Value, schema, value any) bool {
+	of := body.Type()
+	if base := bases[of]; base != nil {
+		of = base
+	}
+	into := reflect.New(of)
+	if json.Unmarshal([]byte(encoded(e.spoil(value))), into.Interface()) != nil {
+		return false
+	}
+	text, err := encode.JSON(into.Interface())
+	if err != nil || e.validate(schema, inResponse, parse(text)) == nil {
+		return false
+	}
+	body.Set(into.Elem().Convert(body.Type()))
+	return true
+}
+
+// respondSpoilt has the service respond with an invalid body, which must not reach the client.
+func (e *exchange) respondSpoilt(o operation, s sample) {
+	e.Helper()
+	x, ok := e.choose(o, false)
+	if !ok || x.spoilt == nil || o.method == http.MethodHead {
+		return
+	}
+	e.service.response = x.spoilt
+	e.service.silent.Store(true)
+	defer e.service.silent.Store(false)
+	e.counts["invalid responses"]++
+	if status, _, _ := e.do(o, s); status != http.StatusInternalServerError {
+		e.Errorf("%s: the response %s has the status %d", o.name, encoded(x.spoilt), status)
+	}
+	e.service.take()
 }
 
 // isAccepted reports whether the client reads a response. It prefers application/json to other JSON, and that to streams.
 func (e *exchange) isAccepted(o operation, r response) bool {
 	const mediaJSON = "application/json"
 	content, _ := e.resolve(o.described["responses"].(object)[status.FindString(r.suffix)])["content"].(object)
+	if o.streamed {
+		return e.resolve(content[r.media])["itemSchema"] != nil
+	}
 	return len(content) < 2 || content[mediaJSON] == nil || r.media == mediaJSON
 }
 

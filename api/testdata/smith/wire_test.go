@@ -29,7 +29,10 @@ func (e *exchange) send(o operation, s sample) {
 		return
 	}
 	e.service.response = expected.response
-	status, problem := e.do(o, s)
+	status, media, problem := e.do(o, s)
+	if media != concrete(expected.media) && o.method != http.MethodHead {
+		e.Errorf("%s: the response in %s is in %s", o.name, expected.media, media)
+	}
 	if status != expected.status {
 		e.Errorf("%s: %s %s has the status %d, want %d: %s", o.name, encoded(s.parameters), encoded(s.body), status, expected.status, encoded(problem))
 		return
@@ -68,7 +71,7 @@ func (e *exchange) sendSpoilt(o operation, s sample) {
 	if len(places) == 0 {
 		return // the request is valid
 	}
-	status, problem := e.do(o, s)
+	status, _, problem := e.do(o, s)
 	shown := problem.Errors
 	if status != http.StatusBadRequest || o.method != http.MethodHead && shown == nil {
 		e.Errorf("%s: %s %s has the status %d, invalid in %s%v", o.name, encoded(s.parameters), encoded(s.body), status, prefix, places)
@@ -202,7 +205,7 @@ func (e *exchange) spoilBody(s sample, described any) (any, error) {
 				read[name] = e.interpret(e.resolve(schema)["properties"].(object)[name], value)
 			}
 		}
-		if !e.formFits(spoilt, described) {
+		if !e.formFits(spoilt, described) || len(spoilt) == 0 {
 			return spoilt, nil
 		}
 		return spoilt, e.validate(schema, inRequest, read)
@@ -211,7 +214,7 @@ func (e *exchange) spoilBody(s sample, described any) (any, error) {
 }
 
 // do sends a request.
-func (e *exchange) do(o operation, s sample) (status int, problem gen.Problem) {
+func (e *exchange) do(o operation, s sample) (status int, media string, problem gen.Problem) {
 	e.Helper()
 	path, header := o.path, http.Header{}
 	var query, cookies []string
@@ -250,12 +253,13 @@ func (e *exchange) do(o operation, s sample) (status int, problem gen.Problem) {
 	response, err := transport.RoundTrip(request)
 	check(e.T, err)
 	defer response.Body.Close()
-	if strings.Contains(response.Header.Get("Content-Type"), "problem+json") {
+	media = response.Header.Get("Content-Type")
+	if strings.Contains(media, "problem+json") {
 		_ = json.NewDecoder(response.Body).Decode(&problem)
 	} else {
 		_, _ = io.Copy(io.Discard, response.Body)
 	}
-	return response.StatusCode, problem
+	return response.StatusCode, media, problem
 }
 
 var transport = &http.Transport{}

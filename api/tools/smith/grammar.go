@@ -14,7 +14,7 @@ var Grammar = []string{
 	"format int32", "format int64", "format uint8", "format uint64", "format double", "format float",
 	"list", "map", "free value", "free object", "free list", "several types", "constant", "null",
 	"nullable type", "union with null", "oneOf", "anyOf", "discriminator", "default of a discriminator", "allOf", "allOf that refines",
-	"read only", "write only", "closed object", "open object", "names of any script",
+	"read only", "write only", "closed object", "open object", "names of any script", "names that Go code uses",
 
 	"body in JSON", "body in JSON that may be null", "body in another JSON", "body in versions of JSON", "body without a schema", "optional body",
 	"body in text", "body in bytes", "body in a range", "body in several types",

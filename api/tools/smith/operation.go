@@ -2,14 +2,20 @@ package smith
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // list returns the schema of a list of scalars.
 func (s *Smith) list() members { return members{"type": "array", "items": s.scalar(), "maxItems": 3} }
 
-func (s *Smith) parameter(in string) members {
+// parameter returns a parameter. Names that Go code could use for itself stand without a number, once in an operation.
+func (s *Smith) parameter(in string, taken map[string]bool) members {
 	name := s.name()
+	if plain := pick(s, "r", "w", "err", "ctx", "string", "body", "params", "result", "style", "response", "status", "decode", "call", "value"); s.chance(20) && !taken[plain] {
+		s.use("names that Go code uses")
+		name, taken[plain] = plain, true
+	}
 	if in == "header" || in == "cookie" {
 		name = s.token()
 	}
@@ -146,6 +152,12 @@ func (s *Smith) requestBody() members {
 	default:
 		s.use("body in JSON")
 		content["application/json"] = s.maybeComponent("mediaTypes", members{"schema": s.value(3)})
+	}
+	for media := range content {
+		if len(content) == 1 && !strings.HasSuffix(media, "json") && s.count%2 == 0 { // JSON that may be null cannot be optional
+			s.use("optional body")
+			body["required"] = false
+		}
 	}
 	return s.maybeComponent("requestBodies", body)
 }
@@ -287,6 +299,16 @@ func (s *Smith) responses(head bool) members {
 	return all
 }
 
+// sibling returns a path item for a path without its suffix, which must not take the requests of the other.
+func (s *Smith) sibling(parameters ...[]any) members {
+	id := s.name()
+	s.uses[id] = []string{"path suffix"}
+	return members{"get": members{
+		"operationId": id, "security": []any{}, "parameters": slices.Concat(parameters...),
+		"responses": members{"204": members{"description": "d"}},
+	}}
+}
+
 func (s *Smith) operation() {
 	s.used = nil
 	method := pick(s, "get", "put", "post", "patch", "delete", "head", "put", "post", "patch", "options")
@@ -294,9 +316,10 @@ func (s *Smith) operation() {
 	o, item := members{"operationId": s.name(), "security": []any{}}, members{method: nil}
 	if s.chance(60) {
 		var own, shared []any
+		taken := map[string]bool{}
 		for _, in := range []string{"path", "query", "header", "cookie"} {
 			for range s.IntN(3) {
-				p := s.parameter(in)
+				p := s.parameter(in, taken)
 				if in == "path" {
 					path += fmt.Sprintf("/{%s}", p["name"])
 				}
@@ -311,6 +334,7 @@ func (s *Smith) operation() {
 		o["parameters"], item["parameters"] = append([]any{}, own...), append([]any{}, shared...)
 		if strings.HasSuffix(path, "}") && s.chance(30) {
 			s.use("path suffix")
+			s.paths[path] = s.sibling(own, shared)
 			path += pick(s, ":check", ".json", "-x")
 		}
 	}

@@ -121,7 +121,7 @@ func (s *Smith) write(operations int) {
 	for range 2 {
 		s.event()
 	}
-	for range operations {
+	for len(s.paths) < operations {
 		s.operation()
 	}
 }
