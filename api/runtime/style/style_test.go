@@ -78,6 +78,7 @@ func TestParam_escapesAndConverts(t *testing.T) {
 		{"form", true, []string{""}, false, "p="},
 		{"form", true, "", false, "p="},
 		{"form", true, "null", false, "p=null"},
+		{"deepObject", true, map[string]int{}, false, ""},
 		{"form", true, (*int)(nil), false, ""},
 		{"form", true, []any{nil}, false, ""},
 		{"form", true, &number, false, "p=1e%2B300"},

@@ -15,6 +15,9 @@ func TestCheck_returnsLineNumbers(t *testing.T) {
 			"{'/a/{b}': {get: {operationId: a, responses: {200: {description: d}}}}}",
 			":3:25: /paths/~1a~1{b}/get: must declare the path parameter b", "",
 		},
+		"line break": {
+			`{"/a\nb": {get: {operationId: a, responses: 5}}}`, `:3:52: /paths/~1a\nb/get/responses: must be an object`, "",
+		},
 		"another file": {
 			"{/a: {$ref: 'b.yaml#/paths/~1a'}}", ":3:20: /paths/~1a/$ref: leads nowhere: a document of several files must be bundled first", "",
 		},

@@ -72,3 +72,45 @@ func TestGenerate_sharesTheTypesOfResponses(t *testing.T) {
 		}
 	}
 }
+
+// The types of components have names of their own, whatever is in them, and null in the JSON of a request is kept everywhere.
+func TestGenerate_namesTheTypesOfComponents(t *testing.T) {
+	t.Parallel()
+	f, err := generatedFrom(t, `openapi: 3.1.1
+info: {title: t, version: '1'}
+paths:
+  /a:
+    put:
+      operationId: a
+      parameters: [ { $ref: '#/components/parameters/P' }, { $ref: '#/components/parameters/Q' } ]
+      requestBody: { $ref: '#/components/requestBodies/B' }
+      responses: { '200': { $ref: '#/components/responses/R' }, '202': { $ref: '#/components/responses/S' } }
+    post:
+      operationId: b
+      requestBody: { content: { application/x-www-form-urlencoded: { schema: { type: object, properties: { a: { type: object, properties: { inForm: { type: [string, 'null'] } } } } } } } }
+      responses: { '204': { description: d } }
+components:
+  parameters:
+    P: { name: p, in: query, content: { application/json: { schema: { type: array, items: { enum: [a, b] } } } } }
+    Q: { name: q, in: query, content: { application/json: { schema: { type: object, properties: { inParameter: { type: [string, 'null'] } } } } } }
+  requestBodies:
+    B:
+      required: true
+      content:
+        application/json; version=1: { schema: { type: [object, 'null'], properties: { a: { type: string } } } }
+        application/json; version=2: { schema: { type: array, items: { enum: [a, b] } } }
+  responses:
+    R: { description: d, content: { text/json: { schema: { type: [object, 'null'], additionalProperties: { type: string } } } } }
+    S: { description: d, content: { text/json: { schema: { type: array, items: { type: object, properties: { a: { type: string } } } } } } }
+`)
+	harness.Check(t, err)
+	code := strings.Join(strings.Fields(string(f["gen/api.gen.go"])), " ")
+	for _, want := range []string{"InForm Nullable[string]", "InParameter Nullable[string]", "Body *map[string]string", `"text/json"`, "[]BApplicationJSONVersion2BodyItem"} {
+		if !strings.Contains(code, want) {
+			t.Errorf("the code lacks %s", want)
+		}
+	}
+	if strings.Contains(code, "json+json\"") {
+		t.Error("the code has another media type than the document")
+	}
+}

@@ -51,9 +51,6 @@ func shape(file string, document *openapi3.T) error {
 		}
 		if o.RequestBody != nil {
 			s.content(o.RequestBody.Value.Content, o.OperationID)
-			if len(jsonTypes(o.RequestBody.Value.Content)) > 1 {
-				o.RequestBody.Ref = ""
-			}
 		}
 		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
 			response := o.Responses.Value(status)
