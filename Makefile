@@ -254,7 +254,7 @@ fuzz: ## Run each fuzz test for 20 seconds (10 minutes)
 smith: ## Generate code from random documents and exchange random values, with new seeds, until a fault or Ctrl-C
 	@while seed=$$(date +%s); do echo "seed $$seed" && \
 		go test -count=1 -timeout 1h -run TestSmith_refusesWhatHasNoCode ./api/tools/generate -smith.seed "$$seed" -smith.rounds 500 && \
-		go test -count=1 -timeout 1h -run TestSmith_valuesArriveOrAreRefused ./api -smith.seed "$$seed" -smith.rounds 10 || exit; done
+		go test -v -count=1 -timeout 1h -run TestSmith_valuesArriveOrAreRefused ./api -smith.seed "$$seed" -smith.rounds 10 || exit; done
 
 .PHONY: tidy
 tidy: ## Fail if go.mod or go.sum is not tidy (2 seconds)

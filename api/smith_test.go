@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -65,9 +64,16 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	if err != nil {
 		t.Error(output)
 	}
-	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%6d %s", counts[kind], kind)
+	sent, refused := 0, 0
+	for kind, n := range counts {
+		switch {
+		case strings.HasPrefix(kind, "sent "):
+			sent += n
+		case strings.HasPrefix(kind, "refused for "):
+			refused += n
+		}
 	}
+	t.Logf("%d operations: %d valid requests arrived, %d invalid ones and %d invalid responses were refused", counts["operations"], sent, refused, counts["invalid responses"])
 	for _, part := range slices.Concat(smith.Grammar, []string{"webhook", "streams beside JSON", "unions", "invalid responses"}) {
 		if least := 20; counts[part] < least && *smithRounds >= 5 && !t.Failed() {
 			t.Errorf("%d requests have %q, want %d", counts[part], part, least)

@@ -798,8 +798,8 @@ func (c *Client) TestWebhook(ctx context.Context, body gen.WebhookTestRequest, o
 	return decode[gen.WebhookAttempt](call.send(ctx))
 }
 
-// decodeValue decodes a response like decode, but returns slices and maps without a pointer.
-func decodeValue[T any](a *attempt, err error) (T, error) {
+// decodePlain decodes a response like decode, but returns slices and maps without a pointer.
+func decodePlain[T any](a *attempt, err error) (T, error) {
 	value, err := decode[T](a, err)
 	if value == nil {
 		value = new(T)

@@ -150,6 +150,7 @@ func TestExchange(t *testing.T) {
 		item := e.document["paths"].(object)[o.path].(object)
 		o.described = item[strings.ToLower(o.method)].(object)
 		o.described["parameters"] = append(list(item["parameters"]), list(o.described["parameters"])...)
+		e.counts["operations"]++
 		t.Run(o.name, func(t *testing.T) {
 			e.T = t
 			before := e.counts["sent by the client"]

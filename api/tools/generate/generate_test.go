@@ -1,6 +1,9 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,5 +115,36 @@ components:
 	}
 	if strings.Contains(code, "json+json\"") {
 		t.Error("the code has another media type than the document")
+	}
+}
+
+// No parameter is an argument that hides what the client method uses.
+func TestGenerate_argumentsHideNothing(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "client/operations.gen.go", nil, 0)
+	harness.Check(t, err)
+	for _, declared := range file.Decls {
+		method, ok := declared.(*ast.FuncDecl)
+		if !ok || !method.Name.IsExported() {
+			continue
+		}
+		isArgument := map[string]bool{}
+		for _, field := range method.Type.Params.List {
+			for _, name := range field.Names {
+				isArgument[name.Name] = true
+			}
+		}
+		var visit func(ast.Node) bool
+		visit = func(node ast.Node) bool {
+			if selected, ok := node.(*ast.SelectorExpr); ok {
+				ast.Inspect(selected.X, visit)
+				return false
+			}
+			if name, ok := node.(*ast.Ident); ok && !isArgument[name.Name] && !ast.IsExported(name.Name) && argument(name.Name) == name.Name {
+				t.Errorf("%s uses %s, which can be an argument", method.Name.Name, name.Name)
+			}
+			return true
+		}
+		ast.Inspect(method.Body, visit)
 	}
 }

@@ -12,7 +12,7 @@ func (s *Smith) list() members { return members{"type": "array", "items": s.scal
 // parameter returns a parameter. Names that Go code could use for itself stand without a number, once in an operation.
 func (s *Smith) parameter(in string, taken map[string]bool) members {
 	name := s.name()
-	if plain := pick(s, "r", "w", "err", "ctx", "string", "body", "params", "result", "style", "response", "status", "decode", "call", "value"); s.chance(20) && !taken[plain] {
+	if plain := pick(s, "r", "w", "err", "ctx", "string", "body", "result", "style", "response", "status", "decode", "call", "value", "stream"); s.chance(20) && !taken[plain] {
 		s.use("names that Go code uses")
 		name, taken[plain] = plain, true
 	}
@@ -276,10 +276,10 @@ func (s *Smith) responses(head bool) members {
 	}
 	kind := s.IntN(kinds)
 	statuses := pick(s, []string{"200"}, []string{"200", "default"}, []string{"201", "404"}, []string{"2XX"}, []string{"200", "202"}, []string{"default"}, []string{"200", "4XX"})
-	switch {
-	case kind == lines || kind == events || kind == beside:
+	switch kind {
+	case lines, events, beside:
 		statuses = statuses[:1]
-	case kind == redirect:
+	case redirect:
 		statuses = []string{pick(s, "301", "302", "303", "307")}
 	}
 	for _, status := range statuses {

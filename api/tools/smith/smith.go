@@ -4,6 +4,7 @@ package smith
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -67,10 +68,7 @@ func within(object members, name string) members {
 }
 
 func add(object members, name string, all members) {
-	into := within(object, name)
-	for name, value := range all {
-		into[name] = value
-	}
+	maps.Copy(within(object, name), all)
 }
 
 // insertEvent adds a webhook and its event, whose data is a component, to all lists of events.
