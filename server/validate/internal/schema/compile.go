@@ -191,10 +191,10 @@ func (c *Compiler) Finish() {
 	oneWay := slices.ContainsFunc(c.order, func(p locatedNode) bool { return p.node.forbidden != 0 && p.node.forbidden != always })
 	for i, p := range c.order {
 		n := p.node
-		n.conditional = n.not != nil || n.condition != nil ||
-			slices.ContainsFunc(n.unions, func(u *union) bool { return u.general }) ||
+		n.hasBranches = n.not != nil || n.condition != nil ||
+			slices.ContainsFunc(n.unions, func(u *union) bool { return u.mustTry }) ||
 			slices.ContainsFunc(n.dependents, func(d dependent) bool { return d.node != nil })
-		if n.conditional {
+		if n.hasBranches {
 			n.addNames(n, make(map[*Node]bool))
 		}
 		if n.shared {

@@ -48,24 +48,24 @@ func exemptRequired(roots []*Node, done map[string]bool) {
 			exemptRequired(shared, done)
 		}
 	}
-	exempt := make(map[string]Direction)
+	unsent := make(map[string]Direction)
 	for other := range here {
 		for name, m := range other.members {
-			if d := m.node.exempt(); d != 0 {
-				exempt[name] |= d
+			if d := m.node.unsent(); d != 0 {
+				unsent[name] |= d
 			}
 		}
 	}
-	if len(exempt) == 0 {
+	if len(unsent) == 0 {
 		return
 	}
 	for other := range here {
 		for _, m := range other.required {
-			m.exempt |= exempt[m.name]
+			m.unsent |= unsent[m.name]
 		}
 		for _, d := range other.dependents {
 			for _, m := range d.required {
-				m.exempt |= exempt[m.name]
+				m.unsent |= unsent[m.name]
 			}
 		}
 	}
@@ -84,14 +84,14 @@ func (n *Node) together(found map[*Node]bool) {
 	}
 }
 
-// exempt returns the directions in which a value of n is not sent.
-func (n *Node) exempt() Direction {
+// unsent returns the directions in which a value of n is not sent.
+func (n *Node) unsent() Direction {
 	if n == nil || n.forbidden == always {
 		return 0
 	}
 	d := n.forbidden
 	for _, other := range n.allOf {
-		d |= other.exempt()
+		d |= other.unsent()
 	}
 	return d
 }

@@ -42,7 +42,7 @@ func (w *Walker) matches(v int, n *Node) bool {
 // schemas that apply as a result. If all is set, it also activates those that v has been found to match.
 func (w *Walker) applyConditions(v int, kind Kinds, n *Node, base int, all bool) {
 	for _, u := range n.unions {
-		if u.general {
+		if u.mustTry {
 			w.tryAll(u, v, kind, base, all)
 		}
 	}

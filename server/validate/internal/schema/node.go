@@ -12,9 +12,9 @@ type Node struct {
 	forbidden Direction // directions in which a value must not be sent
 	shared    bool      // whether several schemas refer to this node
 	closed    bool      // additional members are not allowed
-	// conditional is set if schemas for the same value apply only if it matches others: a union whose
+	// hasBranches is set if schemas for the same value apply only if it matches others: a union whose
 	// alternatives must be tried, not, if, or dependentSchemas.
-	conditional bool
+	hasBranches bool
 	id          uint32  // unique id of a shared node, and 0 otherwise
 	allOf       []*Node // including the targets of references
 	unions      []*union

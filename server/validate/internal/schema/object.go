@@ -29,7 +29,7 @@ type member struct {
 	declared bool      // in properties, and not only in required
 	node     *Node     // nil if any value is allowed
 	index    int       // in required, or -1 if optional
-	exempt   Direction // directions in which the member may be missing although it is required
+	unsent   Direction // directions in which the member may be missing although it is required
 }
 
 func newMember(name string) *member {
@@ -253,7 +253,7 @@ func foldName(dst, name []byte) []byte {
 func (w *Walker) closeObject(e *entry, v, count int) {
 	n := e.node
 	for i, m := range n.required {
-		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.exempt&w.Direction == 0 {
+		if w.seen[e.seen+i/64]&(1<<(i%64)) == 0 && m.unsent&w.Direction == 0 {
 			w.addBelow(m.token, "required", "is required")
 		}
 	}
@@ -263,7 +263,7 @@ func (w *Walker) closeObject(e *entry, v, count int) {
 			continue
 		}
 		for _, m := range d.required {
-			if m.exempt&w.Direction == 0 && w.tape.find(v, m.name) < 0 {
+			if m.unsent&w.Direction == 0 && w.tape.find(v, m.name) < 0 {
 				w.addBelow(m.token, "dependentRequired", "is required")
 			}
 		}

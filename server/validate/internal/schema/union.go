@@ -17,12 +17,12 @@ type union struct {
 	alternatives []alternative
 	types        Kinds // types of all alternatives together
 
-	// general is set if the alternatives must be tried one by one. If none matches, hint is the name of the
-	// discriminator, whose value selects the alternative whose violations are reported, or else unhinted.
-	general  bool
-	hint     string
-	byHint   map[string]*Node
-	unhinted *Node
+	// mustTry is set if the alternatives must be tried one by one. If none matches, meantBy is the name of the
+	// discriminator, whose value selects the alternative whose violations are reported, or else meantElse.
+	mustTry   bool
+	meantBy   string
+	meant     map[string]*Node
+	meantElse *Node
 
 	// byType is set if the type of a value selects the alternative. The first one that allows the type is
 	// used.
@@ -102,11 +102,11 @@ func (w *Walker) tryAll(u *union, v int, kind Kinds, base int, all bool) {
 // likely returns the alternative that the value was probably meant to match: the one that the discriminator
 // names, or the only one of its type. It returns nil if there is none.
 func (w *Walker) likely(u *union, v int, kind Kinds) (likely *Node) {
-	if n, _ := w.byMember(v, u.hint, u.byHint); n != nil {
+	if n, _ := w.byMember(v, u.meantBy, u.meant); n != nil {
 		return n
 	}
-	if u.unhinted != nil && kind == KindObject {
-		return u.unhinted
+	if u.meantElse != nil && kind == KindObject {
+		return u.meantElse
 	}
 	for _, a := range u.alternatives {
 		if !a.types.allow(kind, nil) {
@@ -131,53 +131,53 @@ func (c *Compiler) union(s *scope, keyword string, schemas, discriminator *docum
 		sources[i] = c.Resolve(schema)
 		u.alternatives = append(u.alternatives, alternative{c.typesOf(schema), c.schemaIn(s, schema)})
 	}
-	u.general = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
+	u.mustTry = !u.selectNullable(schemas.Elements) && !u.selectByType() && !c.selectByMember(u, sources)
 	switch {
-	case !u.general:
+	case !u.mustTry:
 	case discriminator != nil:
-		c.hint(u, discriminator, schemas.Elements)
+		c.useDiscriminator(u, discriminator, schemas.Elements)
 	case len(sources) > 0:
-		c.hintByMember(u, sources)
+		c.findMember(u, sources)
 	}
 	return u
 }
 
-// hintByMember sets the alternatives that the values of a member name, if it has a different constant in each.
-func (c *Compiler) hintByMember(u *union, sources []*document.Node) {
+// findMember sets the alternatives that the values of a member name, if it has a different constant in each.
+func (c *Compiler) findMember(u *union, sources []*document.Node) {
 	for name := range sources[0].Get("properties").All() {
-		byHint := make(map[string]*Node)
+		meant := make(map[string]*Node)
 		for i, source := range sources {
 			if value, ok := c.constant(source, name); ok {
-				byHint[value] = u.alternatives[i].node
+				meant[value] = u.alternatives[i].node
 			}
 		}
-		if len(byHint) == len(sources) {
-			u.hint, u.byHint = name, byHint
+		if len(meant) == len(sources) {
+			u.meantBy, u.meant = name, meant
 			return
 		}
 	}
 }
 
-// hint sets the alternatives that the values of a discriminator name.
-func (c *Compiler) hint(u *union, discriminator *document.Node, schemas []*document.Node) {
+// useDiscriminator sets the alternatives that the values of a discriminator name.
+func (c *Compiler) useDiscriminator(u *union, discriminator *document.Node, schemas []*document.Node) {
 	name := discriminator.Get("propertyName")
 	if name == nil {
 		return
 	}
-	u.hint, u.byHint = name.Text, make(map[string]*Node)
+	u.meantBy, u.meant = name.Text, make(map[string]*Node)
 	for i, schema := range schemas {
 		ref := schema.Get("$ref")
 		if ref == nil {
 			continue
 		}
-		u.byHint[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
+		u.meant[ref.Text[strings.LastIndexByte(ref.Text, '/')+1:]] = u.alternatives[i].node
 		for value, target := range discriminator.Get("mapping").All() {
 			if c.maps(target, ref) {
-				u.byHint[value] = u.alternatives[i].node
+				u.meant[value] = u.alternatives[i].node
 			}
 		}
 		if target := discriminator.Get("defaultMapping"); target != nil && c.maps(target, ref) {
-			u.unhinted = u.alternatives[i].node
+			u.meantElse = u.alternatives[i].node
 		}
 	}
 }

@@ -226,7 +226,7 @@ func (w *Walker) value(v, base int) {
 		if isScalar {
 			w.scalar(n, kind, text)
 		}
-		if n.conditional && !w.tape.isOpen(v) {
+		if n.hasBranches && !w.tape.isOpen(v) {
 			before := len(w.active)
 			w.applyConditions(v, kind, n, base, w.quiet == 0 && !isScalar)
 			w.expand(v, kind, base, before)
@@ -266,7 +266,7 @@ func (w *Walker) expand(v int, kind Kinds, base, first int) {
 			w.activate(base, also)
 		}
 		for _, u := range n.unions {
-			if !u.general {
+			if !u.mustTry {
 				w.activate(base, w.choose(u, v, kind))
 			}
 		}
