@@ -192,35 +192,42 @@ func rowsOf(t *testing.T, raw *sql.DB, db *store.Store, run string) string {
 	}
 	var all []string
 	for _, table := range db.Texts(t, tables) {
-		for _, row := range rowsOfTable(t, raw, table) {
-			if strings.Contains(row, run) {
-				all = append(all, strings.ReplaceAll(row, run, "RUN"))
-			}
+		for _, row := range rowsOfTable(t, raw, table, run) {
+			all = append(all, strings.ReplaceAll(row, run, "RUN"))
 		}
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\n")
 }
 
-func rowsOfTable(t *testing.T, raw *sql.DB, table string) (all []string) {
+// rowsOfTable returns the rows that contain run.
+func rowsOfTable(t *testing.T, raw *sql.DB, table, run string) (all []string) {
 	t.Helper()
 	rows, err := raw.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
 	check(t, err)
 	defer func() { check(t, rows.Close()) }()
 	columns, err := rows.Columns()
 	check(t, err)
+	values, dest := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		dest[i] = &values[i]
+	}
 	for rows.Next() {
-		values, dest := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			dest[i] = &values[i]
-		}
 		check(t, rows.Scan(dest...))
+		found := false // most rows are of other runs
+		for i, value := range values {
+			if bytes, ok := value.([]byte); ok {
+				values[i] = string(bytes)
+			}
+			text, _ := values[i].(string)
+			found = found || strings.Contains(text, run)
+		}
+		if !found {
+			continue
+		}
 		row := table
 		for i, column := range columns {
 			value := values[i]
-			if bytes, ok := value.([]byte); ok {
-				value = string(bytes)
-			}
 			if at, ok := value.(int64); ok && (column == "due_at" || column == "turn_at") {
 				value = time.UnixMicro(at).Round(time.Minute) // some are relative to the clock of the database
 			}
