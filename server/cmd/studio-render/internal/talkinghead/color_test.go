@@ -77,15 +77,13 @@ func farthest(values [3]float64) float64 {
 // it.
 func TestMakeVideo_hasColorsOfPicture(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "TestMake_showsWhatAViewerSees compares colours too")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	for name, format := range map[string][]string{ // with other matrices, ranges and resolutions of colours
 		"picture.jpg": {"-q:v", "2"}, "picture.webp": {"-vf", "scale=400:-2", "-q:v", "90"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && name != "picture.jpg" {
-				t.Skip("not in the short form: one picture shows it")
-			}
 			dir := t.TempDir()
 			path, sound := filepath.Join(dir, name), newSound(t, "sine=frequency=500", "0.8")
 			ffmpeg(t, append(append([]string{"-i", sample(t)}, format...), path)...)

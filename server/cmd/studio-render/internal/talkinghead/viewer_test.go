@@ -160,6 +160,7 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 // The sound that a player plays moves the mouth, is that of the video, and is checked.
 func TestMake_soundsAsAListenerHears(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "it makes a video for each recording")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	const voice, silence = "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000:d=0.8", "anullsrc=r=16000:cl=mono:d=0.8"
 	face := filepath.Join(t.TempDir(), "face.png")
@@ -177,9 +178,6 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && name != "inverted.wav" {
-				t.Skip("not in the short form: others show it")
-			}
 			path := filepath.Join(t.TempDir(), name)
 			ffmpeg(t, append(append([]string{"-f", "lavfi", "-i", voice, "-f", "lavfi", "-i", silence}, strings.Fields(test.args)...), path)...)
 			made := makeLipsync(t, talkinghead.Lipsync{Video: face, Audio: path})
@@ -244,15 +242,13 @@ func TestMake_unusedStreamsRefuseNothing(t *testing.T) {
 // Interlaced video has no combs, and keeps its rate.
 func TestMakeLipsync_deinterlaces(t *testing.T) {
 	t.Parallel()
+	harness.SkipShort(t, "few films are interlaced")
 	harness.Need(t, "ffmpeg", "ffprobe")
 	for name, codec := range map[string]string{
 		"h264.mp4": "-c:v libx264 -preset ultrafast -x264-params tff=1", "mpeg2.mp4": "-c:v mpeg2video -q:v 2 -flags +ilme+ildct",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && name != "h264.mp4" {
-				t.Skip("not in the short form: one shows it")
-			}
 			path := filepath.Join(t.TempDir(), name)
 			// A bar moves over the forehead by eight pixels in each field.
 			filter := "color=black:s=24x40:r=50[bar];[in][bar]overlay=x=mod(400*t\\,W):shortest=1,tinterlace=interleave_top,format=yuv420p"
