@@ -14,9 +14,9 @@ const maxAlerts = 10
 // alertRetention is how long alerts are kept. An endpoint that was disabled longer ago causes no alert.
 const alertRetention = 2 * AlertInterval
 
-// ClaimAlert returns the email of a user who is to be alerted about a webhook URL now, or "" if the user was alerted within
-// [AlertInterval], or since the URL was disabled, or about ten other URLs, or cannot log in. Of concurrent calls, also by
-// several processes, one gets the email. disabledAt is zero for a URL that is not disabled.
+// ClaimAlert returns the email of a user who is to be alerted about a webhook URL now, or "" if the user was alerted
+// within [AlertInterval], or since the URL was disabled, or about ten other URLs, or cannot log in. Of concurrent
+// calls, also by several processes, one gets the email. disabledAt is zero for a URL that is not disabled.
 func (s *Store) ClaimAlert(ctx context.Context, userID, url string, now, disabledAt time.Time) (email string, err error) {
 	latest := now.Add(-AlertInterval)
 	if !disabledAt.IsZero() && disabledAt.Before(latest) {

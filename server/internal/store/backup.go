@@ -101,8 +101,8 @@ func Restore(ctx context.Context, backup, dsn string) (err error) {
 	return db.Close()
 }
 
-// Vacant returns fs.ErrExist if [Restore] would find a file where it creates a database, and [ErrNotSQLite] if it cannot
-// create one.
+// Vacant returns fs.ErrExist if [Restore] would find a file where it creates a database, and [ErrNotSQLite] if it
+// cannot create one.
 func Vacant(dsn string) error {
 	path, ok := strings.CutPrefix(dsn, "sqlite:")
 	if !ok {

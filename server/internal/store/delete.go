@@ -11,8 +11,8 @@ import (
 // taskDelay is when a daemon goes on with an erasure, unless the process that began it has finished it.
 const taskDelay = time.Minute
 
-// DeleteSubject erases up to batchRows subjects. If the avatar has more videos, it adds a task, which is due for a daemon
-// after a minute.
+// DeleteSubject erases up to batchRows subjects. If the avatar has more videos, it adds a task, which is due for a
+// daemon after a minute.
 func (s *Store) DeleteSubject(
 	ctx context.Context, userID, workspaceID string, kind studio.Kind, id string, now, repeatAfter time.Time,
 ) (erased studio.Erased, err error) {
@@ -89,9 +89,9 @@ func (t *task) eraseVideos(ctx context.Context, tx transaction, now time.Time) (
 	return erased, flows, err
 }
 
-// eraseSubjects erases subjects of a user that are not deleted. It deletes their uploads that no other subject uses, and
-// returns their keys. The transaction has locked the subjects, so that no concurrent update adds an event that does not end.
-// set sets further columns.
+// eraseSubjects erases subjects of a user that are not deleted. It deletes their uploads that no other subject uses,
+// and returns their keys. The transaction has locked the subjects, so that no concurrent update adds an event that does
+// not end. set sets further columns.
 func eraseSubjects(ctx context.Context, tx transaction, ids []string, userID string, now time.Time, set string) (uploads []string, err error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// deletedUserWrites are the writes that add something to the user ada, each with its error after the deletion of the user.
+// deletedUserWrites are the writes that add something to the user ada, each with its error after the deletion of the
+// user.
 var deletedUserWrites = []struct {
 	name  string
 	want  error

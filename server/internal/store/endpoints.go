@@ -11,8 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// maxEndpointEvents bounds the rows that are read to count the events of endpoints: the waiting subjects of each origin, and
-// the newest exhausted events of the user.
+// maxEndpointEvents bounds the rows that are read to count the events of endpoints: the waiting subjects of each
+// origin, and the newest exhausted events of the user.
 const maxEndpointEvents = 10_000
 
 // usedPrecision is the precision of when an endpoint was used, so that most attempts do not change an index.
@@ -88,8 +88,8 @@ func (s *Store) endpointsAfter(ctx context.Context, condition, userID string, af
 	return page[:min(limit, len(page))], more, err
 }
 
-// TroubledEndpoints returns up to limit endpoints of all users whose last attempt failed, or which are disabled or paused, in
-// this order.
+// TroubledEndpoints returns up to limit endpoints of all users whose last attempt failed, or which are disabled or
+// paused, in this order.
 func (s *Store) TroubledEndpoints(ctx context.Context, limit int) ([]studio.Endpoint, error) {
 	// SQLite reads the left side of a CROSS JOIN first.
 	return s.endpoints(ctx, `(SELECT user_id, url FROM endpoints WHERE failing_since IS NOT NULL

@@ -110,8 +110,8 @@ func TestStore_AllEndpoints_areThoseOfEveryUser(t *testing.T) {
 	})
 }
 
-// An endpoint counts its waiting and exhausted events, and its row has the results of attempts: an outage begins with the first
-// failure after a success, and goes on until the next success.
+// An endpoint counts its waiting and exhausted events, and its row has the results of attempts: an outage begins with
+// the first failure after a success, and goes on until the next success.
 func TestStore_SaveResults_keepsAnOutage(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {

@@ -20,13 +20,13 @@ type transaction interface {
 	exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	// execAll executes several statements in order, in one round trip.
 	execAll(ctx context.Context, all []statement) error
-	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip, so
-	// that a process which freezes does not keep their locks.
+	// execLast is execAll for the last statements of the transaction. On PostgreSQL it commits in the same round trip,
+	// so that a process which freezes does not keep their locks.
 	execLast(ctx context.Context, all []statement) error
 	// queryLast is query for the last statements of the transaction, as execLast is.
 	queryLast(ctx context.Context, each func(scan func(dest ...any) error) error, queries ...statement) error
-	// lockAndQuery locks names until the end of the transaction, and then runs queries, in one round trip. It returns the
-	// names that no other transaction has locked.
+	// lockAndQuery locks names until the end of the transaction, and then runs queries, in one round trip. It returns
+	// the names that no other transaction has locked.
 	lockAndQuery(ctx context.Context, names []string, each func(scan func(dest ...any) error) error, queries ...statement) (locked []string, err error)
 	// mark marks a signal that follows the commit.
 	mark(kind signalKind, key string)
@@ -68,8 +68,8 @@ type unavailableError struct{ error }
 
 func (e unavailableError) Unwrap() []error { return []error{studio.ErrBusy, e.error} }
 
-// markUnavailable returns an unavailableError if err means that the database, or the key that encrypts a value in it, is
-// unavailable for now, and else err.
+// markUnavailable returns an unavailableError if err means that the database, or the key that encrypts a value in it,
+// is unavailable for now, and else err.
 func markUnavailable(e interface{ busy(err error) bool }, err error) error {
 	if e.busy(err) || lacksKey(err) {
 		return unavailableError{err}

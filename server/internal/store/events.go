@@ -49,7 +49,8 @@ func (s *Store) Events(
 ) ([]studio.EventRecord, bool, error) {
 	where, from := eventConditions(filter), "events e"
 	if filter.State == studio.EventPending && filter.ID == "" && filter.SubjectID == "" {
-		// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS JOIN first.
+		// Few of the events are pending, and the queue has their subjects. SQLite reads the left side of a CROSS JOIN
+		// first.
 		from = "deliveries q CROSS JOIN events e"
 		where.add("e.subject_id = q.subject_id AND e.sequence >= q.sequence")
 		if filter.UserID != "" {
@@ -120,8 +121,8 @@ func scanEvent(scan func(...any) error) (e studio.EventRecord, bytes int, err er
 	return e, bytes, err
 }
 
-// NewEvents has only the conditions and the order of the index events_user: where most events are of one user, the planner of
-// PostgreSQL would otherwise prefer events_created, and read the new events of all users for each one.
+// NewEvents has only the conditions and the order of the index events_user: where most events are of one user, the
+// planner of PostgreSQL would otherwise prefer events_created, and read the new events of all users for each one.
 func (s *Store) NewEvents(ctx context.Context, userID string, after time.Time, limit int) (events []studio.EventRecord, err error) {
 	err = confirmedQuerier{s.engine}.query(ctx, func(scan func(...any) error) error {
 		e, _, err := scanEvent(scan)

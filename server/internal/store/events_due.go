@@ -22,8 +22,9 @@ type FlowDue struct {
 // flowRows bounds the deliveries that one query of DueFlows reads.
 const flowRows = 10_000
 
-// DueFlows returns every flow that has pending events which are not paused. If lanes is not nil, it returns only the flows in
-// these lanes, which on SQLite must be all. It reads an index in pages, and skips what a page does not have of its last flow.
+// DueFlows returns every flow that has pending events which are not paused. If lanes is not nil, it returns only the
+// flows in these lanes, which on SQLite must be all. It reads an index in pages, and skips what a page does not have of
+// its last flow.
 func (s *Store) DueFlows(ctx context.Context, lanes []int) (all []FlowDue, err error) {
 	var last Flow
 	for sameUser := false; ; {
@@ -77,8 +78,8 @@ type Delivery struct {
 	DueAt       time.Time // when the next attempt is due
 }
 
-// selectDelivery returns the query for deliveries. from is a FROM clause with them as d. The query reads no subject, because
-// those rows are wide.
+// selectDelivery returns the query for deliveries. from is a FROM clause with them as d. The query reads no subject,
+// because those rows are wide.
 func selectDelivery(sql dialect, from string) string {
 	return `SELECT d.subject_id, e.id, d.sequence, e.body, e.created_at, e.tries, e.last_number, d.user_id, d.url, d.origin,
 			(SELECT 1 FROM endpoints p WHERE p.user_id = d.user_id AND p.url = d.url AND p.disabled_at IS NOT NULL) IS NOT NULL, d.due_at, d.request_id, d.trace_parent
@@ -129,8 +130,8 @@ func (d *Delivery) columns() []any {
 const firstPending = `(SELECT MIN(e.sequence) FROM events e
 	WHERE e.subject_id = deliveries.subject_id AND e.sequence >= deliveries.sequence AND e.state = 'pending')`
 
-// requeue queues subjects of which events are pending again, and marks their flows as due. A subject is due at now if one of
-// them is before the event for which it waits. The transaction has locked the subjects.
+// requeue queues subjects of which events are pending again, and marks their flows as due. A subject is due at now if
+// one of them is before the event for which it waits. The transaction has locked the subjects.
 func requeue(ctx context.Context, tx transaction, subjects []string, now time.Time) error {
 	var where conditions
 	ids := where.elements(tx, subjects)

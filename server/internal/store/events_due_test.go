@@ -71,7 +71,8 @@ func TestStore_Deliveries_returnsTheFirstEventOfEachSubject(t *testing.T) {
 	})
 }
 
-// Flows with more deliveries than a page, and more flows than a page, are all returned once, each with its earliest time.
+// Flows with more deliveries than a page, and more flows than a page, are all returned once, each with its earliest
+// time.
 func TestStore_DueFlows_readsInPages(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {

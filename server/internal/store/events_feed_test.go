@@ -109,7 +109,8 @@ func followEvents(t *testing.T, begin func(), processes ...studio.Store) map[str
 	return map[string][]string{users[0]: seen[0], users[1]: seen[1]}
 }
 
-// writeSubject creates a subject, changes it twice and perhaps deletes it. Each process has its own clock, and may fail.
+// writeSubject creates a subject, changes it twice and perhaps deletes it. Each process has its own clock, and may
+// fail.
 func writeSubject(ctx context.Context, db studio.Store, id, userID string) {
 	at := func() time.Time { return noon().Add(time.Duration(rand.IntN(2000)) * time.Millisecond) }
 	s := subject(id, 1)
@@ -130,8 +131,8 @@ func writeSubject(ctx context.Context, db studio.Store, id, userID string) {
 	}
 }
 
-// wantSeen reports events that the readers of users have missed, or seen twice or in another order. Those whose subjects
-// were deleted may be missing.
+// wantSeen reports events that the readers of users have missed, or seen twice or in another order. Those whose
+// subjects were deleted may be missing.
 func wantSeen(t *testing.T, db studio.EventStore, readers map[string][]string) {
 	t.Helper()
 	for userID, seen := range readers {

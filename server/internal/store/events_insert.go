@@ -15,9 +15,9 @@ type newEvents struct {
 	video  int64 // seconds of the videos that succeeded
 }
 
-// setClocks is the statement that sets the clocks of users, and so takes times for their new events. It also adds the videos
-// that succeeded. It locks the clocks in the order of the users, after all other rows, so that no transactions wait for each
-// other.
+// setClocks is the statement that sets the clocks of users, and so takes times for their new events. It also adds the
+// videos that succeeded. It locks the clocks in the order of the users, after all other rows, so that no transactions
+// wait for each other.
 //
 //nolint:gochecknoglobals // a constant
 var setClocks = newRowStatement(`user_id text, at bigint, events bigint, video_seconds bigint`,
@@ -73,8 +73,8 @@ var insertDeliveries = newRowStatement(deliveryColumns,
 
 const deliveryColumns = `subject_id text, user_id text, origin text, url text, sequence bigint, due_at bigint, request_id text, trace_parent text`
 
-// writeEvents returns the statements that insert the new events of subjects and queue those with a webhook, and marks their
-// users and flows. They are the last statements of the transaction, which has locked the subjects.
+// writeEvents returns the statements that insert the new events of subjects and queue those with a webhook, and marks
+// their users and flows. They are the last statements of the transaction, which has locked the subjects.
 func writeEvents(tx transaction, subjects []*studio.Subject) []statement {
 	var events []subjectEvent
 	var deliveries []*studio.Subject

@@ -102,8 +102,8 @@ func lastAttempt(ctx context.Context, q querier, eventID string) (last studio.At
 	return last, err
 }
 
-// isRecorded reports whether the last attempt of the event is that of the record. Attempts for an event follow each other,
-// so no two begin and end at the same times.
+// isRecorded reports whether the last attempt of the event is that of the record. Attempts for an event follow each
+// other, so no two begin and end at the same times.
 func (r Record) isRecorded(last studio.Attempt) bool {
 	a := r.Attempt
 	return a.Number > 0 && a.Number <= last.Number && a.At.UnixMicro() == last.At.UnixMicro() && a.Status == last.Status &&
@@ -148,8 +148,8 @@ var (
 				FROM r WHERE events.id = r.event_id AND events.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
 		})
 
-	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows it: it
-	// sets when the event is due again, or makes its successor due.
+	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows
+	// it: it sets when the event is due again, or makes its successor due.
 	deleteDeliveries = newRowStatement(nextColumns, nextValues, deleteEnded)
 	updateDeliveries = newRowStatement(nextColumns, nextValues, updateNext)
 )
@@ -171,7 +171,8 @@ func nextValues(r *Record) []any {
 	return []any{r.Event.SubjectID, r.Event.Sequence, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt())}
 }
 
-// keepAttempts returns the statements that precede updateEvents for those records that are not the first of their event.
+// keepAttempts returns the statements that precede updateEvents for those records that are not the first of their
+// event.
 func keepAttempts(sql dialect, records ...*Record) []statement {
 	first := func(r *Record) bool { return r.Attempt.Number <= 1 }
 	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(records), first)...)

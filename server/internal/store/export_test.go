@@ -119,8 +119,8 @@ func (s *Store) Explain(seen func(query string, plan []string)) {
 	s.engine = explainedEngine{s.engine, e}
 }
 
-// Intercept makes the store run each query and each transaction with around, and report no new events to other processes,
-// which it does in a goroutine of its own.
+// Intercept makes the store run each query and each transaction with around, and report no new events to other
+// processes, which it does in a goroutine of its own.
 func (s *Store) Intercept(around func(run func() error) error) {
 	s.events.watchedByOther(time.Time{})
 	s.engine = interceptedEngine{s.engine, around}
@@ -153,7 +153,8 @@ func (e interceptedEngine) write(ctx context.Context, due func(marks), change fu
 	return e.around(func() error { return e.engine.write(ctx, due, change) })
 }
 
-// ConnectByName connects to PostgreSQL like a pool does within connectTimeout, if the name in the DSN has these addresses.
+// ConnectByName connects to PostgreSQL like a pool does within connectTimeout, if the name in the DSN has these
+// addresses.
 func ConnectByName(ctx context.Context, dsn string, addresses ...string) (*pgx.Conn, error) {
 	settings, _, err := parsePostgres(dsn)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// history is the statements that give Ada, a user, an avatar with videos and as many lip-syncs, and rows in all other tables
-// with rows of users. Each subject has an event: half of them wait for their delivery, and the others are exhausted.
+// history is the statements that give Ada, a user, an avatar with videos and as many lip-syncs, and rows in all other
+// tables with rows of users. Each subject has an event: half of them wait for their delivery, and the others are
+// exhausted.
 var history = []string{
 	`INSERT INTO users (id, email, password_hash, created_at) VALUES ('ada', 'ada', 'hash', 0), ('bob', 'bob', '', 0), ('eve', 'eve', '', 0)`,
 	`UPDATE users SET role = 'operator' WHERE id IN ('ada', 'eve')`,
@@ -60,7 +61,8 @@ func seed(t *testing.T, dsn string, subjects int) {
 	}
 }
 
-// littleMemory returns the DSN of connections with less memory (work_mem) than the IDs of all rows need, as of a larger history.
+// littleMemory returns the DSN of connections with less memory (work_mem) than the IDs of all rows need, as of a larger
+// history.
 func littleMemory(dsn string) string {
 	address, err := url.Parse(dsn)
 	if err != nil || address.Scheme == "sqlite" {
@@ -86,8 +88,9 @@ func (s interruptedStore) NextBatch(ctx context.Context, id string, now time.Tim
 	return s.Store.NextBatch(ctx, id, now)
 }
 
-// What concerns all rows of a user, an avatar or the service writes them in batches, so that it neither exceeds the time of an
-// answer of PostgreSQL nor makes others wait for the only writer of SQLite. Another process finishes what one has begun.
+// What concerns all rows of a user, an avatar or the service writes them in batches, so that it neither exceeds the
+// time of an answer of PostgreSQL nor makes others wait for the only writer of SQLite. Another process finishes what
+// one has begun.
 func TestStore_writesAHistoryInBatches(t *testing.T) {
 	t.Parallel()
 	subjects := 20_000 // and as many events

@@ -46,9 +46,9 @@ func Lane(origin string) int {
 	return int(sum[0])
 }
 
-// LeaseHolder holds a lease of this process on its lanes, on PostgreSQL. A process that has lost its lease has another one
-// afterwards: the ID, a fencing token, is that of the process with the number of the lease. It uses a connection of its own, so
-// that a busy pool does not delay a renewal. It is not safe for concurrent use.
+// LeaseHolder holds a lease of this process on its lanes, on PostgreSQL. A process that has lost its lease has another
+// one afterwards: the ID, a fencing token, is that of the process with the number of the lease. It uses a connection of
+// its own, so that a busy pool does not delay a renewal. It is not safe for concurrent use.
 type LeaseHolder struct {
 	ID         string
 	store      *Store
@@ -84,10 +84,10 @@ type Holding struct {
 	Now       time.Time // by the clock of the database
 }
 
-// Renew renews the lease. It deletes holders whose lease has expired, or whose process ran on this machine and has ended,
-// and takes free lanes, up to a fair share. The first call that succeeds adds the holder. Renew returns ErrLeaseLost if
-// another process deleted the holder; the caller must then use a new one. It returns ErrClockSetBack and renews nothing
-// if the clock was set back, until [Store.HandleClockSetBack] is called.
+// Renew renews the lease. It deletes holders whose lease has expired, or whose process ran on this machine and has
+// ended, and takes free lanes, up to a fair share. The first call that succeeds adds the holder. Renew returns
+// ErrLeaseLost if another process deleted the holder; the caller must then use a new one. It returns ErrClockSetBack
+// and renews nothing if the clock was set back, until [Store.HandleClockSetBack] is called.
 func (h *LeaseHolder) Renew(ctx context.Context) (holding Holding, err error) {
 	holding, err = h.renew(ctx, nil)
 	if ended := slices.DeleteFunc(h.others, func(id string) bool { return !holderEnded(id) }); err == nil && len(ended) > 0 {
@@ -162,10 +162,10 @@ func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holdin
 	return holding, nil
 }
 
-// HandleClockSetBack adds the tasks that move all due times back after the clock of the database was set back, so that no
-// retry is late; see [Store.NextBatch]. It deletes all lease holders, because their records would use the old time. The first process that
-// calls it does this for all processes; it returns 0 to the others. The store must be on PostgreSQL; see
-// [Store.ShiftDue] for SQLite.
+// HandleClockSetBack adds the tasks that move all due times back after the clock of the database was set back, so that
+// no retry is late; see [Store.NextBatch]. It deletes all lease holders, because their records would use the old time.
+// The first process that calls it does this for all processes; it returns 0 to the others. The store must be on
+// PostgreSQL; see [Store.ShiftDue] for SQLite.
 func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		if _, err := tx.exec(ctx, `LOCK TABLE holders IN SHARE ROW EXCLUSIVE MODE`); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// countTry counts in login_tries, and begins again at one if the count in the row began at forget or earlier. It returns
-// the count and when it began.
+// countTry counts in login_tries, and begins again at one if the count in the row began at forget or earlier. It
+// returns the count and when it began.
 func countTry(ctx context.Context, tx transaction, key string, now, forget time.Time) (tries int, began time.Time, err error) {
 	err = queryRow(ctx, tx, []any{&tries, instant{&began}}, `
 		INSERT INTO login_tries AS l (account, tries, began_at) VALUES ($1, 1, $2)
@@ -102,7 +102,8 @@ func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after 
 	return known > 0, err
 }
 
-// maxAddresses bounds the addresses from which a user is known. A further one replaces the one that was seen longest ago.
+// maxAddresses bounds the addresses from which a user is known. A further one replaces the one that was seen longest
+// ago.
 const maxAddresses = 500
 
 // SeeAddress writes the time only if the last one is older than a day.

@@ -126,8 +126,8 @@ var (
 	parameter = regexp.MustCompile(`\br\.|\bFROM r\b`)
 )
 
-// writesInSource returns how the statements of the package begin that write. Those of sqlite.go run before a database is
-// used.
+// writesInSource returns how the statements of the package begin that write. Those of sqlite.go run before a database
+// is used.
 func writesInSource(t *testing.T) (all []string) {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")
@@ -252,8 +252,8 @@ type lostWrite struct {
 	only    string // the database
 }
 
-// ready returns a prepare function for a call that needs a user, a workspace with the user, and an avatar with two events.
-// All have the ID run.
+// ready returns a prepare function for a call that needs a user, a workspace with the user, and an avatar with two
+// events. All have the ID run.
 func ready(call func(t *testing.T, db *store.Store, run string) error) func(*testing.T, *store.Store, string) func() error {
 	return func(t *testing.T, db *store.Store, run string) func() error {
 		t.Helper()

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// notifyChannel is the channel of NOTIFY. The name of the schema follows. A payload is the kind of a signal, the ID of the
-	// process that sends it, and a key, separated by spaces.
+	// notifyChannel is the channel of NOTIFY. The name of the schema follows. A payload is the kind of a signal, the ID
+	// of the process that sends it, and a key, separated by spaces.
 	notifyChannel = "studio_"
 	// The connection that listens checks the server every heartbeatInterval. If the server does not respond within
 	// heartbeatTimeout, it hangs or the connection is dead.
@@ -112,13 +112,14 @@ func (s *Store) NotifyDue(ctx context.Context, flows []Flow) error {
 	return s.notify(ctx, signalDue, keysOf(flows)...)
 }
 
-// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. On SQLite it does nothing.
+// NotifyDeleted notifies the other processes that subjects with events in flows were deleted. On SQLite it does
+// nothing.
 func (s *Store) NotifyDeleted(ctx context.Context, flows []Flow) error {
 	return s.notify(ctx, signalDeleted, keysOf(flows)...)
 }
 
-// NotifyRenderDue notifies the other processes that renderings are due for which this one has no free worker. On SQLite it
-// does nothing.
+// NotifyRenderDue notifies the other processes that renderings are due for which this one has no free worker. On SQLite
+// it does nothing.
 func (s *Store) NotifyRenderDue(ctx context.Context) error {
 	return s.notify(ctx, signalRender, "")
 }

@@ -115,8 +115,8 @@ func deleteLinksOf(ctx context.Context, tx transaction, userID string) error {
 	return err
 }
 
-// keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the operators,
-// so that they cannot remove each other at the same time.
+// keepOperator returns [studio.ErrLastOperator] if a user is the only operator who is not disabled. It locks the
+// operators, so that they cannot remove each other at the same time.
 func keepOperator(ctx context.Context, tx transaction, userID string) error {
 	operators, err := queryRows(ctx, tx, oneColumn[string], operatorsQuery+` ORDER BY id`+tx.forUpdate())
 	if err == nil && slices.Equal(operators, []string{userID}) {

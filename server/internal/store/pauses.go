@@ -14,7 +14,8 @@ import (
 const notPaused = `(NOT EXISTS (SELECT 1 FROM pauses) OR NOT EXISTS
 	(SELECT 1 FROM pauses p WHERE p.user_id IN ('', deliveries.user_id) AND p.url IN ('', deliveries.url)))`
 
-// PauseScope is the deliveries that a pause stops, and who has paused them. The zero value is all deliveries of the service.
+// PauseScope is the deliveries that a pause stops, and who has paused them. The zero value is all deliveries of the
+// service.
 type PauseScope struct {
 	UserID string // "" for every user
 	URL    string // "" for every URL

@@ -49,7 +49,8 @@ func planNow() time.Time { return time.UnixMicro(2592000000000) }
 var scan = regexp.MustCompile(`(^SCAN|Seq Scan on) ` +
 	`(users|members|login_tries|known_addresses|revocations|refresh_tokens|projects|subjects|renderings|deliveries|events|endpoints|attempts|event_clocks|webhook_secrets|d|e|q|s|p)( \w+)?(  \(.*)?$`)
 
-// indexScan matches a plan of PostgreSQL that reads an index of a growing table. If no condition follows, it reads all of it.
+// indexScan matches a plan of PostgreSQL that reads an index of a growing table. If no condition follows, it reads all
+// of it.
 var indexScan = regexp.MustCompile(`Index (Only )?Scan (Backward )?(using|on) \w+`)
 
 func TestStore_queriesScanNoGrowingTable(t *testing.T) {
@@ -144,7 +145,8 @@ func TestPostgres_Projects_withStaleStatisticsReadsBothIndexes(t *testing.T) {
 	}
 }
 
-// Pending events are few, so a list of them must not read the others. PostgreSQL chooses by the number of a user's events.
+// Pending events are few, so a list of them must not read the others. PostgreSQL chooses by the number of a user's
+// events.
 func TestStore_Events_readsThePendingOnesFromTheQueue(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {

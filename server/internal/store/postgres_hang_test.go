@@ -30,7 +30,8 @@ func TestPostgres_returnsWhereverTheServerHangs(t *testing.T) {
 	}
 }
 
-// returnWhereverTheServerHangs lets the server hang at one of so many requests. The parts begin with different requests.
+// returnWhereverTheServerHangs lets the server hang at one of so many requests. The parts begin with different
+// requests.
 func returnWhereverTheServerHangs(t *testing.T, part, parts int) {
 	t.Helper()
 	dsn := studiotest.NewPostgres(t)

@@ -18,8 +18,8 @@ const (
 	hostHeadStart = 250 * time.Millisecond
 )
 
-// hosts are the hosts of a DSN. pgx would try them and their addresses one after the other, and one that hangs would use
-// the time of all. It is safe for concurrent use.
+// hosts are the hosts of a DSN. pgx would try them and their addresses one after the other, and one that hangs would
+// use the time of all. It is safe for concurrent use.
 type hosts struct {
 	all  []*pgx.ConnConfig // each with one host
 	last atomic.Int32      // the index of the host of the last connection

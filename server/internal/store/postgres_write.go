@@ -26,8 +26,8 @@ const confirmCommits = `SELECT pg_logical_emit_message(true, 'studiod', '') WHER
 
 const commit = `COMMIT`
 
-// txIdle is the status of a connection without a transaction, and txActive that of a transaction in which no statement has
-// failed.
+// txIdle is the status of a connection without a transaction, and txActive that of a transaction in which no statement
+// has failed.
 const (
 	txIdle   = 'I'
 	txActive = 'T'
@@ -99,13 +99,13 @@ const (
 	// progress until the server notices that its connection is gone.
 	outcomeTimeout = 2 * time.Second
 	outcomePause   = 50 * time.Millisecond
-	// transactionID identifies a transaction that has changed or locked a row. Its number is that of another transaction
-	// on a standby that is promoted, so it contains when the server was started.
+	// transactionID identifies a transaction that has changed or locked a row. Its number is that of another
+	// transaction on a standby that is promoted, so it contains when the server was started.
 	transactionID = `SELECT COALESCE(pg_current_xact_id_if_assigned()::text || ' ' || extract(epoch FROM pg_postmaster_start_time()), '')`
 )
 
-// askOutcome returns nil if the transaction with an ID was committed, although its answer was lost. Otherwise, or if the
-// server does not know or hangs, it returns lost.
+// askOutcome returns nil if the transaction with an ID was committed, although its answer was lost. Otherwise, or if
+// the server does not know or hangs, it returns lost.
 func (e *postgres) askOutcome(id string, lost error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), outcomeTimeout)
 	defer cancel()
@@ -126,8 +126,8 @@ func (e *postgres) askOutcome(id string, lost error) error {
 	return lost
 }
 
-// postgresTransaction is a transaction on PostgreSQL. It begins in the request of its first statement, and ends in one with
-// the last.
+// postgresTransaction is a transaction on PostgreSQL. It begins in the request of its first statement, and ends in one
+// with the last.
 type postgresTransaction struct {
 	marks
 	postgresDialect

@@ -69,8 +69,8 @@ func TestStore_listsActiveProcesses(t *testing.T) {
 	})
 }
 
-// A process takes the lanes of a process on the same machine that has ended, and waits for the lease of another one. What
-// the process without lanes records is refused.
+// A process takes the lanes of a process on the same machine that has ended, and waits for the lease of another one.
+// What the process without lanes records is refused.
 func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	t.Parallel()
 	db := studiotest.Open(t, studiotest.NewPostgres(t))

@@ -32,8 +32,8 @@ func (s *Store) ImportProjects(ctx context.Context, projects []studio.Project) (
 	return index, err
 }
 
-// Projects merges the first imported projects and the first subjects, each read from an index. Most lists have only one of
-// them, are short, and take one query, which also checks the membership.
+// Projects merges the first imported projects and the first subjects, each read from an index. Most lists have only one
+// of them, are short, and take one query, which also checks the membership.
 func (s *Store) Projects(
 	ctx context.Context, workspaceID, userID string, after studio.Position, limit int,
 ) (projects []studio.Project, more bool, err error) {
@@ -76,8 +76,8 @@ func (s *Store) Projects(
 	return nil, false, checkMember(ctx, s.engine, workspaceID, userID)
 }
 
-// mergePages returns the page that begins the list of all projects. If rows follow those of one page, it ends with the last
-// of them, because others may be between them and the next ones of the other page.
+// mergePages returns the page that begins the list of all projects. If rows follow those of one page, it ends with the
+// last of them, because others may be between them and the next ones of the other page.
 func mergePages(a, b page[studio.Project]) (merged []studio.Project, more bool) {
 	newestFirst := func(p, q studio.Project) int {
 		return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))

@@ -11,22 +11,24 @@ import (
 // is treated like a new one.
 const breakerRetention = 24 * time.Hour
 
-// endpointRetention is how long an endpoint is kept to which nothing is sent, unless it is disabled or paused. Its last event is
-// pruned by then.
+// endpointRetention is how long an endpoint is kept to which nothing is sent, unless it is disabled or paused. Its last
+// event is pruned by then.
 const endpointRetention = studio.Retention + usedPrecision
 
-// revocationRetention is how long revocations are kept: much longer than access tokens are valid, because clocks may change.
+// revocationRetention is how long revocations are kept: much longer than access tokens are valid, because clocks may
+// change.
 const revocationRetention = 24 * time.Hour
 
-// batchRows bounds the rows that one transaction of a long work writes, so that its locks are short. Of a subject it may also
-// write its events.
+// batchRows bounds the rows that one transaction of a long work writes, so that its locks are short. Of a subject it
+// may also write its events.
 const batchRows = 500
 
 // Prune deletes the rows whose retention is over at now, in transactions of up to 500 rows: events with their
 // attempts after [studio.Retention], deleted subjects after [studio.DeletionMemory] if no event or video refers to
 // them, finished replays after [studio.IdempotencyLifetime], uploads, refresh tokens and webhook secrets that have
-// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a day, alerts after two, endpoints after 31, daemons that were killed after one, and breakers a day after their pause. After an error, some
-// rows may have been deleted. Prune may be called by several processes at the same time.
+// expired, links, acts of operators after [studio.ActRetention], failed logins, known addresses, revocations after a
+// day, alerts after two, endpoints after 31, daemons that were killed after one, and breakers a day after their pause.
+// After an error, some rows may have been deleted. Prune may be called by several processes at the same time.
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	err := s.prunePassing(ctx, now.Add(-studio.Retention), "events", `ended_at < $1`,
 		`SELECT id, created_at, COALESCE(ended_at < $1, FALSE) FROM events WHERE created_at < $1 AND (created_at, id) > ($2, $3)
@@ -75,9 +77,10 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 			FROM subjects s WHERE s.deleted_at < $1 AND (s.deleted_at, s.id) > ($2, $3) ORDER BY s.deleted_at, s.id `+limitTo("$4"))
 }
 
-// prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as long as
-// their events. It passes over these once, instead of once for each batch. candidates is a query for the IDs and times of the rows
-// before $1 and after ($2, $3), and whether they are deleted. condition is checked again on a row that another transaction changed since.
+// prunePassing deletes rows of a table where others with earlier times stay, such as the subjects of a removed user as
+// long as their events. It passes over these once, instead of once for each batch. candidates is a query for the IDs
+// and times of the rows before $1 and after ($2, $3), and whether they are deleted. condition is checked again on a row
+// that another transaction changed since.
 func (s *Store) prunePassing(ctx context.Context, before time.Time, table, condition, candidates string) error {
 	var last studio.Position
 	for rows := batchRows; rows == batchRows; {

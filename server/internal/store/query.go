@@ -9,8 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// limitTo returns the LIMIT of a query to a parameter. For the parameter alone, SQLite would plan the query again for each value
-// that is bound to it.
+// limitTo returns the LIMIT of a query to a parameter. For the parameter alone, SQLite would plan the query again for
+// each value that is bound to it.
 func limitTo(parameter string) string { return `LIMIT ` + parameter + ` + 0` }
 
 // queryRows returns the rows of a query. dest returns where the columns of a row are stored.

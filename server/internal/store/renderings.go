@@ -15,9 +15,9 @@ import (
 const RenderLease = 15 * time.Second
 
 // ClaimRenderings claims up to n due renderings for the process with the ID by, and returns their subjects. It
-// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRenderings]. If more are due, each claim
-// goes to the user with the fewest running renderings, and among those to the one who has waited the longest since the
-// last claim of this process. more reports whether others may be due.
+// returns fewer if fewer are due. A claim lasts for [RenderLease]; see [Store.RenewRenderings]. If more are due, each
+// claim goes to the user with the fewest running renderings, and among those to the one who has waited the longest
+// since the last claim of this process. more reports whether others may be due.
 func (s *Store) ClaimRenderings(ctx context.Context, by string, now time.Time, n int) (subjects []studio.Subject, more bool, err error) {
 	// Most claims get all that are due, so that no user has to wait for another one.
 	err = s.write(ctx, func(tx transaction) (err error) {
@@ -93,8 +93,8 @@ var claimChosen = newRowStatement(`subject_id text, by text, now bigint`,
 			sql.in("renderings.subject_id", `SELECT r.subject_id FROM r`))
 	})
 
-// claimWhere returns the statement that claims the renderings that match a condition, unless another process has claimed
-// them. It returns the IDs of their subjects.
+// claimWhere returns the statement that claims the renderings that match a condition, unless another process has
+// claimed them. It returns the IDs of their subjects.
 func claimWhere(sql dialect, by, now, where string) string {
 	return `UPDATE renderings SET process_id = ` + by + `, leased_until = ` + leaseEnd(sql) + ` ` + where +
 		` AND due_at <= ` + now + ` AND ` + claimable(sql) + ` RETURNING renderings.subject_id`
@@ -114,7 +114,8 @@ func (u *waitingUser) compare(other *waitingUser) int {
 	return cmp.Or(cmp.Compare(u.running, other.running), cmp.Compare(u.turn, other.turn), cmp.Compare(u.id, other.id))
 }
 
-// chooseRenderings returns the subjects of up to n due renderings to claim. It may return fewer than are due, but not none.
+// chooseRenderings returns the subjects of up to n due renderings to claim. It may return fewer than are due, but not
+// none.
 func (s *Store) chooseRenderings(ctx context.Context, tx transaction, now time.Time, n int) (chosen []string, err error) {
 	users, err := waitingUsers(ctx, tx, now, n)
 	s.mu.Lock()
@@ -209,8 +210,8 @@ func (s *Store) ReleaseRendering(ctx context.Context, subjectID, by string) erro
 	return s.exec(ctx, `UPDATE renderings SET process_id = NULL WHERE subject_id = $1 AND process_id = $2`, subjectID, by)
 }
 
-// ReleaseRenderings releases the leases of a process on all renderings except those that it knows of. It may have claimed
-// others without an answer.
+// ReleaseRenderings releases the leases of a process on all renderings except those that it knows of. It may have
+// claimed others without an answer.
 func (s *Store) ReleaseRenderings(ctx context.Context, by string, except []string) error {
 	var where conditions
 	where.add("process_id = ?", by)

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// replayBatch bounds the events that one transaction replays, because other writes wait for it on SQLite. A batch has all
-	// events of its subjects, so it may be larger by a few.
+	// replayBatch bounds the events that one transaction replays, because other writes wait for it on SQLite. A batch
+	// has all events of its subjects, so it may be larger by a few.
 	replayBatch = 100
 	// countedEvents bounds the events that one query counts.
 	countedEvents = 10_000
-	// maxReplayBacklog is how many deliveries of a user may be due when the next batch is replayed. So the new events of the
-	// user do not wait for all that are replayed.
+	// maxReplayBacklog is how many deliveries of a user may be due when the next batch is replayed. So the new events
+	// of the user do not wait for all that are replayed.
 	maxReplayBacklog = 1000
-	// replayCounts limits the replays that are counted at once. A count may read the entries of many events, and would otherwise
-	// take every connection from the other queries.
+	// replayCounts limits the replays that are counted at once. A count may read the entries of many events, and would
+	// otherwise take every connection from the other queries.
 	replayCounts = 2
 	// replayPause is how long a replay waits if more are due, and a process if another one works off the replay.
 	replayPause = time.Second
@@ -56,8 +56,8 @@ func selectionConditions(sql dialect, selection studio.ReplaySelection, at time.
 // errCounting means that other replays are counted.
 var errCounting = errors.New("other replays are counted")
 
-// CountReplay implements [studio.ReplayStore]. It reads the index entries of the events, and for delivered ones the rows. It
-// returns [studio.ErrBusy] if it has waited for other counts for acquireTimeout.
+// CountReplay implements [studio.ReplayStore]. It reads the index entries of the events, and for delivered ones the
+// rows. It returns [studio.ErrBusy] if it has waited for other counts for acquireTimeout.
 func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelection, now time.Time) (count int64, err error) {
 	wait, cancel := context.WithTimeoutCause(ctx, acquireTimeout, unavailableError{errCounting})
 	defer cancel()
@@ -171,9 +171,9 @@ type replay struct {
 // errReplayTaken means that another process has replayed the same batch.
 var errReplayTaken = errors.New("store: another process works off the replay")
 
-// ReplayNext replays the next batch of the replay whose turn it is at now. It returns when to call it again, which may be
-// past, or the zero time if no replay is unfinished. Replays of different users take turns. Those of a user follow each
-// other. Any number of processes may call it.
+// ReplayNext replays the next batch of the replay whose turn it is at now. It returns when to call it again, which may
+// be past, or the zero time if no replay is unfinished. Replays of different users take turns. Those of a user follow
+// each other. Any number of processes may call it.
 func (s *Store) ReplayNext(ctx context.Context, now time.Time) (next time.Time, err error) {
 	var r replay
 	err = queryRow(ctx, s.engine, []any{
@@ -228,9 +228,9 @@ func (s *Store) nextReplayed(ctx context.Context, r replay) (subjects []string, 
 	return subjects, last, events == replayBatch, err
 }
 
-// write makes the selected events of subjects pending, and moves the replay to the position last. It takes all events of a
-// subject at once, because a later one could otherwise be sent before an earlier one that is in the next batch. It locks the
-// subjects before their events, as a deletion does, so that neither waits for the other.
+// write makes the selected events of subjects pending, and moves the replay to the position last. It takes all events
+// of a subject at once, because a later one could otherwise be sent before an earlier one that is in the next batch. It
+// locks the subjects before their events, as a deletion does, so that neither waits for the other.
 func (r *replay) write(ctx context.Context, tx transaction, subjects []string, last studio.Position, more bool, now time.Time) error {
 	locked, err := tx.lockAndQuery(ctx, []string{"replay " + r.id}, nil)
 	if err == nil && len(locked) == 0 {

@@ -73,8 +73,8 @@ func TestStore_Replay_keepsTheOrderOfEvents(t *testing.T) {
 	})
 }
 
-// A replay makes each selected event pending exactly once, also if it takes several batches and the first events have ended
-// again before the last ones are replayed.
+// A replay makes each selected event pending exactly once, also if it takes several batches and the first events have
+// ended again before the last ones are replayed.
 func TestStore_Replay_selectsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
@@ -174,8 +174,8 @@ func TestStore_CountReplay_runsFewAtOnce(t *testing.T) {
 	})
 }
 
-// A replay continues after a process has ended between its batches, and while another one works it off. Each event is pending
-// once, although the first ones have been delivered again by then.
+// A replay continues after a process has ended between its batches, and while another one works it off. Each event is
+// pending once, although the first ones have been delivered again by then.
 func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {

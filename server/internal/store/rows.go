@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// rowStatement is a statement for rows of type T, which it reads from a table r. On PostgreSQL it runs once for any number of
-// rows. On SQLite, where statements are cheap, it runs for each row.
+// rowStatement is a statement for rows of type T, which it reads from a table r. On PostgreSQL it runs once for any
+// number of rows. On SQLite, where statements are cheap, it runs for each row.
 type rowStatement[T any] struct {
 	sqlite, postgres string
 	values           func(T) []any
 }
 
 // newRowStatement returns a statement. columns are those of r with their types on PostgreSQL, such as
-// "id text, at bigint". values returns the values of a row, in this order. query may begin with a comma and a further table,
-// such as ", gone AS (…)".
+// "id text, at bigint". values returns the values of a row, in this order. query may begin with a comma and a further
+// table, such as ", gone AS (…)".
 func newRowStatement[T any](columns string, values func(T) []any, query func(sql dialect) string) rowStatement[T] {
 	names := columnNames(columns)
 	parameters, arrays := make([]string, len(names)), make([]string, len(names))
@@ -43,8 +43,8 @@ func columnNames(columns string) []string {
 	return names
 }
 
-// insertInto returns a statement that inserts rows with columns into a table. due are the columns with times at which work is
-// due.
+// insertInto returns a statement that inserts rows with columns into a table. due are the columns with times at which
+// work is due.
 func insertInto(table, columns string, due ...string) func(sql dialect) string {
 	names := columnNames(columns)
 	return func(sql dialect) string {

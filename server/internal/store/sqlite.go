@@ -25,11 +25,12 @@ const (
 	sqliteReaders  = 4
 	migrationWait  = 10 * time.Second
 	migrationRetry = 50 * time.Millisecond
-	// checkpointPages is the size of the write-ahead log after which a commit copies it to the file, 16 MiB. A page that
-	// several commits have changed is copied once. A larger log would delay this commit by more than 100 ms on a slow disk.
+	// checkpointPages is the size of the write-ahead log after which a commit copies it to the file, 16 MiB. A page
+	// that several commits have changed is copied once. A larger log would delay this commit by more than 100 ms on a
+	// slow disk.
 	checkpointPages = 4000
-	// A log that is larger than keptLog and than the file is emptied at once, so that it does not fill a small disk, and one that
-	// is larger than keptLog after idleTime without a write.
+	// A log that is larger than keptLog and than the file is emptied at once, so that it does not fill a small disk,
+	// and one that is larger than keptLog after idleTime without a write.
 	keptLog  = 1 << 20
 	idleTime = 10 * time.Second
 	// emptyPause is the time after which the log is emptied that readers, or a full disk, have prevented.
@@ -96,8 +97,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	if e.files[path], err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	// Before a statement that can fail halfway changes a page, SQLite copies the page: see orFail. In a temporary file, a copy
-	// takes two system calls, and on some file systems the deletion of the file delays commits.
+	// Before a statement that can fail halfway changes a page, SQLite copies the page: see orFail. In a temporary file,
+	// a copy takes two system calls, and on some file systems the deletion of the file delays commits.
 	options := fmt.Sprintf("_txlock=immediate&_pragma=temp_store(memory)&_pragma=wal_autocheckpoint(%d)", checkpointPages)
 	if e.writer, err = openSQLiteDSN(sqliteDSN(path, options), cfg.Traces); err != nil {
 		return nil, err
@@ -124,8 +125,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (_ *sqlite, err er
 	return e, nil
 }
 
-// lockFile locks the file of a daemon against other daemons, because somebody may delete the lock file. The lock does not
-// concern the locks of SQLite on Linux. Elsewhere it would, so there is none.
+// lockFile locks the file of a daemon against other daemons, because somebody may delete the lock file. The lock does
+// not concern the locks of SQLite on Linux. Elsewhere it would, so there is none.
 func (e *sqlite) lockFile(daemon bool) error {
 	if !daemon || runtime.GOOS != "linux" {
 		return nil
@@ -272,8 +273,8 @@ func (e *sqlite) truncateLog(ctx context.Context) error {
 	return err
 }
 
-// emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log. If not, it does nothing for
-// emptyPause.
+// emptyLog is truncateLog without a wait for readers. It reports whether it has emptied the log. If not, it does
+// nothing for emptyPause.
 func (e *sqlite) emptyLog(ctx context.Context) bool {
 	if time.Since(time.Unix(0, e.notEmptied.Load())) < emptyPause {
 		return false

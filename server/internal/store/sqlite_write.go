@@ -146,8 +146,9 @@ func (t *sqliteTransaction) exec(ctx context.Context, query string, args ...any)
 	return rows, err
 }
 
-// orFail makes a statement keep what it has changed before it fails, because its member is rolled back. Otherwise SQLite
-// would copy each page before it changes it, without a limit. It still copies those of a row that refers to another table.
+// orFail makes a statement keep what it has changed before it fails, because its member is rolled back. Otherwise
+// SQLite would copy each page before it changes it, without a limit. It still copies those of a row that refers to
+// another table.
 func orFail(query string) string { return changing.ReplaceAllString(query, "$1 OR FAIL$2") }
 
 // changing matches the start of a statement that inserts or updates rows.

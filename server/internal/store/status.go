@@ -76,8 +76,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	return err
 }
 
-// writtenTables returns the tables that every daemon writes, with commas between them. Those of leases are not among them,
-// because a lease shows that they can be written.
+// writtenTables returns the tables that every daemon writes, with commas between them. Those of leases are not among
+// them, because a lease shows that they can be written.
 //
 //nolint:gochecknoglobals // a constant
 var writtenTables = sync.OnceValue(func() string {
@@ -94,9 +94,9 @@ var writtenTables = sync.OnceValue(func() string {
 	return strings.Join(tables, ", ")
 })
 
-// CheckWritable writes a row. It returns nil if that succeeds and no table is locked, or lacks a permission on PostgreSQL. It
-// waits up to a second for a lock, or five seconds on SQLite, whatever ctx is. Rows of users are not written, so those may
-// still need more space than the disk has.
+// CheckWritable writes a row. It returns nil if that succeeds and no table is locked, or lacks a permission on
+// PostgreSQL. It waits up to a second for a lock, or five seconds on SQLite, whatever ctx is. Rows of users are not
+// written, so those may still need more space than the disk has.
 func (s *Store) CheckWritable(ctx context.Context) error {
 	var checks []statement
 	if s.Shared() {

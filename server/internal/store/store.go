@@ -5,8 +5,8 @@
 // # Terms
 //
 // The tables renderings and deliveries are queues of subjects: of those that are to be rendered, and of those that have
-// pending events, each with its first one. Their rows are narrow, because they are written and deleted for each subject.
-// due_at is when the work is due, and [Store.Due] signals that work has become due.
+// pending events, each with its first one. Their rows are narrow, because they are written and deleted for each
+// subject. due_at is when the work is due, and [Store.Due] signals that work has become due.
 //
 // An origin is the scheme, host and port of a webhook URL. A flow is the events of one user for one origin. On
 // PostgreSQL, a lease holder is a process that holds lanes, which are shards of the origins, and its ID is a
@@ -27,11 +27,12 @@
 //	          prune.go                              deletes events when their retention is over
 //	attempts  events_record.go; the last attempt of an event is in its row
 //
-//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
-//	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
+//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is
+//	                  written and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
 //	renderings        renderings.go; subjects_write.go inserts and deletes them, creations_claim.go claims new ones
 //	lanes, holders    leases.go; signals in signals.go, and those between processes in notifications.go
-//	endpoints         endpoints.go; creations add them, and the process that delivers writes its results; breakers in breakers.go; pauses in pauses.go; alerts in alerts.go
+//	endpoints         endpoints.go; creations add them, and the process that delivers writes its results; breakers in
+//	                  breakers.go; pauses in pauses.go; alerts in alerts.go
 //	users             users.go; refresh tokens and revocations in tokens.go; failed logins in logins.go
 //	workspaces        workspaces.go; projects in projects.go
 //	uploads           uploads.go
@@ -42,8 +43,9 @@
 //
 // # What grows with a history
 //
-// No statement writes all rows of a user, an avatar or the service: batchRows is the most, and the events of as many subjects.
-// Such work is a task, which any process can finish, or a loop whose every transaction leaves less to do, like [Store.Prune].
+// No statement writes all rows of a user, an avatar or the service: batchRows is the most, and the events of as many
+// subjects. Such work is a task, which any process can finish, or a loop whose every transaction leaves less to do,
+// like [Store.Prune].
 //
 // # Two databases
 //
@@ -69,17 +71,19 @@
 //	claim     2           1 updated                              4           1             0.6 kB
 //	result    6           2 inserted, 2 updated, 1 deleted       10          6             2.8 kB
 //
-// Uploads that a request uses are one more statement, with a row each. A URL that the user has not used before is one more row.
+// Uploads that a request uses are one more statement, with a row each. A URL that the user has not used before is one
+// more row.
 //
-// A claim is of all due renderings for which a worker is free. With 128 callers, a creation takes 0.06 ms of CPU in PostgreSQL and 0.17 ms in studiod on SQLite. PostgreSQL writes
-// all index entries of a subject again when its status changes, because subjects_newest contains the status. Without it, the
-// log of a creation would be 0.8 kB shorter, but a list of one status would read the rows of all others.
+// A claim is of all due renderings for which a worker is free. With 128 callers, a creation takes 0.06 ms of CPU in
+// PostgreSQL and 0.17 ms in studiod on SQLite. PostgreSQL writes all index entries of a subject again when its status
+// changes, because subjects_newest contains the status. Without it, the log of a creation would be 0.8 kB shorter, but
+// a list of one status would read the rows of all others.
 //
 // # What a list costs
 //
-// A list of 20 projects with 1.2 kB each takes one query and 38 kB of allocations. On SQLite that is 0.1 ms of CPU, 40 %
-// of it in SQLite: it finds each row in the index and then in the table. This is about half of the CPU of the request.
-// Sessions and revocations are in memory. The access log takes 4 % and the rate limit 2 %.
+// A list of 20 projects with 1.2 kB each takes one query and 38 kB of allocations. On SQLite that is 0.1 ms of CPU, 40
+// % of it in SQLite: it finds each row in the index and then in the table. This is about half of the CPU of the
+// request. Sessions and revocations are in memory. The access log takes 4 % and the rate limit 2 %.
 package store
 
 import (
@@ -136,7 +140,8 @@ type Config struct {
 // Store stores the domain in a database. It is safe for concurrent use.
 //
 // Methods without a comment implement [studio.Store] and are documented there. If the database is unreachable,
-// busy, full, damaged or not permitted, or its encryption key is missing, the error of most methods wraps [studio.ErrBusy].
+// busy, full, damaged or not permitted, or its encryption key is missing, the error of most methods wraps
+// [studio.ErrBusy].
 type Store struct {
 	engine    engine
 	postgres  *postgres // nil on SQLite
@@ -215,8 +220,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 // Name returns the DSN of the database without the password and the parameters.
 func (s *Store) Name() string { return s.name }
 
-// ProcessID returns the random name of this process. It is in its notifications, its leases on lanes and renderings, and the
-// list of daemons.
+// ProcessID returns the random name of this process. It is in its notifications, its leases on lanes and renderings,
+// and the list of daemons.
 func (s *Store) ProcessID() string { return s.processID }
 
 // Close waits for running queries and closes the database.

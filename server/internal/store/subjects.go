@@ -21,8 +21,8 @@ func (s *Store) CreationsInProgress(ctx context.Context, userID string) (n int, 
 	return n, err
 }
 
-// subjectColumns is the columns of subjects s that subjectDest stores. The subqueries, unlike a join, leave the planner of
-// PostgreSQL no choice but to find a rendering by its subject.
+// subjectColumns is the columns of subjects s that subjectDest stores. The subqueries, unlike a join, leave the planner
+// of PostgreSQL no choice but to find a rendering by its subject.
 const subjectColumns = `s.id, s.kind, s.user_id, COALESCE(s.avatar_id, ''), (SELECT a.title FROM subjects a WHERE a.id = s.avatar_id),
 	s.title, s.request, s.webhook_url, s.status, s.consent, s.failure_reason, s.progress, s.stage, s.ready_at, s.rendering,
 	s.created_at, s.updated_at, s.sequence, (SELECT due_at FROM renderings WHERE subject_id = s.id), s.render_tries, s.request_id, s.trace_parent,
@@ -40,8 +40,8 @@ func subjectDest(s *studio.Subject) []any {
 }
 
 // notDeleted is the SQL condition that a subject s which is found by its ID is not deleted. No partial index has this
-// condition: before its first analysis, PostgreSQL expects so few rows with deleted_at IS NULL that it would read all of
-// subjects_newest for several IDs.
+// condition: before its first analysis, PostgreSQL expects so few rows with deleted_at IS NULL that it would read all
+// of subjects_newest for several IDs.
 const notDeleted = `COALESCE(s.deleted_at, 0) = 0`
 
 // subjectByID returns a subject that is not deleted.

@@ -75,8 +75,8 @@ func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased
 	return erased, err
 }
 
-// ShiftDue adds by to the due time of every delivery and replay, after the clock of the machine was set. by is negative if the
-// clock was set back. It adds tasks, which [Store.NextBatch] works off.
+// ShiftDue adds by to the due time of every delivery and replay, after the clock of the machine was set. by is negative
+// if the clock was set back. It adds tasks, which [Store.NextBatch] works off.
 func (s *Store) ShiftDue(ctx context.Context, by time.Duration) error {
 	err := s.execAll(ctx, shiftTasks(by))
 	s.signals.send(signalTask)
@@ -92,8 +92,8 @@ func shiftTasks(by time.Duration) (all []statement) {
 	return all
 }
 
-// shiftDue shifts the due times of the next rows, and moves the task to the last of them. A row that another transaction adds
-// meanwhile may be shifted, too, and is then early.
+// shiftDue shifts the due times of the next rows, and moves the task to the last of them. A row that another
+// transaction adds meanwhile may be shifted, too, and is then early.
 func (t *task) shiftDue(ctx context.Context, tx transaction) (more bool, err error) {
 	key, column := "subject_id", "due_at"
 	if t.kind == shiftReplays {

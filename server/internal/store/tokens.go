@@ -110,8 +110,8 @@ func (s *Store) DeleteFamilyOf(ctx context.Context, userID, family string, now t
 	})
 }
 
-// endSession deletes the unused token of a session and revokes its access tokens. Used ones, of which there may be many, are
-// refused until Prune deletes them. The caller has locked the user.
+// endSession deletes the unused token of a session and revokes its access tokens. Used ones, of which there may be
+// many, are refused until Prune deletes them. The caller has locked the user.
 func endSession(ctx context.Context, tx transaction, family string, now time.Time) error {
 	return revoke(ctx, tx, family, now, statement{`DELETE FROM refresh_tokens WHERE family = $1 AND used = 0`, []any{family}})
 }
@@ -138,7 +138,8 @@ func revoke(ctx context.Context, tx transaction, id string, now time.Time, chang
 		ON CONFLICT (id) DO UPDATE SET revoked_at = $2`, []any{id, micros(now)}}))
 }
 
-// Revocations returns when the access tokens of sessions and users were revoked, by their ids, if that was later than after.
+// Revocations returns when the access tokens of sessions and users were revoked, by their ids, if that was later than
+// after.
 func (s *Store) Revocations(ctx context.Context, after time.Time) (map[string]time.Time, error) {
 	revoked := make(map[string]time.Time)
 	err := s.engine.query(ctx, func(scan func(...any) error) error {

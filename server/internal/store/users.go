@@ -82,8 +82,8 @@ func lockUser(ctx context.Context, tx transaction, condition string, args ...any
 	return queryRow(ctx, tx, []any{&id}, `SELECT id FROM users WHERE deleted_at IS NULL AND `+condition+tx.forUpdate(), args...)
 }
 
-// liveUser returns the SQL expression for the ID of a user, or NULL if the user is deleted. The user is not deleted before the
-// end of the transaction.
+// liveUser returns the SQL expression for the ID of a user, or NULL if the user is deleted. The user is not deleted
+// before the end of the transaction.
 func liveUser(sql dialect, id string) string {
 	return `(SELECT u.id FROM users u WHERE u.id = ` + id + ` AND u.deleted_at IS NULL` + sql.keyShare() + `)`
 }
@@ -112,8 +112,8 @@ func setPassword(ctx context.Context, tx transaction, userID, hash string, sessi
 	return tx.execAll(ctx, insertSession(session))
 }
 
-// RemoveUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It adds a task that
-// erases the records, which is due for a daemon after a minute.
+// RemoveUser keeps the row with the ID of the user, because subjects refer to it until they are pruned. It adds a task
+// that erases the records, which is due for a daemon after a minute.
 func (s *Store) RemoveUser(ctx context.Context, userID string, now time.Time) error {
 	return s.write(ctx, func(tx transaction) error {
 		if err := keepOperator(ctx, tx, userID); err != nil {
@@ -134,7 +134,8 @@ func (s *Store) RemoveUser(ctx context.Context, userID string, now time.Time) er
 	})
 }
 
-// userRows are the tables with rows of users, each with the column of the user and another one that identifies a row of theirs.
+// userRows are the tables with rows of users, each with the column of the user and another one that identifies a row of
+// theirs.
 //
 //nolint:gochecknoglobals // a table
 var userRows = [...]struct{ table, user, key string }{
