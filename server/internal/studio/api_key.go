@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// APIKeyPrefix begins every API key. Scanners for leaked secrets find keys by it: a key matches avs_[0-9A-Za-z]{38}, and
-// its last six characters are a checksum.
+// APIKeyPrefix begins every API key. Scanners for leaked secrets find keys by it: a key matches avs_[0-9A-Za-z]{38},
+// and its last six characters are a checksum.
 const APIKeyPrefix = "avs_"
 
 const (
@@ -37,13 +37,14 @@ var (
 
 // APIKeyStore stores API keys; see [Store].
 type APIKeyStore interface {
-	// AddAPIKey adds a key. The error is the first that applies: [ErrNotFound] if the user does not exist, [ErrForbidden] if
-	// the user is not a member of the workspace of the key, and [ErrTooManyAPIKeys] if the user has limit keys.
+	// AddAPIKey adds a key. The error is the first that applies: [ErrNotFound] if the user does not exist,
+	// [ErrForbidden] if the user is not a member of the workspace of the key, and [ErrTooManyAPIKeys] if the user has
+	// limit keys.
 	AddAPIKey(ctx context.Context, key APIKey, limit int) error
 	// APIKeys returns the keys of a user, the newest first.
 	APIKeys(ctx context.Context, userID string) ([]APIKey, error)
-	// APIKey returns the key with the given hash. The error is [ErrNotFound] also while its user is disabled, or is not a member
-	// of its workspace.
+	// APIKey returns the key with the given hash. The error is [ErrNotFound] also while its user is disabled, or is not
+	// a member of its workspace.
 	APIKey(ctx context.Context, hash []byte) (APIKey, error)
 	// UseAPIKey records a use of a key.
 	UseAPIKey(ctx context.Context, id string, at time.Time) error
@@ -64,8 +65,8 @@ type APIKey struct {
 	UsedAt      time.Time // of the last use, rounded down to [APIKeyUseInterval]; zero if there is none
 }
 
-// AddAPIKey adds a key with the name, which becomes one line, and the user, scope, workspace and expiry of key. It returns
-// the added key and its secret, which is stored nowhere.
+// AddAPIKey adds a key with the name, which becomes one line, and the user, scope, workspace and expiry of key. It
+// returns the added key and its secret, which is stored nowhere.
 func (s *Service) AddAPIKey(ctx context.Context, key APIKey) (added APIKey, secret string, err error) {
 	name, ok := s.name(key.Name)
 	if !ok {
@@ -117,8 +118,8 @@ func newAPIKey() string {
 	return APIKeyPrefix + string(random) + checksumOf(string(random))
 }
 
-// HashAPIKey returns the hash of a key, by which it is stored. ok reports whether text has the form of a key: a typing error
-// and most guesses are found without the store.
+// HashAPIKey returns the hash of a key, by which it is stored. ok reports whether text has the form of a key: a typing
+// error and most guesses are found without the store.
 func HashAPIKey(text string) (hash []byte, ok bool) {
 	random, ok := strings.CutPrefix(text, APIKeyPrefix)
 	if !ok || len(random) != apiKeyRandom+apiKeyChecksum || random[apiKeyRandom:] != checksumOf(random[:apiKeyRandom]) {

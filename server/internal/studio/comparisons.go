@@ -11,9 +11,9 @@ import (
 // They are about half a second of work. Further logins get [ErrBusy].
 const waitingPerSlot = 16
 
-// comparisonQueue limits concurrent comparisons and hashes of passwords, which need a processor and much memory each, to
-// half of the processors. Known addresses have priority. Within a priority, the queue is fair by address.
-// When it is full, it rejects the last login of the address with the most waiting logins.
+// comparisonQueue limits concurrent comparisons and hashes of passwords, which need a processor and much memory each,
+// to half of the processors. Known addresses have priority. Within a priority, the queue is fair by address. When it is
+// full, it rejects the last login of the address with the most waiting logins.
 type comparisonQueue struct {
 	mu      sync.Mutex
 	free    int

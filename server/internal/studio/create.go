@@ -55,22 +55,22 @@ func newIdempotencyKey(key, operation string, request []byte, now time.Time) Ide
 //
 // If the user has created an avatar with the same idempotency key within [IdempotencyLifetime], CreateAvatar
 // creates nothing. It returns that avatar as it was when it was created, even if it has been deleted since, or if a new
-// creation would be refused. The error is [ErrKeyReused] if the request was another one, and [ErrKeyInUse] if the avatar is
-// being created.
+// creation would be refused. The error is [ErrKeyReused] if the request was another one, and [ErrKeyInUse] if the
+// avatar is being created.
 func (s *Service) CreateAvatar(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Avatar}, c)
 }
 
-// CreateLipsync creates a lip-sync in the state processing, which has no event. The error is [ErrCreditsExhausted] if the
-// user has no credits left. The other errors and the idempotency key are those of [Service.CreateAvatar].
+// CreateLipsync creates a lip-sync in the state processing, which has no event. The error is [ErrCreditsExhausted] if
+// the user has no credits left. The other errors and the idempotency key are those of [Service.CreateAvatar].
 func (s *Service) CreateLipsync(ctx context.Context, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Lipsync}, c)
 }
 
 // CreateVideo creates a video of a published avatar. The video uses the webhook of the avatar. The error is
 // [ErrNotFound] if the user has no such avatar, [ErrNotPublished] if the avatar is not published, [ErrText] if the text
-// has nothing to speak, and an [*Error] if there is no such voice. The other errors and the idempotency key are those of
-// [Service.CreateLipsync].
+// has nothing to speak, and an [*Error] if there is no such voice. The other errors and the idempotency key are those
+// of [Service.CreateLipsync].
 func (s *Service) CreateVideo(ctx context.Context, avatarID string, c Creation) (Subject, error) {
 	return s.create(ctx, Subject{Kind: Video, AvatarID: avatarID}, c)
 }
@@ -88,7 +88,8 @@ func (s *Service) Find(ctx context.Context, userID string, kind Kind, id string)
 	return subject, nil
 }
 
-// create looks the key up where it judges the creation: CreateSubject does so for a creation that nothing before has refused.
+// create looks the key up where it judges the creation: CreateSubject does so for a creation that nothing before has
+// refused.
 func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subject, error) {
 	now := s.now()
 	key := newIdempotencyKey(c.IdempotencyKey, string(subject.Kind)+" "+c.WorkspaceID, c.Request, now)
@@ -109,8 +110,8 @@ func (s *Service) create(ctx context.Context, subject Subject, c Creation) (Subj
 	return subject.asCreated(c), nil
 }
 
-// admit judges a creation, and sets what its subject has from the webhook or the avatar. The caller must call end when the
-// subject has been written.
+// admit judges a creation, and sets what its subject has from the webhook or the avatar. The caller must call end when
+// the subject has been written.
 func (s *Service) admit(ctx context.Context, subject *Subject, c Creation) (end func(), err error) {
 	if err := checkTitle(c.Title); err != nil {
 		return nil, err

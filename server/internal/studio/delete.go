@@ -22,14 +22,14 @@ type Erased struct {
 	More    bool     // whether a task has more to do; see [TaskStore]
 }
 
-// TaskStore does work on many rows in batches, each in a short transaction; see [Store]. So another process can finish what
-// the first one did not.
+// TaskStore does work on many rows in batches, each in a short transaction; see [Store]. So another process can finish
+// what the first one did not.
 type TaskStore interface {
 	// NextBatch does the next batch of a task. It does nothing if there is none with this id. Concurrent calls wait for
 	// each other.
 	NextBatch(ctx context.Context, id string, now time.Time) (Erased, error)
-	// DueTask returns the id of a task that is unfinished at now although the process that began it should have finished it.
-	// The error is [ErrNotFound] if there is none.
+	// DueTask returns the id of a task that is unfinished at now although the process that began it should have
+	// finished it. The error is [ErrNotFound] if there is none.
 	DueTask(ctx context.Context, now time.Time) (id string, err error)
 }
 
@@ -65,8 +65,9 @@ func (s *Service) FinishTasks(ctx context.Context) error {
 // Delete erases a subject of the user and, if it is an avatar, its videos. It erases their requests, their
 // uploads that no other subject uses, their results, their renderings in progress and their undelivered
 // events. Repeating a deletion within [DeletionMemory] has no effect. The error is [ErrNotFound] after that,
-// and if the user has no such subject of this kind. It is [ErrOtherWorkspace] if the caller is in one workspace, and a video
-// of the avatar in another one. Delete erases the videos of an avatar in batches. If it fails, a daemon erases the rest.
+// and if the user has no such subject of this kind. It is [ErrOtherWorkspace] if the caller is in one workspace, and a
+// video of the avatar in another one. Delete erases the videos of an avatar in batches. If it fails, a daemon erases
+// the rest.
 func (s *Service) Delete(ctx context.Context, userID string, kind Kind, id string) error {
 	erased, err := s.Store.DeleteSubject(ctx, userID, onlyWorkspace(ctx), kind, id, s.now(), s.now().Add(-DeletionMemory))
 	err = errors.Join(err, s.eraseFiles(ctx, erased))

@@ -46,9 +46,9 @@ type EndpointPage struct {
 
 // EndpointStore stores which endpoints are paused or disabled; see [Store].
 type EndpointStore interface {
-	// Endpoints returns up to limit endpoints of a user, each URL once, ordered by URL. It starts after the endpoint whose
-	// SubjectID is after.ID, or at the first one if that is "". It sets all fields except ID and State. The
-	// error is [ErrCursor] if there is no such endpoint. What attempts have told may be missing for a second.
+	// Endpoints returns up to limit endpoints of a user, each URL once, ordered by URL. It starts after the endpoint
+	// whose SubjectID is after.ID, or at the first one if that is "". It sets all fields except ID and State. The error
+	// is [ErrCursor] if there is no such endpoint. What attempts have told may be missing for a second.
 	Endpoints(ctx context.Context, userID string, after Position, limit int) (page []Endpoint, more bool, err error)
 	// Endpoint is Endpoints for one URL.
 	Endpoint(ctx context.Context, userID, url string) (Endpoint, error)
@@ -56,15 +56,16 @@ type EndpointStore interface {
 	EndpointURLs(ctx context.Context, userID, after string, limit int) ([]string, error)
 	// PauseEndpoint makes all events for a URL wait. It changes nothing if the user has paused the URL.
 	PauseEndpoint(ctx context.Context, userID, url string, now time.Time) error
-	// EnableEndpoint ends the pause by the user and makes the events for the URL due. If the URL is disabled, it enables it.
+	// EnableEndpoint ends the pause by the user and makes the events for the URL due. If the URL is disabled, it
+	// enables it.
 	EnableEndpoint(ctx context.Context, userID, url string) error
 }
 
 // endpointURLPage is how many URLs SetEndpoint reads at once.
 const endpointURLPage = 1000
 
-// Endpoints returns up to limit endpoints of a user, ordered by URL, that follow the page with the given cursor. If cursor
-// is "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
+// Endpoints returns up to limit endpoints of a user, ordered by URL, that follow the page with the given cursor. If
+// cursor is "", it returns the first page. The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) Endpoints(ctx context.Context, userID, cursor string, limit int) (EndpointPage, error) {
 	return s.endpointPage(string(frame("endpoints", userID)), cursor, func(after Position) ([]Endpoint, bool, error) {
 		return s.Store.Endpoints(ctx, userID, after, limit)
@@ -77,10 +78,10 @@ func (s *Service) endpointPage(list, cursor string, read func(after Position) ([
 	return EndpointPage{endpoints, next}, err
 }
 
-// SetEndpoint pauses or enables an endpoint of a user, and returns it. While it is paused, its events wait in order and keep
-// their remaining attempts. enabled ends the pause by the user, and a disablement. It does not end a pause by an operator:
-// the state of the endpoint that it returns is then still paused. The error is [ErrNotFound] if the user has no such
-// endpoint.
+// SetEndpoint pauses or enables an endpoint of a user, and returns it. While it is paused, its events wait in order and
+// keep their remaining attempts. enabled ends the pause by the user, and a disablement. It does not end a pause by an
+// operator: the state of the endpoint that it returns is then still paused. The error is [ErrNotFound] if the user has
+// no such endpoint.
 func (s *Service) SetEndpoint(ctx context.Context, userID, endpointID string, enabled bool) (Endpoint, error) {
 	url, err := s.endpointURL(ctx, userID, endpointID)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Service) SetEndpoint(ctx context.Context, userID, endpointID string, en
 	return endpoint[0], err
 }
 
-// endpointURL returns the URL of an endpoint. It compares the IDs of all URLs of the user, because an ID does not contain
-// its URL.
+// endpointURL returns the URL of an endpoint. It compares the IDs of all URLs of the user, because an ID does not
+// contain its URL.
 func (s *Service) endpointURL(ctx context.Context, userID, endpointID string) (url string, err error) {
 	for {
 		urls, err := s.Store.EndpointURLs(ctx, userID, url, endpointURLPage)

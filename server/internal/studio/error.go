@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Error is an error of a use case that is about the request, the user or the load, with the response that the API gives.
-// Its texts are safe to send to the user, and never contain a submitted value.
+// Error is an error of a use case that is about the request, the user or the load, with the response that the API
+// gives. Its texts are safe to send to the user, and never contain a submitted value.
 type Error struct {
 	Status int    // HTTP status
 	Code   string // error code of the document
 	Detail string
 
-	// Pointer is the place of the request that is invalid, such as "/title" or "query:cursor", Keyword the kind of the rule
-	// that it breaks, and Reason what it must be. Pointer is "" if the error is not about a place.
+	// Pointer is the place of the request that is invalid, such as "/title" or "query:cursor", Keyword the kind of the
+	// rule that it breaks, and Reason what it must be. Pointer is "" if the error is not about a place.
 	Pointer, Keyword, Reason string
 
 	// RetryAfter is the time after which a retry may succeed, if it is known.

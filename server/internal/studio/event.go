@@ -21,24 +21,25 @@ type Event struct {
 	CreatedAt time.Time
 }
 
-// EventStore stores events; see [Store]. A [SubjectStore] writes them with their subjects. It gives each event of a user a
-// later CreatedAt than those that were committed before, if necessary later than the clock. So a reader that continues
-// after an event, in the order of their positions, misses none.
+// EventStore stores events; see [Store]. A [SubjectStore] writes them with their subjects. It gives each event of a
+// user a later CreatedAt than those that were committed before, if necessary later than the clock. So a reader that
+// continues after an event, in the order of their positions, misses none.
 type EventStore interface {
 	// Events returns up to limit events that follow a position in an order. The zero Position is before the first. more
 	// and the sizes of pages are as with Projects.
 	Events(ctx context.Context, filter EventFilter, order EventOrder, after Position, limit int) (page []EventRecord, more bool, err error)
 	// Attempts returns the attempts to deliver events, by the IDs of the events, in order.
 	Attempts(ctx context.Context, eventIDs ...string) (map[string][]Attempt, error)
-	// NewEvents returns up to limit events of a user with a CreatedAt after a time, oldest first. It skips those that ended
-	// because their subject was deleted.
+	// NewEvents returns up to limit events of a user with a CreatedAt after a time, oldest first. It skips those that
+	// ended because their subject was deleted.
 	NewEvents(ctx context.Context, userID string, after time.Time, limit int) ([]EventRecord, error)
 	// LastEvents returns, by user, when the last event was created. Users who have had no event are missing.
 	LastEvents(ctx context.Context, userIDs ...string) (map[string]time.Time, error)
-	// WatchEvents makes EventSignal and TakeChangedUsers report the new events of all processes for the next minute. The
-	// reports of other processes may be lost.
+	// WatchEvents makes EventSignal and TakeChangedUsers report the new events of all processes for the next minute.
+	// The reports of other processes may be lost.
 	WatchEvents(ctx context.Context) error
-	// EventSignal returns a channel that receives a value after users have got new events. One value may stand for many.
+	// EventSignal returns a channel that receives a value after users have got new events. One value may stand for
+	// many.
 	EventSignal() <-chan struct{}
 	// TakeChangedUsers returns the users that have got new events since the last call.
 	TakeChangedUsers() []string
@@ -64,8 +65,8 @@ func eventID(subject *Subject, status Status) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
 }
 
-// announces reports whether entering a state creates an event (section 6.2 of the interface). For avatars, all states do,
-// and for other kinds only the final states.
+// announces reports whether entering a state creates an event (section 6.2 of the interface). For avatars, all states
+// do, and for other kinds only the final states.
 func announces(kind Kind, status Status) bool {
 	return kind == Avatar || status != Processing
 }

@@ -13,8 +13,9 @@ type EventPage struct {
 	Next     string               // cursor of the next page; "" on the last page
 }
 
-// Events returns up to limit events of the user of a filter, with a cursor as in [Service.List]. If attempts is true, it
-// also returns the attempts to deliver them. In the order [OldestFirst], an event that is recorded later is on a later page.
+// Events returns up to limit events of the user of a filter, with a cursor as in [Service.List]. If attempts is true,
+// it also returns the attempts to deliver them. In the order [OldestFirst], an event that is recorded later is on a
+// later page.
 //
 // The error is [ErrRange] if the range of the filter ends before it begins, and [ErrCursor] if the cursor is not one of
 // this user, filter and order.

@@ -11,9 +11,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// What a version gives to clients works in the next one, which may run beside it during an update: a cursor of each list, a
-// position in a stream, the ID of an endpoint, and the link to a video. Each text is frozen. A new filter of a list
-// therefore becomes a part of its cursors only if it is set.
+// What a version gives to clients works in the next one, which may run beside it during an update: a cursor of each
+// list, a position in a stream, the ID of an endpoint, and the link to a video. Each text is frozen. A new filter of a
+// list therefore becomes a part of its cursors only if it is set.
 func TestService_acceptsWhatEarlierVersionsGaveToClients(t *testing.T) {
 	t.Parallel()
 	db := memstore.New()

@@ -54,24 +54,24 @@ const linkClaim = 10 * time.Second
 
 // LinkStore stores links; see [OperatorStore].
 type LinkStore interface {
-	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its workspace
-	// does not exist, its maker is deleted, or it resets the password of a user who is deleted.
+	// AddLink adds a link, and deletes the others with its purpose and email. The error is [ErrNotFound] if its
+	// workspace does not exist, its maker is deleted, or it resets the password of a user who is deleted.
 	AddLink(ctx context.Context, link Link) error
 	// Link returns the link with a hash.
 	Link(ctx context.Context, hash []byte) (Link, error)
-	// ClaimLink claims a link until a time. The error is [ErrNotFound] if there is no such link, or another claim has not ended
-	// at now.
+	// ClaimLink claims a link until a time. The error is [ErrNotFound] if there is no such link, or another claim has
+	// not ended at now.
 	ClaimLink(ctx context.Context, hash []byte, now, until time.Time) error
-	// Join deletes a link and adds a user to a workspace, which it creates if it has a time of creation, and the token of a
-	// session. Without an ID, there is no workspace. Of concurrent calls with a link, one succeeds, and the others return
-	// [ErrNotFound].
+	// Join deletes a link and adds a user to a workspace, which it creates if it has a time of creation, and the token
+	// of a session. Without an ID, there is no workspace. Of concurrent calls with a link, one succeeds, and the others
+	// return [ErrNotFound].
 	Join(ctx context.Context, hash []byte, user User, workspace Workspace, session RefreshToken) error
 	// ResetPassword deletes a link and sets a password, as SetPassword does. Of concurrent calls, one succeeds.
 	ResetPassword(ctx context.Context, hash []byte, userID, passwordHash string, session RefreshToken, now time.Time) error
 }
 
-// NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there is
-// an operator.
+// NewSetupLink returns the secret of a link for the first operator. Earlier ones end. The error is [ErrExists] if there
+// is an operator.
 func (s *Service) NewSetupLink(ctx context.Context) (secret string, err error) {
 	if found, err := s.operators.HasOperator(ctx); err != nil || found {
 		return "", errors.Join(err, ErrExists)
@@ -106,10 +106,11 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Link, error) {
 	return link, err
 }
 
-// UseLink uses a link with the password that its holder has chosen, and returns the refresh token of a new session, which
-// begins with the use: either both happen, or neither, also if ctx ends meanwhile. email is that of the first operator, who
-// also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength], [ErrEmail], [ErrExists] if
-// there is a user with this email, and [ErrBusy] if the link is being used, or too much work is queued.
+// UseLink uses a link with the password that its holder has chosen, and returns the refresh token of a new session,
+// which begins with the use: either both happen, or neither, also if ctx ends meanwhile. email is that of the first
+// operator, who also gets a workspace; other links contain it. The errors are [ErrLink], [ErrPasswordLength],
+// [ErrEmail], [ErrExists] if there is a user with this email, and [ErrBusy] if the link is being used, or too much work
+// is queued.
 func (s *Service) UseLink(ctx context.Context, client netip.Addr, secret, email, password string) (token string, err error) {
 	link, err := s.OpenLink(ctx, secret)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// The link for the first operator is valid for half an hour, until there is a later one, and until there is an operator.
-// Other users do not matter.
+// The link for the first operator is valid for half an hour, until there is a later one, and until there is an
+// operator. Other users do not matter.
 func TestSetupLink_isForTheFirstOperator(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
@@ -83,7 +83,8 @@ var linksOf = map[studio.LinkPurpose]func(t *testing.T, service *studio.Service)
 	},
 }
 
-// eachLink runs a test with a link of each purpose on each database. newService returns another process with the database.
+// eachLink runs a test with a link of each purpose on each database. newService returns another process with the
+// database.
 func eachLink(t *testing.T, test func(t *testing.T, newService func(change func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose)) {
 	t.Helper()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
@@ -224,8 +225,8 @@ func (b brokenAfterwards) SeeAddress(context.Context, string, string, time.Time)
 	return b.failure()
 }
 
-// Whatever changes a password or begins a session succeeds if the change was made, although the database fails right after
-// it.
+// Whatever changes a password or begins a session succeeds if the change was made, although the database fails right
+// after it.
 func TestSessions_beginWithTheChange(t *testing.T) {
 	t.Parallel()
 	eachLink(t, func(t *testing.T, newService func(func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose) {

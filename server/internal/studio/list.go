@@ -14,8 +14,8 @@ const (
 	endpointUse = "endpoint"
 )
 
-// A page of a list whose filter the store does not know is made of up to maxScans pages of scanSize records, because few of
-// them may match. A page of the store is limited in bytes, too.
+// A page of a list whose filter the store does not know is made of up to maxScans pages of scanSize records, because
+// few of them may match. A page of the store is limited in bytes, too.
 const (
 	scanSize = 320
 	maxScans = 10
@@ -44,9 +44,9 @@ type SubjectPage struct {
 }
 
 // List returns up to limit subjects, newest first, that follow the page with the given cursor. If cursor is
-// "", it returns the first page. A title matches if it contains that of the filter, in any case; see [searchable]. A page
-// of titles has fewer subjects than limit, or none, before the last page if few of the next 3200 subjects match. The error is
-// [ErrCursor] if the cursor does not belong to this list.
+// "", it returns the first page. A title matches if it contains that of the filter, in any case; see [searchable]. A
+// page of titles has fewer subjects than limit, or none, before the last page if few of the next 3200 subjects match.
+// The error is [ErrCursor] if the cursor does not belong to this list.
 func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string, limit int) (SubjectPage, error) {
 	filter.WorkspaceID, filter.Title = onlyWorkspace(ctx), searchable(filter.Title)
 	var selects func(Subject) bool
@@ -59,8 +59,8 @@ func (s *Service) List(ctx context.Context, filter SubjectFilter, cursor string,
 	return SubjectPage{subjects, next}, err
 }
 
-// searchPages returns up to limit records that follow cursor and that selects selects, and the cursor of the next page. It
-// reads several pages of the store, unless selects is nil.
+// searchPages returns up to limit records that follow cursor and that selects selects, and the cursor of the next page.
+// It reads several pages of the store, unless selects is nil.
 func searchPages[T any](
 	s *Service, list, cursor string, limit int, selects func(T) bool,
 	read func(after Position, limit int) (page []T, more bool, err error), position func(T) Position,

@@ -83,10 +83,10 @@ func addressOf(client netip.Addr) string {
 	return client.String()
 }
 
-// Login exchanges an email and a password for tokens (section 4.2 of the interface). client is the address of the request.
-// For an unknown email and a wrong password, it returns the same [ErrUnauthorized] after the same work. The
-// error is [ErrTooManyTries] if the login must wait because of earlier failures, and [ErrBusy] if too many
-// password comparisons are queued.
+// Login exchanges an email and a password for tokens (section 4.2 of the interface). client is the address of the
+// request. For an unknown email and a wrong password, it returns the same [ErrUnauthorized] after the same work. The
+// error is [ErrTooManyTries] if the login must wait because of earlier failures, and [ErrBusy] if too many password
+// comparisons are queued.
 func (s *Service) Login(ctx context.Context, client netip.Addr, email, password string) (TokenPair, error) {
 	user, err := s.authenticate(ctx, client, email, password)
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *Service) Login(ctx context.Context, client netip.Addr, email, password 
 	return s.pair(token, plain, now)
 }
 
-// seeAddress makes an address known to the user of a session. It ignores errors, because the session has begun; the next
-// refresh or login tries again.
+// seeAddress makes an address known to the user of a session. It ignores errors, because the session has begun; the
+// next refresh or login tries again.
 func (s *Service) seeAddress(ctx context.Context, session RefreshToken, client netip.Addr, now time.Time) {
 	_ = s.Store.SeeAddress(ctx, session.UserID, addressOf(client), now)
 }

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// Media stores files by key. A key consists of names separated by slashes. If the place of the files is full or cannot be
-// reached, an error wraps [ErrUnavailable].
+// Media stores files by key. A key consists of names separated by slashes. If the place of the files is full or cannot
+// be reached, an error wraps [ErrUnavailable].
 type Media interface {
-	// Write stores content under a key. It replaces an existing file atomically. It returns an error of content as it is.
+	// Write stores content under a key. It replaces an existing file atomically. It returns an error of content as it
+	// is.
 	Write(ctx context.Context, key string, content io.Reader) error
 	// Extension returns the file name extension for a media type, or "" if it is unknown.
 	Extension(mediaType string) string
@@ -66,8 +67,8 @@ func (s *Service) MediaNeeded(ctx context.Context, key string) (bool, error) {
 		slices.Contains(subject.Rendering.FileNames(), name), err
 }
 
-// OwnsMedia reports whether a subject may be rendered from a file because of whose it is: an upload of the same user, or
-// a result of the same user and workspace.
+// OwnsMedia reports whether a subject may be rendered from a file because of whose it is: an upload of the same user,
+// or a result of the same user and workspace.
 func (s *Service) OwnsMedia(ctx context.Context, by Subject, key string) (owns bool, err error) {
 	folder, id, _ := splitKey(key)
 	if folder == UploadFolder {

@@ -27,8 +27,8 @@ type OperatorStore interface {
 	// SetDisabled disables a user at a time, or enables the user if it is zero. The sessions of a disabled user
 	// end, and the links that the user has made. The error is [ErrLastOperator] if no operator would be left.
 	SetDisabled(ctx context.Context, userID string, at, now time.Time) error
-	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if no
-	// operator would be left.
+	// Demote makes an operator a user without a role. The links of the operator end. The error is [ErrLastOperator] if
+	// no operator would be left.
 	Demote(ctx context.Context, userID string) error
 	// AllEndpoints is [EndpointStore.Endpoints] for all users, ordered by the ID of the user and the URL.
 	AllEndpoints(ctx context.Context, after Position, limit int) (page []Endpoint, more bool, err error)
@@ -65,8 +65,8 @@ func (s *Service) newAct(by, action, target string) Act {
 	return Act{ID: NewID(), At: s.now(), By: by, Action: action, Target: Line(target)}
 }
 
-// Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is [ErrEmail],
-// [ErrExists] if there is a user with this email, or [ErrNotFound] if the workspace does not exist.
+// Invite returns the secret of a link for a new user. An earlier invitation of the same email ends. The error is
+// [ErrEmail], [ErrExists] if there is a user with this email, or [ErrNotFound] if the workspace does not exist.
 func (s *Service) Invite(ctx context.Context, by User, email, workspaceID string, operator bool) (secret string, err error) {
 	if email, err = s.checkEmail(email); err != nil {
 		return "", err
@@ -106,8 +106,8 @@ func (s *Service) EndSessions(ctx context.Context, by User, email string) error 
 	return s.Store.RevokeTokens(ctx, user.ID, s.now())
 }
 
-// SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, the API keys are not
-// accepted, and nobody sees what the user shares. What is being rendered or sent goes on.
+// SetUserEnabled disables or enables a user. A disabled user cannot log in, all sessions have ended, the API keys are
+// not accepted, and nobody sees what the user shares. What is being rendered or sent goes on.
 func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, enabled bool) error {
 	action, at := "enabled", time.Time{}
 	if !enabled {
@@ -124,10 +124,10 @@ func (s *Service) SetUserEnabled(ctx context.Context, by User, email string, ena
 }
 
 // RemoveUser removes a user at once, and then erases all avatars, videos, lip-syncs, uploads, results, secrets and
-// memberships. Projects are kept, because they belong to the workspace. Before the records are erased, it waits until all
-// daemons know that the user is removed, which takes more than a second: a daemon that still accepts a token of the user
-// may create records. If ctx ends after that, or the process, a daemon erases the rest. The error is [ErrOwnAccount] if by
-// is the user, and [ErrLastOperator] if no operator would be left.
+// memberships. Projects are kept, because they belong to the workspace. Before the records are erased, it waits until
+// all daemons know that the user is removed, which takes more than a second: a daemon that still accepts a token of the
+// user may create records. If ctx ends after that, or the process, a daemon erases the rest. The error is
+// [ErrOwnAccount] if by is the user, and [ErrLastOperator] if no operator would be left.
 func (s *Service) RemoveUser(ctx context.Context, by User, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {

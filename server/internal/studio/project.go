@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// A list reads its first projects with one query, which are all for most lists, and twice as many with each further one,
-// up to a limit: a caller that does not read the response occupies little memory. No transaction is open between pages, so
-// a caller that reads slowly blocks nothing.
+// A list reads its first projects with one query, which are all for most lists, and twice as many with each further
+// one, up to a limit: a caller that does not read the response occupies little memory. No transaction is open between
+// pages, so a caller that reads slowly blocks nothing.
 const (
 	firstProjectPage = 32
 	maxProjectPage   = 320
@@ -27,15 +27,16 @@ type ProjectStore interface {
 	// is before the newest. more reports whether others follow. If projects are large, a page has fewer than
 	// limit, but at least one. The error is [ErrForbidden] if the user is not a member of the workspace.
 	Projects(ctx context.Context, workspaceID, userID string, after Position, limit int) (page []Project, more bool, err error)
-	// IsImported reports whether a project is an imported one in a workspace of the user: in the one with the ID, or in any
-	// if it is "".
+	// IsImported reports whether a project is an imported one in a workspace of the user: in the one with the ID, or in
+	// any if it is "".
 	IsImported(ctx context.Context, userID, workspaceID, id string) (bool, error)
 	// VideoSeconds returns the sum of [Subject.VideoSeconds] of all subjects of a user, including deleted ones.
 	VideoSeconds(ctx context.Context, userID string) (int64, error)
 }
 
-// Project is a project in the project list (section 2.1 of the interface): an imported one, or a subject. Most fields of an
-// imported project have no meaning in the domain and are only in Document. The other fields are keys, order and counts.
+// Project is a project in the project list (section 2.1 of the interface): an imported one, or a subject. Most fields
+// of an imported project have no meaning in the domain and are only in Document. The other fields are keys, order and
+// counts.
 type Project struct {
 	ID           string
 	WorkspaceID  string
@@ -125,8 +126,8 @@ func (l ProjectList) More() bool { return *l.more }
 // Counts returns the counts of the projects over which the iteration has passed.
 func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 
-// ListProjects returns the projects of a workspace to a member (section 4.1 of the interface). The error is [ErrForbidden]
-// if the user is not a member or the workspace does not exist.
+// ListProjects returns the projects of a workspace to a member (section 4.1 of the interface). The error is
+// [ErrForbidden] if the user is not a member or the workspace does not exist.
 func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
 	size := firstProjectPage
 	next, more, err := s.Store.Projects(ctx, workspaceID, userID, Position{}, size)
@@ -186,8 +187,8 @@ type ProjectPage struct {
 }
 
 // ProjectPage returns up to limit projects to a member of their workspace, newest first, with a cursor as in
-// [Service.List]. A page has fewer, or none, before the last page if few of the next 3200 projects match the filter. The
-// error is [ErrForbidden] if the user is not a member.
+// [Service.List]. A page has fewer, or none, before the last page if few of the next 3200 projects match the filter.
+// The error is [ErrForbidden] if the user is not a member.
 func (s *Service) ProjectPage(ctx context.Context, userID string, filter ProjectFilter, cursor string, limit int) (ProjectPage, error) {
 	filter.Title = searchable(filter.Title)
 	selects := filter.selects
@@ -201,8 +202,8 @@ func (s *Service) ProjectPage(ctx context.Context, userID string, filter Project
 	return ProjectPage{projects, next}, err
 }
 
-// FindProject returns the subject that is a project to a member of its workspace. The error is [ErrNotFound] if there is none
-// or the user is no member.
+// FindProject returns the subject that is a project to a member of its workspace. The error is [ErrNotFound] if there
+// is none or the user is no member.
 func (s *Service) FindProject(ctx context.Context, userID, projectID string) (Subject, error) {
 	subject, err := s.Store.Subject(ctx, projectID)
 	if err == nil {

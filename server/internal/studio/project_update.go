@@ -119,8 +119,8 @@ func (s *Service) applyChange(subject *Subject, change ProjectChange, thumbnail 
 	}
 }
 
-// copyThumbnail copies an uploaded picture of the user to the results of a subject, so that both are erased together. It
-// returns the name of the copy.
+// copyThumbnail copies an uploaded picture of the user to the results of a subject, so that both are erased together.
+// It returns the name of the copy.
 func (s *Service) copyThumbnail(ctx context.Context, userID, subjectID, uploadID string) (name string, err error) {
 	upload, err := s.Store.Upload(ctx, uploadID)
 	switch {

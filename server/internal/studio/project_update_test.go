@@ -89,8 +89,8 @@ func TestCreate_makesAProjectOfTheWorkspace(t *testing.T) {
 	})
 }
 
-// Imported projects and records are one list, whose pages and filters see both, also if a page ends because its documents are
-// large.
+// Imported projects and records are one list, whose pages and filters see both, also if a page ends because its
+// documents are large.
 func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {

@@ -80,7 +80,8 @@ func (p *inProgress) of(userID string, slots int) *counted {
 	return c
 }
 
-// take admits a creation if one is left. Otherwise it reports whether the rows must be counted, and the running creations.
+// take admits a creation if one is left. Otherwise it reports whether the rows must be counted, and the running
+// creations.
 func (c *counted) take(now time.Time) (admitted, stale bool, running int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -93,8 +93,8 @@ func TestTestWebhook_sendsASampleOfTheKind(t *testing.T) {
 	})
 }
 
-// Progress never decreases and ends at 100. The stage and the time left are those of the latest report, and only as long
-// as the subject is being rendered.
+// Progress never decreases and ends at 100. The stage and the time left are those of the latest report, and only as
+// long as the subject is being rendered.
 func TestProgressed_neverDecreasesProgress(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {

@@ -28,8 +28,8 @@ type Replay struct {
 	IdempotencyKey string // "" if there is none
 }
 
-// ReplaySelection is the events of a replay: those that have ended when it is requested. It never contains events without
-// a webhook and events of deleted subjects.
+// ReplaySelection is the events of a replay: those that have ended when it is requested. It never contains events
+// without a webhook and events of deleted subjects.
 type ReplaySelection struct {
 	Filter   EventFilter  `json:"filter"`
 	EventIDs []string     `json:"event_ids,omitempty"` // if not empty, the only IDs
@@ -40,10 +40,10 @@ type ReplaySelection struct {
 type ReplayStore interface {
 	// CountReplay returns how many events a selection contains at now.
 	CountReplay(ctx context.Context, selection ReplaySelection, now time.Time) (events int64, err error)
-	// AddReplay counts the events of a selection as CountReplay does, and adds a replay, which makes them pending again. If
-	// the user has used key before and it has not expired, AddReplay adds nothing. It then returns the number of events
-	// of that replay, or [ErrKeyReused]. If another call with the key is in progress, it waits for that call or returns
-	// [ErrKeyInUse]. If limit replays of the user are not finished, it returns [ErrTooManyReplays].
+	// AddReplay counts the events of a selection as CountReplay does, and adds a replay, which makes them pending
+	// again. If the user has used key before and it has not expired, AddReplay adds nothing. It then returns the number
+	// of events of that replay, or [ErrKeyReused]. If another call with the key is in progress, it waits for that call
+	// or returns [ErrKeyInUse]. If limit replays of the user are not finished, it returns [ErrTooManyReplays].
 	AddReplay(ctx context.Context, id string, selection ReplaySelection, key IdempotencyKey, now time.Time, limit int) (events int64, err error)
 }
 
@@ -52,9 +52,10 @@ type ReplayStore interface {
 // subject are sent in their order, and before its later pending events. Events for a paused URL wait, and those for a
 // disabled URL are exhausted again. IDs of events that the user does not have are ignored.
 //
-// The error is [ErrReplayEmpty] without a selection, [ErrRange] if the range ends before it begins, and [ErrTooManyReplays]
-// if too many replays are not finished. A replay with the idempotency key of an earlier one within [IdempotencyLifetime]
-// sends nothing. It returns the number of the earlier one, [ErrKeyReused] if the request was another one, or [ErrKeyInUse].
+// The error is [ErrReplayEmpty] without a selection, [ErrRange] if the range ends before it begins, and
+// [ErrTooManyReplays] if too many replays are not finished. A replay with the idempotency key of an earlier one within
+// [IdempotencyLifetime] sends nothing. It returns the number of the earlier one, [ErrKeyReused] if the request was
+// another one, or [ErrKeyInUse].
 func (s *Service) ReplayEvents(ctx context.Context, r Replay) (events int64, err error) {
 	selection := ReplaySelection{r.Filter, normalIDs(r.EventIDs), r.States}
 	selection.Filter.State, selection.Filter.WorkspaceID = NoEventState, onlyWorkspace(ctx)

@@ -15,9 +15,9 @@ type OpenSession struct {
 	Current     bool // whether it has the token of the caller
 }
 
-// Session returns the user and the ID of the session of a refresh token without exchanging the token. The console, which
-// keeps a refresh token in a cookie, calls it for each request. A session lasts as long as its token is valid. The
-// error is [ErrUnauthorized] if the token is not valid.
+// Session returns the user and the ID of the session of a refresh token without exchanging the token. The console,
+// which keeps a refresh token in a cookie, calls it for each request. A session lasts as long as its token is valid.
+// The error is [ErrUnauthorized] if the token is not valid.
 func (s *Service) Session(ctx context.Context, token string) (user User, id string, err error) {
 	user, id, err = s.Store.UserByRefreshToken(ctx, hashToken(token), s.now())
 	if errors.Is(err, ErrNotFound) {
@@ -27,8 +27,8 @@ func (s *Service) Session(ctx context.Context, token string) (user User, id stri
 }
 
 // EndSession ends the session of a refresh token, which may have been used, with all tokens that descend from the same
-// login. This daemon refuses its access tokens at once, and the others when they poll the revocations, which they do every
-// [RevocationInterval]. It does nothing if there is no such token.
+// login. This daemon refuses its access tokens at once, and the others when they poll the revocations, which they do
+// every [RevocationInterval]. It does nothing if there is no such token.
 func (s *Service) EndSession(ctx context.Context, token string) error {
 	return s.Store.DeleteFamily(ctx, hashToken(token), s.now())
 }

@@ -3,8 +3,8 @@
 // the console and the commands call it, and package store or memstore keeps its records.
 //
 // A [Subject] is an avatar, a video or a lip-sync. Its state only changes in [SubjectStore.UpdateSubject], which
-// writes the state and the [Event] about it in one transaction. Packages deliver and render do the work that follows from
-// a state, such as rendering and delivery. The rows describe this work, so that it survives a restart.
+// writes the state and the [Event] about it in one transaction. Packages deliver and render do the work that follows
+// from a state, such as rendering and delivery. The rows describe this work, so that it survives a restart.
 package studio
 
 import (
@@ -26,11 +26,11 @@ type Config struct {
 	Webhooks Webhooks
 	// Media stores files. If nil, renderings have no files, and Upload must not be called.
 	Media Media
-	// Voices returns the voices of the renderer, the preferred ones of each language first. If nil, or if it returns none,
-	// the service knows no voices, and accepts any.
+	// Voices returns the voices of the renderer, the preferred ones of each language first. If nil, or if it returns
+	// none, the service knows no voices, and accepts any.
 	Voices func(context.Context) ([]Voice, error)
-	// Key authenticates the cursors of lists and the links to shared projects. All processes with the same database must
-	// have the same.
+	// Key authenticates the cursors of lists and the links to shared projects. All processes with the same database
+	// must have the same.
 	Key []byte
 	// PublicURL is the URL of the service in the links to shared projects, without a slash at the end.
 	PublicURL string
@@ -47,8 +47,8 @@ type Config struct {
 	// MaxMediaBytes limits the total size of the unexpired uploads of a user, in bytes. If zero, it is not
 	// limited.
 	MaxMediaBytes int64
-	// MaxVideoSeconds limits the total length of the videos that a user can make, in seconds. A creation is refused when
-	// the limit is reached, so those in progress then exceed it. If zero, it is not limited.
+	// MaxVideoSeconds limits the total length of the videos that a user can make, in seconds. A creation is refused
+	// when the limit is reached, so those in progress then exceed it. If zero, it is not limited.
 	MaxVideoSeconds int64
 	// TraceParent returns the span of a creation, which is stored as the parent of the work that follows, or
 	// "". If nil, creations are not traced.
@@ -59,8 +59,8 @@ type Config struct {
 }
 
 // Store stores the records of the domain. Each method is one transaction. If a record does not exist, the error is
-// [ErrNotFound]. If a record with the same key exists, the error is [ErrExists]. Package store implements it with SQL, and
-// package memstore in memory.
+// [ErrNotFound]. If a record with the same key exists, the error is [ErrExists]. Package store implements it with SQL,
+// and package memstore in memory.
 type Store interface {
 	UserStore
 	LoginStore
@@ -115,8 +115,8 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Signal sends a value to a channel of capacity one, unless its reader has not received the last one. The reader will then
-// see what this one is about, too.
+// Signal sends a value to a channel of capacity one, unless its reader has not received the last one. The reader will
+// then see what this one is about, too.
 func Signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -125,14 +125,14 @@ func Signal(to chan struct{}) {
 }
 
 const (
-	// Persist repeats with a pause from minWritePause to maxWritePause, so what follows the write is late by up to that after
-	// an outage. After its end it repeats for up to lastWrites, with lastWritePause.
+	// Persist repeats with a pause from minWritePause to maxWritePause, so what follows the write is late by up to that
+	// after an outage. After its end it repeats for up to lastWrites, with lastWritePause.
 	minWritePause, maxWritePause = time.Second, 5 * time.Second
 	lastWrites, lastWritePause   = 2 * time.Second, 250 * time.Millisecond
 )
 
-// Persist calls write until it returns true, or until stop or ctx has ended and a further two seconds have passed. So the
-// result of work is written although the database was unavailable, and a process ends although it is.
+// Persist calls write until it returns true, or until stop or ctx has ended and a further two seconds have passed. So
+// the result of work is written although the database was unavailable, and a process ends although it is.
 func Persist(ctx, stop context.Context, write func(ctx context.Context) (done bool)) {
 	repeating, cancel := context.WithCancel(ctx)
 	defer cancel()

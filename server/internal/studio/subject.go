@@ -66,14 +66,14 @@ type Subject struct {
 
 // SubjectStore stores subjects with their events; see [Store].
 type SubjectStore interface {
-	// CreateSubject writes a new subject and its events. A subject without a workspace gets that of its user, if the user is
-	// a member of exactly one; the returned subject may lack it. If the user has used key before and it has not
-	// expired, it writes nothing. It then does what CreatedSubject does. The error is [ErrNotFound] if the user or the avatar
-	// of a video has been deleted, and [ErrForbidden] if the user is not a member of the workspace.
+	// CreateSubject writes a new subject and its events. A subject without a workspace gets that of its user, if the
+	// user is a member of exactly one; the returned subject may lack it. If the user has used key before and it has not
+	// expired, it writes nothing. It then does what CreatedSubject does. The error is [ErrNotFound] if the user or the
+	// avatar of a video has been deleted, and [ErrForbidden] if the user is not a member of the workspace.
 	CreateSubject(ctx context.Context, subject Subject, key IdempotencyKey) (Subject, error)
-	// CreatedSubject returns the subject that the user created with key before, even if it has been deleted since. If the
-	// request was another one, it returns [ErrKeyReused]. If a call with the key is in progress, it waits for that call or
-	// returns [ErrKeyInUse]. The error is [ErrNotFound] if the key was not used or has expired.
+	// CreatedSubject returns the subject that the user created with key before, even if it has been deleted since. If
+	// the request was another one, it returns [ErrKeyReused]. If a call with the key is in progress, it waits for that
+	// call or returns [ErrKeyInUse]. The error is [ErrNotFound] if the key was not used or has expired.
 	CreatedSubject(ctx context.Context, userID string, key IdempotencyKey) (Subject, error)
 	Subject(ctx context.Context, id string) (Subject, error)
 	// ActiveSubject is Subject for a subject whose user is not disabled.

@@ -29,22 +29,23 @@ type AccessToken struct {
 	IssuedAt  time.Time
 }
 
-// TokenStore stores refresh tokens and the revocations of access tokens; see [Store]. To delete a family is to revoke the
-// access tokens of the session, too.
+// TokenStore stores refresh tokens and the revocations of access tokens; see [Store]. To delete a family is to revoke
+// the access tokens of the session, too.
 type TokenStore interface {
 	// AddRefreshToken adds a token. If the user then has more than [MaxSessions] families, it deletes those
 	// whose tokens expire first. The error is [ErrUnauthorized] if the user no longer has this password hash.
 	AddRefreshToken(ctx context.Context, token RefreshToken, passwordHash string, now time.Time) error
-	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user, with which it
-	// returns next. The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In the last
-	// case, it also deletes the whole family.
+	// RotateRefreshToken marks the token with the given hash as used, and adds next to its family and user, with which
+	// it returns next. The error is [ErrUnauthorized] if the token is unknown or expired, or has been used before. In
+	// the last case, it also deletes the whole family.
 	RotateRefreshToken(ctx context.Context, hash []byte, now time.Time, next RefreshToken) (RefreshToken, error)
 	// UserByRefreshToken returns the user of a token that is valid at now, and the family of the token.
 	UserByRefreshToken(ctx context.Context, hash []byte, now time.Time) (user User, family string, err error)
-	// DeleteFamily deletes the family of a token, which may have been used. It does nothing if the token does not exist.
+	// DeleteFamily deletes the family of a token, which may have been used. It does nothing if the token does not
+	// exist.
 	DeleteFamily(ctx context.Context, hash []byte, now time.Time) error
-	// UnusedRefreshTokens returns the tokens of a user that are valid at now and not used, one of each family, the newest
-	// first.
+	// UnusedRefreshTokens returns the tokens of a user that are valid at now and not used, one of each family, the
+	// newest first.
 	UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]RefreshToken, error)
 	// DeleteFamilyOf deletes a family of a user.
 	DeleteFamilyOf(ctx context.Context, userID, family string, now time.Time) error

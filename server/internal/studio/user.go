@@ -32,7 +32,8 @@ var ErrEmail = errors.New("studio: not an email address")
 // maxEmail is the maximum length of an address in bytes (RFC 5321, section 4.5.3.1.3).
 const maxEmail = 254
 
-// ValidEmail reports whether a new user may have an email. A character that nobody sees would make it look like another one.
+// ValidEmail reports whether a new user may have an email. A character that nobody sees would make it look like another
+// one.
 func ValidEmail(email string) bool {
 	address, err := mail.ParseAddress(email)
 	return err == nil && address.Address == email && len(email) <= maxEmail && !strings.ContainsAny(email, " \t") && Line(email) == email &&
@@ -44,14 +45,15 @@ type UserStore interface {
 	CreateUser(ctx context.Context, user User) error
 	// UserByEmail returns the user with a normalized email.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// SetPassword replaces the password hash, deletes the link to reset it, and revokes all tokens, as RevokeTokens does. It
-	// then adds the token of a new session, unless that is zero. The error is [ErrNotFound] if a user with a new session is
-	// disabled.
+	// SetPassword replaces the password hash, deletes the link to reset it, and revokes all tokens, as RevokeTokens
+	// does. It then adds the token of a new session, unless that is zero. The error is [ErrNotFound] if a user with a
+	// new session is disabled.
 	SetPassword(ctx context.Context, userID, hash string, session RefreshToken, now time.Time) error
 	// SetRole replaces the role of a user. The links that a former operator has made end.
 	SetRole(ctx context.Context, userID string, role Role) error
-	// RemoveUser removes a user, whose tokens it revokes as RevokeTokens does. All records except projects are still to be
-	// erased, as a task with the ID of the user; see [TaskStore]. The error is [ErrLastOperator] if no operator would be left.
+	// RemoveUser removes a user, whose tokens it revokes as RevokeTokens does. All records except projects are still to
+	// be erased, as a task with the ID of the user; see [TaskStore]. The error is [ErrLastOperator] if no operator
+	// would be left.
 	RemoveUser(ctx context.Context, userID string, now time.Time) error
 }
 
@@ -138,10 +140,10 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	return s.Store.SetPassword(ctx, user.ID, hash, RefreshToken{}, s.now())
 }
 
-// ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the refresh
-// token of a new session, which begins with the change: either both happen, or neither. A wrong current password counts as a
-// failed login; see [Service.Login] for its errors. The error is [ErrPasswordLength] if the new password is too short or too
-// long.
+// ChangePassword replaces the password of a user who knows the current one, and ends all sessions. It returns the
+// refresh token of a new session, which begins with the change: either both happen, or neither. A wrong current
+// password counts as a failed login; see [Service.Login] for its errors. The error is [ErrPasswordLength] if the new
+// password is too short or too long.
 func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, current, password string) (token string, err error) {
 	if !ValidPassword(password) {
 		return "", ErrPasswordLength
@@ -163,8 +165,8 @@ func (s *Service) ChangePassword(ctx context.Context, client netip.Addr, email, 
 	return token, nil
 }
 
-// orDeleted returns the error of a write of the caller, who is the only record that it needs. If it is missing, the user was
-// deleted after the token was checked.
+// orDeleted returns the error of a write of the caller, who is the only record that it needs. If it is missing, the
+// user was deleted after the token was checked.
 func orDeleted(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return ErrUnauthorized
@@ -196,7 +198,8 @@ func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
 	return s.Store.UserByEmail(ctx, s.NormalizeEmail(email))
 }
 
-// RevokeTokens ends all sessions of a user, as [Service.EndSession] ends one. All known addresses of the user are forgotten.
+// RevokeTokens ends all sessions of a user, as [Service.EndSession] ends one. All known addresses of the user are
+// forgotten.
 func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
@@ -208,8 +211,8 @@ func (s *Service) RevokeTokens(ctx context.Context, email string) error {
 // RevocationInterval is the interval at which daemons poll revocations.
 const RevocationInterval = 250 * time.Millisecond
 
-// AwaitRevocation waits until all daemons have read a revocation, also of an API key, and the second of the revocation is
-// over. Tokens that are issued afterwards are not revoked.
+// AwaitRevocation waits until all daemons have read a revocation, also of an API key, and the second of the revocation
+// is over. Tokens that are issued afterwards are not revoked.
 func AwaitRevocation(ctx context.Context) error {
 	Pause(ctx, time.Second+RevocationInterval)
 	return ctx.Err()

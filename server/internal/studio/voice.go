@@ -129,8 +129,8 @@ func code(tag string) string {
 	return code
 }
 
-// nearest returns the voice whose name has the least edit distance to wanted. Names that begin with the same language are
-// nearer than all others.
+// nearest returns the voice whose name has the least edit distance to wanted. Names that begin with the same language
+// are nearer than all others.
 func nearest(voices []Voice, name func(Voice) string, wanted string) Voice {
 	const otherLanguage = 1000 // more than any distance
 	away := func(v Voice) int {

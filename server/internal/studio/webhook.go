@@ -27,8 +27,8 @@ type WebhookStore interface {
 	CountWebhookTest(ctx context.Context, key string, now time.Time, window time.Duration, limit int) error
 }
 
-// Webhooks checks the URLs of webhooks and makes single attempts to deliver an event. A [sender.Sender] is one. Package deliver
-// delivers all events but samples.
+// Webhooks checks the URLs of webhooks and makes single attempts to deliver an event. A [sender.Sender] is one. Package
+// deliver delivers all events but samples.
 type Webhooks interface {
 	// CanonicalURL returns the form of a URL that is the same for all notations of a receiver. The error is a
 	// [*sender.RefusedError] if the URL cannot be one of a webhook.
@@ -36,7 +36,8 @@ type Webhooks interface {
 	Send(ctx context.Context, message sender.Message) sender.Attempt
 }
 
-// Message returns the message that tells a URL of the event. If a secret is damaged, the message has none, and is not sent.
+// Message returns the message that tells a URL of the event. If a secret is damaged, the message has none, and is not
+// sent.
 func (e *Event) Message(url string, secrets []string) sender.Message {
 	message := sender.Message{URL: url, ID: e.ID, Sequence: e.Sequence, Body: e.Body}
 	message.Secrets, _ = standardwebhooks.ParseSecrets(secrets)

@@ -25,8 +25,8 @@ type Workspace struct {
 
 type workspaceKey struct{}
 
-// OnlyWorkspace returns a context for a caller with an API key for a workspace. The use cases of subjects and events then
-// know those of this workspace only: all others are [ErrNotFound], or missing in lists and streams.
+// OnlyWorkspace returns a context for a caller with an API key for a workspace. The use cases of subjects and events
+// then know those of this workspace only: all others are [ErrNotFound], or missing in lists and streams.
 func OnlyWorkspace(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, workspaceKey{}, id)
 }
@@ -40,8 +40,8 @@ func onlyWorkspace(ctx context.Context) string {
 // ErrWorkspaceName is returned for the name of a workspace that is empty or too long.
 var ErrWorkspaceName = errors.New("studio: the name of a workspace has 1 to 100 characters")
 
-// AddWorkspace creates a workspace. If id is empty, the workspace gets a new id. The name becomes one line. The error is
-// [ErrWorkspaceName] if it is empty or longer than 100 characters.
+// AddWorkspace creates a workspace. If id is empty, the workspace gets a new id. The name becomes one line. The error
+// is [ErrWorkspaceName] if it is empty or longer than 100 characters.
 func (s *Service) AddWorkspace(ctx context.Context, id, name string) (Workspace, error) {
 	name, ok := s.name(name)
 	if !ok {
@@ -68,8 +68,8 @@ func (s *Service) AddMember(ctx context.Context, workspaceID, email string) erro
 }
 
 // RemoveMember removes a user from a workspace. The user loses the access with the next request, and API keys for the
-// workspace are refused as [Service.RevokeAPIKey] describes. Projects stay in the workspace. The error is [ErrNotFound] if
-// the user is not a member.
+// workspace are refused as [Service.RevokeAPIKey] describes. Projects stay in the workspace. The error is [ErrNotFound]
+// if the user is not a member.
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, email string) error {
 	user, err := s.UserByEmail(ctx, email)
 	if err != nil {
