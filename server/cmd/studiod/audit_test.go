@@ -34,8 +34,8 @@ func TestUserAdd_addsOperators(t *testing.T) {
 	})
 }
 
-// A service without an operator prints a link at each start until one is used, although it has users. The link is not in the
-// log.
+// A service without an operator prints a link at each start until one is used, although it has users. The link is not
+// in the log.
 func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {

@@ -12,7 +12,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
-// openConsole creates the console, which shows the limits of the pool and the deliverer. The daemon's service must exist.
+// openConsole creates the console, which shows the limits of the pool and the deliverer. The daemon's service must
+// exist.
 func (d *daemon) openConsole(ctx context.Context) {
 	if !d.cfg.Console {
 		return

@@ -191,13 +191,13 @@ func besideCrowds(t testing.TB, p *process, crowds []*crowd, token string, n, ad
 	return names, h
 }
 
-// maxP99 is the limit of the latency of a healthy client beside slow readers, for which it would wait for many seconds. On
-// a very busy machine, the limit is a multiple of the latency without slow readers.
+// maxP99 is the limit of the latency of a healthy client beside slow readers, for which it would wait for many seconds.
+// On a very busy machine, the limit is a multiple of the latency without slow readers.
 const maxP99 = time.Second
 
-// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or STUDIO_TEST_CROWD of each. Slow
-// readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a healthy
-// client. The daemon is built without the race detector, which takes memory.
+// TestProcess_survivesHostileConnections opens 1,000 hostile connections of each kind, or STUDIO_TEST_CROWD of each.
+// Slow readers of several resources share them, unless STUDIO_TEST_CROWD is set. With -v it prints the results of a
+// healthy client. The daemon is built without the race detector, which takes memory.
 func TestProcess_survivesHostileConnections(t *testing.T) {
 	harness.SkipShort(t, "it opens thousands of connections")
 	n, together := 1000, 4

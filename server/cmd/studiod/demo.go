@@ -89,8 +89,8 @@ curl {{.URL}}/v1/lipsync/create_lipsync -H "Authorization: Bearer $TOKEN" -H 'Co
 {{end}}
 `
 
-// demoUser returns the demo user with the password, which is stored in the database, so that each start prints the same. In
-// an empty database, it first creates the demo workspace, which identifies the database as that of a demo.
+// demoUser returns the demo user with the password, which is stored in the database, so that each start prints the
+// same. In an empty database, it first creates the demo workspace, which identifies the database as that of a demo.
 func demoUser(ctx context.Context, d *daemon) (user studio.User, password string, err error) {
 	users, err := d.store.Users(ctx, store.UserFilter{}, "", 1)
 	if err != nil {

@@ -63,7 +63,8 @@ func TestDemo_printsCommandsThatWork(t *testing.T) {
 	}
 }
 
-// Each start of a demo shows the same password, and its sessions go on. If the user has chosen another one, it is reset.
+// Each start of a demo shows the same password, and its sessions go on. If the user has chosen another one, it is
+// reset.
 func TestDemo_keepsItsPassword(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = demoDatabaseOf(t) })

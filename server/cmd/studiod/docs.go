@@ -19,8 +19,8 @@ func withDocs(next http.Handler) http.Handler {
 	return route(next, onDemand(guide.New), guide.Path, guide.Path+"/")
 }
 
-// onDemand makes a handler at the first request: most daemons never need it, and they start faster and take less memory. It
-// is for what is embedded in the program, so an error is one of the program.
+// onDemand makes a handler at the first request: most daemons never need it, and they start faster and take less
+// memory. It is for what is embedded in the program, so an error is one of the program.
 func onDemand(create func() (http.Handler, error)) http.Handler {
 	created := sync.OnceValue(func() http.Handler {
 		handler, err := create()
@@ -32,8 +32,8 @@ func onDemand(create func() (http.Handler, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { created().ServeHTTP(w, r) })
 }
 
-// route serves some paths with handler, and the others with next. A path that ends in a slash includes the paths below it.
-// Unlike [http.ServeMux], route redirects no request.
+// route serves some paths with handler, and the others with next. A path that ends in a slash includes the paths below
+// it. Unlike [http.ServeMux], route redirects no request.
 func route(next, handler http.Handler, paths ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.ContainsFunc(paths, func(path string) bool {

@@ -19,8 +19,8 @@ import (
 // maxPlainConnections limits the connections of the server of plain HTTP, which only redirects.
 const maxPlainConnections = 256
 
-// acmeVariable is the environment variable with the URL of another certificate authority. It has no flag, because only an
-// organization with an authority of its own needs it.
+// acmeVariable is the environment variable with the URL of another certificate authority. It has no flag, because only
+// an organization with an authority of its own needs it.
 const acmeVariable = "STUDIO_ACME_DIRECTORY"
 
 func domainFlags() []cli.Flag {

@@ -15,8 +15,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// exchange sends a request and returns the response with its content. A body is JSON, unless a header says otherwise. The
-// headers are lines such as "Accept: text/html".
+// exchange sends a request and returns the response with its content. A body is JSON, unless a header says otherwise.
+// The headers are lines such as "Accept: text/html".
 func exchange(ctx context.Context, client *http.Client, method, url, body string, headers ...string) (*http.Response, string, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
-// smtpPasswordVariable is the environment variable with the password for the mail server. Others could read the arguments.
+// smtpPasswordVariable is the environment variable with the password for the mail server. Others could read the
+// arguments.
 const smtpPasswordVariable = "STUDIO_SMTP_PASSWORD" //nolint:gosec // a name
 
 func smtpFlag() cli.Flag {
@@ -77,8 +78,8 @@ func (d *daemon) mailLink(email, link string, purpose studio.LinkPurpose) bool {
 	return d.mailer.Queue(message(email, link))
 }
 
-// mailAlert sends the mail about a webhook URL, for deliver.Config. A mail that is refused is not repeated before the next
-// alert.
+// mailAlert sends the mail about a webhook URL, for deliver.Config. A mail that is refused is not repeated before the
+// next alert.
 func (d *daemon) mailAlert(ctx context.Context, alert deliver.Alert) error {
 	details := d.studio.PublicURL + console.WebhooksPath
 	message := mail.FailingWebhook(alert.Email, alert.URL, alert.FailingSince, details)

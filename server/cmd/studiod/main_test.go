@@ -39,8 +39,8 @@ const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 // weakly.
 const withWeakPasswords = "STUDIOD_TEST_WEAK_PASSWORDS"
 
-// testPasswords hashes the passwords of commands and daemons in processes of their own. TestMain makes it weak in the short
-// form. Other daemons have weak passwords, because hashing would take a third of the CPU time.
+// testPasswords hashes the passwords of commands and daemons in processes of their own. TestMain makes it weak in the
+// short form. Other daemons have weak passwords, because hashing would take a third of the CPU time.
 var testPasswords studio.Passwords = passwords.New()
 
 func TestMain(m *testing.M) {

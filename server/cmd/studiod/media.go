@@ -39,8 +39,8 @@ func mediaFlags() []cli.Flag {
 	}
 }
 
-// publicURL returns the origin of the service. Its pages, files and links are at fixed paths of an origin, so a URL with
-// another path would break them.
+// publicURL returns the origin of the service. Its pages, files and links are at fixed paths of an origin, so a URL
+// with another path would break them.
 func publicURL(text string) (string, error) {
 	u, err := weburl.Parse(text)
 	switch {

@@ -13,7 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// While the disk of the files is not mounted, no upload succeeds and no daemon starts. When it is back, all files are there.
+// While the disk of the files is not mounted, no upload succeeds and no daemon starts. When it is back, all files are
+// there.
 func TestProcess_storesNoFileWhileTheDiskIsNotMounted(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)

@@ -40,8 +40,8 @@ func tuneCollector(maxConnections int) {
 	}
 }
 
-// releaseMemory returns unused memory to the system when the process has become idle, until ctx ends. The collector keeps
-// as much as a busy process needs, which the ballast makes about 60 MiB.
+// releaseMemory returns unused memory to the system when the process has become idle, until ctx ends. The collector
+// keeps as much as a busy process needs, which the ballast makes about 60 MiB.
 func releaseMemory(ctx context.Context) {
 	ticker := time.NewTicker(idleInterval)
 	defer ticker.Stop()

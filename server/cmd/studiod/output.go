@@ -20,11 +20,11 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
 }
 
-// columns describe how the items of a list are printed: as JSON objects with --json, and otherwise as a table. The first is
-// the ID.
+// columns describe how the items of a list are printed: as JSON objects with --json, and otherwise as a table. The
+// first is the ID.
 type columns[T any] []struct {
-	// member is the name in JSON, or "" for a column of the table only. With "?" at the end, a zero value is omitted, and a
-	// "-" in the table.
+	// member is the name in JSON, or "" for a column of the table only. With "?" at the end, a zero value is omitted,
+	// and a "-" in the table.
 	member string
 	header string // of the table; "" for a member of the JSON only
 	value  func(T) any

@@ -67,8 +67,8 @@ func startProcessBy(t *testing.T, program []string, dsn string, args ...string) 
 	return p
 }
 
-// serveBy returns the command line of a daemon. The daemon does not serve the API reference, which takes half of the CPU
-// time of a start.
+// serveBy returns the command line of a daemon. The daemon does not serve the API reference, which takes half of the
+// CPU time of a start.
 func serveBy(program []string, dsn string, args ...string) *exec.Cmd {
 	command := harness.Serve(context.Background(), program, dsn, args...)
 	command.Env = append(os.Environ(), asDaemon+"=1")

@@ -48,8 +48,8 @@ func fillWorkspace(t *testing.T, dsn string) (service *studio.Service, workspace
 	return service, team.ID
 }
 
-// fill adds a member to a workspace, with 100 records of each kind, and 64 large ones that are rendered for as long as the
-// test runs.
+// fill adds a member to a workspace, with 100 records of each kind, and 64 large ones that are rendered for as long as
+// the test runs.
 func fill(t *testing.T, service *studio.Service, email, workspace string) {
 	t.Helper()
 	user, err := service.AddUser(t.Context(), "", email, testPassword)
@@ -159,8 +159,8 @@ func (r resource) overHTTP1() *crowd {
 	}}
 }
 
-// overHTTP2 requests the resource a hundred times at once on each connection. Half of the connections have windows of size
-// 0, and repeat requests that are aborted. The others have large windows, and read nothing.
+// overHTTP2 requests the resource a hundred times at once on each connection. Half of the connections have windows of
+// size 0, and repeat requests that are aborted. The others have large windows, and read nothing.
 func (r resource) overHTTP2() *crowd {
 	var connections atomic.Int64
 	return &crowd{name: r.name + " over HTTP/2", url: r.url, small: true, pause: 500 * time.Millisecond, behave: func(_ context.Context, c net.Conn, _ string) {

@@ -14,8 +14,8 @@ import (
 const (
 	// readyTimeout is the timeout of all checks of /readyz.
 	readyTimeout = 2 * time.Second
-	// databaseInterval and mediaInterval are how long the success of a check is reused, and failureInterval its failure. A
-	// bucket may charge for each write.
+	// databaseInterval and mediaInterval are how long the success of a check is reused, and failureInterval its
+	// failure. A bucket may charge for each write.
 	databaseInterval = time.Second
 	mediaInterval    = 15 * time.Second
 	failureInterval  = time.Second
@@ -98,9 +98,9 @@ type probing struct {
 	err  error
 }
 
-// newProbe returns a check that runs check if its last success began an interval ago, or its last failure failureInterval
-// ago. There is one run at a time, however many callers wait for it, and it ends after readyTimeout if it respects its
-// context.
+// newProbe returns a check that runs check if its last success began an interval ago, or its last failure
+// failureInterval ago. There is one run at a time, however many callers wait for it, and it ends after readyTimeout if
+// it respects its context.
 func newProbe(check func(ctx context.Context) error, interval time.Duration) func(ctx context.Context) error {
 	p := &probe{check: check, interval: interval}
 	return func(ctx context.Context) error {
@@ -143,8 +143,8 @@ func (p *probe) run(ctx context.Context) *probing {
 	return run
 }
 
-// ready responds with 200 if all conditions are met. It reports the waiting work, but that does not affect readiness: all
-// daemons on a database share the queues, so one receiver that is down would make all of them unready.
+// ready responds with 200 if all conditions are met. It reports the waiting work, but that does not affect readiness:
+// all daemons on a database share the queues, so one receiver that is down would make all of them unready.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	state := a.state.Load()
 	body := readiness{Status: state.name}

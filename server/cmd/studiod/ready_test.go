@@ -33,8 +33,8 @@ func (d *daemon) awaitReadiness(t *testing.T, status string) {
 	})
 }
 
-// A daemon is not ready while its database cannot be written: with a full disk, a file that another process has locked, or a
-// locked table. The log has the cause, once.
+// A daemon is not ready while its database cannot be written: with a full disk, a file that another process has locked,
+// or a locked table. The log has the cause, once.
 func TestDaemon_isUnreadyWhileItCannotWrite(t *testing.T) {
 	t.Parallel()
 	locked := func(t *testing.T, dsn, lock string) (fail, repair func()) {
@@ -118,8 +118,8 @@ func TestDaemon_isUnreadyWithoutAValidCertificate(t *testing.T) {
 	}
 }
 
-// All callers share one run of a check. They reuse a success for its interval, and a failure for a second. No caller waits
-// for longer than its own context.
+// All callers share one run of a check. They reuse a success for its interval, and a failure for a second. No caller
+// waits for longer than its own context.
 func TestProbe_sharesRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

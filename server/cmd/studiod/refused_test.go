@@ -60,8 +60,8 @@ func (d *testDaemon) sharedVideo(t *testing.T) (id, link string) {
 	return lipsync.InferenceID, *project.SmartURL
 }
 
-// everything returns a request for each operation of the document, for the pages of the console and of a shared video, and
-// for a file. The user becomes an operator.
+// everything returns a request for each operation of the document, for the pages of the console and of a shared video,
+// and for a file. The user becomes an operator.
 func (d *testDaemon) everything(t *testing.T) (all []served) {
 	t.Helper()
 	check(t, d.studio.SetRole(t.Context(), testEmail, studio.Operator))
@@ -118,8 +118,8 @@ func (d *testDaemon) everything(t *testing.T) (all []served) {
 	return all
 }
 
-// Whatever the reason for which PostgreSQL refuses a daemon, every operation and page is answered 503 with Retry-After, or
-// needs no database. Streams stay open.
+// Whatever the reason for which PostgreSQL refuses a daemon, every operation and page is answered 503 with Retry-After,
+// or needs no database. Streams stay open.
 func TestDaemon_refusedByPostgresAnswers503(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it starts a cluster of its own")
@@ -244,8 +244,8 @@ func mediaOutages() map[string]func(t *testing.T) mediaOutage {
 	return all
 }
 
-// While files cannot be written or read, whatever needs them is answered 503 with Retry-After. An upload that its client cuts
-// is answered 400.
+// While files cannot be written or read, whatever needs them is answered 503 with Retry-After. An upload that its
+// client cuts is answered 400.
 func TestDaemon_mediaOutageAnswers503(t *testing.T) {
 	t.Parallel()
 	for name, outage := range mediaOutages() {

@@ -44,8 +44,8 @@ func (d *daemon) studioConfig(ctx context.Context) (cfg studio.Config, err error
 	return cfg, nil
 }
 
-// maxInProgress returns how many creations of a user may wait or be rendered: those of ten seconds at the rate of the user,
-// and never fewer than a batch.
+// maxInProgress returns how many creations of a user may wait or be rendered: those of ten seconds at the rate of the
+// user, and never fewer than a batch.
 func maxInProgress(rate int) int {
 	const batch = 1000
 	return max(10*cmp.Or(rate, ratelimit.DefaultRate), batch)

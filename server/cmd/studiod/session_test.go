@@ -53,8 +53,8 @@ type tokensOf struct {
 	first, last studio.TokenPair
 }
 
-// sessionEnds are the ways in which a session ends. Those of other users and other sessions of the user go on, except if all
-// sessions of the user end.
+// sessionEnds are the ways in which a session ends. Those of other users and other sessions of the user go on, except
+// if all sessions of the user end.
 var sessionEnds = map[string]struct {
 	all bool
 	end func(ctx context.Context, at place, s tokensOf) error

@@ -10,8 +10,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// Everyone who has the link watches a shared video until an operator stops the sharing or it is deleted. The link is in no
-// log line.
+// Everyone who has the link watches a shared video until an operator stops the sharing or it is deleted. The link is in
+// no log line.
 func TestDaemon_sharesVideos(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)

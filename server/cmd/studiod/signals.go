@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// untilStopped returns a context that ends when the process is told to stop, by SIGINT or SIGTERM. A second one kills the
-// process.
+// untilStopped returns a context that ends when the process is told to stop, by SIGINT or SIGTERM. A second one kills
+// the process.
 //
 // SIGHUP of a terminal that is closed also stops the process. Without a terminal, SIGHUP asks a daemon to read its
 // settings again. There is nothing to do then, and only a log line says so.

@@ -60,8 +60,8 @@ func (s eventStream) next(t *testing.T) (id, data string) {
 	}
 }
 
-// Events are streamed by every daemon of a database. A stream ends when the daemon stops, and goes on at another one. It
-// ends everywhere after a new password.
+// Events are streamed by every daemon of a database. A stream ends when the daemon stops, and goes on at another one.
+// It ends everywhere after a new password.
 func TestDaemon_streamsEvents(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = studiotest.NewPostgres(t), "127.0.0.1:0" })
@@ -78,7 +78,8 @@ func TestDaemon_streamsEvents(t *testing.T) {
 	here.next(t)
 	there.next(t)
 	var position string
-	// Without notifications, every event but the first comes a second later from the other daemon, which then reads again.
+	// Without notifications, every event but the first comes a second later from the other daemon, which then reads
+	// again.
 	const tries, soon = 20, time.Second / 2
 	prompt := false
 	for i := 0; i < tries && !prompt; i++ {

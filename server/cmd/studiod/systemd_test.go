@@ -63,8 +63,8 @@ func (u *socketUnit) state(t *testing.T) string {
 	return string(text[:n])
 }
 
-// A restart fails no request: what arrives meanwhile waits for the next process. The clients retry nothing that a server
-// may have received.
+// A restart fails no request: what arrives meanwhile waits for the next process. The clients retry nothing that a
+// server may have received.
 func TestProcess_restartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	for name, clients := range map[string]struct{ tls, http2 bool }{"HTTP": {}, "HTTPS": {tls: true}, "HTTP/2": {true, true}} {
