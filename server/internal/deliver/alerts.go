@@ -15,8 +15,8 @@ const (
 	alertAfter = 24 * time.Hour
 	// maxDisabledAge is shorter than the store remembers alerts, so that no alert about a disabled URL is repeated.
 	maxDisabledAge = 36 * time.Hour
-	// alertCheckInterval is how often the URLs are looked for whose check is due. alertCheckDelay is the time until the first
-	// check of a URL that fails, or until another one after an error. Most failures have passed by then.
+	// alertCheckInterval is how often the URLs are looked for whose check is due. alertCheckDelay is the time until the
+	// first check of a URL that fails, or until another one after an error. Most failures have passed by then.
 	alertCheckInterval = 5 * time.Second
 	alertCheckDelay    = 10 * time.Minute
 	// maxWatched bounds the URLs in memory. A URL that finds no room is watched from a later failure on.
@@ -104,8 +104,8 @@ func (d *Deliverer) alert(stop context.Context) {
 	}
 }
 
-// alertOwner alerts the owner of a URL that is disabled or has failed for alertAfter. It returns when the URL is checked
-// again, or the zero time if that is not before its next failure.
+// alertOwner alerts the owner of a URL that is disabled or has failed for alertAfter. It returns when the URL is
+// checked again, or the zero time if that is not before its next failure.
 func (d *Deliverer) alertOwner(ctx context.Context, url watchedURL) (again time.Time, err error) {
 	e, err := d.Store.Endpoint(ctx, url.userID, url.url)
 	if errors.Is(err, studio.ErrNotFound) {

@@ -85,8 +85,8 @@ func TestDeliverer_Run_alertsOwnersOfFailingURLs(t *testing.T) { //nolint:tparal
 	}
 }
 
-// A URL that was disabled by a process that stopped before it could alert the owner causes an alert at the next start. A
-// pause of the URL means that its user knows.
+// A URL that was disabled by a process that stopped before it could alert the owner causes an alert at the next start.
+// A pause of the URL means that its user knows.
 func TestDeliverer_Run_alertsOfURLsDisabledBefore(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		s.receiver.answer = func(sender.Message, int) sender.Attempt {

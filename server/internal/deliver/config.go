@@ -29,8 +29,8 @@ type Config struct {
 	Store  *store.Store
 	Studio *studio.Service
 	Sender Sender
-	// Workers bounds the concurrent attempts of this process. If all workers are busy, each user without a busy worker gets
-	// an extra one, up to four times Workers in total. Default [DefaultWorkers].
+	// Workers bounds the concurrent attempts of this process. If all workers are busy, each user without a busy worker
+	// gets an extra one, up to four times Workers in total. Default [DefaultWorkers].
 	Workers int
 	// InFlight bounds the attempts in flight to one origin. This and the next limits hold for all processes
 	// together, because one process makes all attempts for an origin. Default 4 for each 50 of Rate, which an origin
@@ -42,15 +42,16 @@ type Config struct {
 	// BreakAfter is the number of consecutive failures that open the circuit breaker of an origin. A response
 	// with another 4xx than 408, 425 and 429 is no failure of the origin. Default 10.
 	BreakAfter int
-	// OnAttempt is called after each attempt, for metrics. It is not called for an attempt that was canceled, nor for an
-	// event that ends without an attempt because its URL is disabled. It must be safe for concurrent use. Default: none.
+	// OnAttempt is called after each attempt, for metrics. It is not called for an attempt that was canceled, nor for
+	// an event that ends without an attempt because its URL is disabled. It must be safe for concurrent use. Default:
+	// none.
 	OnAttempt func(studio.EventState, sender.Attempt)
 	// OnRenderDue is called when another process has renderings for which it has no worker, and when notifications of
 	// other processes may have been lost. Default: none.
 	OnRenderDue func()
-	// Alert tells a user that a webhook URL is disabled or has failed for a day, at most once a day for each URL. After an error,
-	// which it must log or count, it is called again about 10 minutes later. The calls of a process are not concurrent. Default:
-	// users are not alerted.
+	// Alert tells a user that a webhook URL is disabled or has failed for a day, at most once a day for each URL. After
+	// an error, which it must log or count, it is called again about 10 minutes later. The calls of a process are not
+	// concurrent. Default: users are not alerted.
 	Alert func(context.Context, Alert) error
 	// Tracer records a span for each attempt, in the trace of the request that created the subject. Default: none.
 	Tracer trace.Tracer

@@ -107,9 +107,9 @@ func (d *Deliverer) retryTime(err error) time.Time {
 	return d.databaseNow().Add(errorPause)
 }
 
-// record stores an attempt and returns when the subject is due again. Sending the event again would duplicate it, so record
-// repeats the write, until stop ends. If another process has taken the lease over, that process decides the outcome of the
-// event; record then stores the attempt without an outcome, unless the event was delivered.
+// record stores an attempt and returns when the subject is due again. Sending the event again would duplicate it, so
+// record repeats the write, until stop ends. If another process has taken the lease over, that process decides the
+// outcome of the event; record then stores the attempt without an outcome, unless the event was delivered.
 func (d *Deliverer) record(ctx, stop context.Context, fence string, r store.Record) (nextDue time.Time, err error) {
 	studio.Persist(ctx, stop, func(ctx context.Context) bool {
 		nextDue, err = d.Store.Record(ctx, fence, r)

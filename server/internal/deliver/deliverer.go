@@ -11,9 +11,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 )
 
-// Deliverer delivers the events of the lanes that this process holds. It is an event loop: the goroutine of loop owns the
-// queue and the limits. Other goroutines read the store, make attempts and record them. They change the state of the loop
-// only through call. Use one per process.
+// Deliverer delivers the events of the lanes that this process holds. It is an event loop: the goroutine of loop owns
+// the queue and the limits. Other goroutines read the store, make attempts and record them. They change the state of
+// the loop only through call. Use one per process.
 type Deliverer struct {
 	Config
 	lanes       lanes.Lanes

@@ -9,8 +9,8 @@
 //	├─ watch                    waits for Store.Due, which signals writes of this process; calls Store.TakeDue
 //	│                           and TakeDeleted; notifies other processes with Store.NotifyDue
 //	├─ listen                   receives notifications with Store.Listen
-//	├─ lanes.Lanes              calls Hold and Drop with the lanes to deliver for. On SQLite these are all, and it polls
-//	│                           Store.ChangedElsewhere; on PostgreSQL they are those of Store.LeaseHolder.Renew
+//	├─ lanes.Lanes              calls Hold and Drop with the lanes to deliver for. On SQLite these are all, and it
+//	│                           polls Store.ChangedElsewhere; on PostgreSQL they are those of Store.LeaseHolder.Renew
 //	├─ loop                     the event loop. Its goroutine owns the queue and the origins. It starts others for:
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
@@ -25,7 +25,7 @@
 //	in rows    deliveries   subjects with pending events, the first of each, and when its next attempt is due
 //	           events       body, state, attempts made, the last attempt
 //	           attempts     the earlier attempts
-//	           endpoints    the URLs of users: which are disabled, the last attempt and success, and since when each fails
+//	           endpoints    the URLs of users: which are disabled, the last attempt and success, since when they fail
 //	           breakers     open circuit breakers of origins
 //	           pauses       deliveries that are not read, because an operator or their user has paused them
 //	           replays      which ended events become pending again, and how far that is
@@ -42,10 +42,11 @@
 // when notifications may have been lost: after another process wrote to the SQLite file, after it has connected
 // to listen, and after the lease of another process expired.
 //
-// The files are: deliverer.go, the event loop; runner.go, what runs beside it; flows.go, which schedules reads of flows;
-// fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue; origins.go, the
-// limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides its outcome and the
-// backoff; endpoints.go, the results of attempts; replays.go; alerts.go; config.go; trace.go, the spans.
+// The files are: deliverer.go, the event loop; runner.go, what runs beside it; flows.go, which schedules reads of
+// flows; fetch.go, which reads deliveries; workers.go, which assigns free workers; queue.go, the fair queue;
+// origins.go, the limits of each origin; deliver.go, which makes and records one attempt; schedule.go, which decides
+// its outcome and the backoff; endpoints.go, the results of attempts; replays.go; alerts.go; config.go; trace.go, the
+// spans.
 //
 // # Fairness
 //
@@ -86,8 +87,8 @@
 //
 // # Repetition
 //
-// An attempt that was not recorded, for example because of a crash, is repeated with the same event ID, so the receiver can
-// detect the duplicate.
+// An attempt that was not recorded, for example because of a crash, is repeated with the same event ID, so the receiver
+// can detect the duplicate.
 //
 // # Cost of a delivery
 //
@@ -110,10 +111,10 @@
 //	  log                   0.006 ms                         0.006 ms
 //
 // Groups make a commit and a statement cheap, so one group is written at a time, and records wait for it. What is left
-// are the rows. The queue is a narrow table, so that neither the read nor the end of a delivery touches the wide row of a
-// subject, except for its lock. The last attempt is in the row of its event, which is written anyway; a row of its own
-// would add a third to the record. No index contains what a delivery changes. On PostgreSQL, the statements of groups must
-// keep their plans, because planning one takes longer than running it.
+// are the rows. The queue is a narrow table, so that neither the read nor the end of a delivery touches the wide row of
+// a subject, except for its lock. The last attempt is in the row of its event, which is written anyway; a row of its
+// own would add a third to the record. No index contains what a delivery changes. On PostgreSQL, the statements of
+// groups must keep their plans, because planning one takes longer than running it.
 //
 // The capacity of a database, and what would limit it first, are in server/internal/web/guide/capacity.md.
 package deliver

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// endpointInterval is the least time between two writes of the results of attempts, each of up to endpointBatch URLs.
+	// endpointInterval is the least time between two writes of the results of attempts, each of up to endpointBatch
+	// URLs.
 	endpointInterval = time.Second
 	endpointBatch    = 500
 )
 
-// endpoints collects what attempts tell about the URLs of users, and writes it. Whatever the number of attempts, it writes
-// the row of a URL at most once a second. If the process is killed, what it has collected is lost. It is safe for concurrent
-// use.
+// endpoints collects what attempts tell about the URLs of users, and writes it. Whatever the number of attempts, it
+// writes the row of a URL at most once a second. If the process is killed, what it has collected is lost. It is safe
+// for concurrent use.
 type endpoints struct {
 	changed chan struct{} // has a value after an attempt
 

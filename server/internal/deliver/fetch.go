@@ -10,8 +10,8 @@ const (
 	// maxFetches bounds the concurrent reads of the store. Each reads up to maxFlowsPerFetch flows.
 	maxFetches       = 2
 	maxFlowsPerFetch = 64
-	// maxLoaded bounds the deliveries of one flow in memory, and maxAllLoaded those of all flows, except for minLoaded of
-	// each: what is not sent within maxLoadedAge is read in vain.
+	// maxLoaded bounds the deliveries of one flow in memory, and maxAllLoaded those of all flows, except for minLoaded
+	// of each: what is not sent within maxLoadedAge is read in vain.
 	maxLoaded    = 64
 	minLoaded    = 8
 	maxAllLoaded = 1024

@@ -13,8 +13,8 @@ const (
 	// rampSuccesses is how many attempts must succeed before the in-flight limit of a recovering origin rises
 	// by one.
 	rampSuccesses = 10
-	// firstBreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe after it
-	// fails, up to maxBreakPause.
+	// firstBreakPause is how long an open circuit breaker blocks attempts. The pause doubles each time the probe after
+	// it fails, up to maxBreakPause.
 	firstBreakPause = 30 * time.Second
 	maxBreakPause   = 5 * time.Minute
 	// forgetIdleAfter is how long an idle origin stays in memory.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// replay works off replays until stop ends. After each batch it pauses for as long as the batch took, so that other writes
-// have at least half of the time of the database.
+// replay works off replays until stop ends. After each batch it pauses for as long as the batch took, so that other
+// writes have at least half of the time of the database.
 func (d *Deliverer) replay(stop context.Context) {
 	for stop.Err() == nil {
 		began := time.Now()

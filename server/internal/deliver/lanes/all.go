@@ -8,7 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// all is the lanes of the only process, on SQLite. It tells the deliverer of writes of other processes, which commands are.
+// all is the lanes of the only process, on SQLite. It tells the deliverer of writes of other processes, which commands
+// are.
 type all struct{ Config }
 
 func (l *all) Run(stop context.Context, d Deliverer) {

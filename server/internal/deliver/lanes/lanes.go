@@ -16,8 +16,8 @@ import (
 
 // Deliverer delivers the events of lanes. Its methods are called by one goroutine at a time, except for Drop.
 type Deliverer interface {
-	// Hold makes it deliver for the lanes of a holding, in addition to those of earlier ones, and begin no more attempts
-	// for those that it drains. It returns those of the draining lanes that have no running attempt.
+	// Hold makes it deliver for the lanes of a holding, in addition to those of earlier ones, and begin no more
+	// attempts for those that it drains. It returns those of the draining lanes that have no running attempt.
 	Hold(Holding) (idle []int)
 	// Drop makes it end its attempts and deliver for no lane.
 	Drop()
@@ -41,8 +41,8 @@ type Config struct {
 	// PollInterval is how often SQLite is asked for writes of other processes. Default 500 milliseconds.
 	PollInterval time.Duration
 	// RenewInterval is the time between renewals of a lease, default 750 milliseconds. UsableLease is how long after a
-	// renewal attempts may run. By default it is one second shorter than [store.Lease], so that they have ended when the
-	// lease expires, even if this clock is slower than that of the database.
+	// renewal attempts may run. By default it is one second shorter than [store.Lease], so that they have ended when
+	// the lease expires, even if this clock is slower than that of the database.
 	RenewInterval, UsableLease time.Duration
 	// OnError is called with the errors of the database, which do not end Run, and with nil. Default: they are ignored.
 	OnError func(context.Context, error)
@@ -60,8 +60,8 @@ type Lanes interface {
 	Release(ctx context.Context)
 	// Wake makes Run look for free lanes now, because another process has released some.
 	Wake()
-	// Now returns the time of the clock that decides which events are due: of the database, or of this machine on SQLite.
-	// Like Valid, it is safe for concurrent use.
+	// Now returns the time of the clock that decides which events are due: of the database, or of this machine on
+	// SQLite. Like Valid, it is safe for concurrent use.
 	Now() time.Time
 	// Valid reports whether the process may deliver for its lanes, and may get lanes.
 	Valid() bool

@@ -96,8 +96,8 @@ func (l *shared) Valid() bool {
 	return time.Since(l.databaseTimeAt) < l.UsableLease
 }
 
-// hold makes d deliver for the lanes that the process holds. It drains the lanes above the fair share and releases those
-// that are idle.
+// hold makes d deliver for the lanes that the process holds. It drains the lanes above the fair share and releases
+// those that are idle.
 func (l *shared) hold(stop context.Context, d Deliverer, holding store.Holding, until time.Time) {
 	if len(holding.Lanes) != l.laneCount {
 		l.laneCount = len(holding.Lanes)
