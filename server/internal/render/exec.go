@@ -23,8 +23,8 @@ type ExecConfig struct {
 	Program []string
 	// Limits are the resource limits of each process of the program.
 	Limits Limits
-	// Paths are absolute paths of files, directories and devices that the program may use in its sandbox, in addition to
-	// /usr, the directories of PATH, and the paths in Program. It can write to devices only.
+	// Paths are absolute paths of files, directories and devices that the program may use in its sandbox, in addition
+	// to /usr, the directories of PATH, and the paths in Program. It can write to devices only.
 	Paths []string
 	// Directory is the parent of the working directories. Default [os.TempDir].
 	Directory string
@@ -39,8 +39,8 @@ type ExecConfig struct {
 }
 
 // Exec is a renderer that runs a program, which speaks the protocol of package protocol. On Linux with bubblewrap, the
-// program runs in a sandbox: it has no network, sees no other process, can write to its working directory only, and all of
-// its processes end with it. Exec is safe for concurrent use.
+// program runs in a sandbox: it has no network, sees no other process, can write to its working directory only, and all
+// of its processes end with it. Exec is safe for concurrent use.
 type Exec struct {
 	ExecConfig
 	program   *program

@@ -168,7 +168,8 @@ func program(behaviour string) {
 // previews are the files that the program "works" makes besides the video and the files of the avatar.
 var previews = []string{"a.png", "b.png", "a.gif", "b.gif", "a.m4a", "a.srt", "a.vtt"}
 
-// hang waits until this process is killed. Without cgo, the runtime would end a program in which no goroutine can go on.
+// hang waits until this process is killed. Without cgo, the runtime would end a program in which no goroutine can go
+// on.
 func hang() { time.Sleep(time.Hour) }
 
 // startSleeping starts a process that outlives the program, and logs its argument.

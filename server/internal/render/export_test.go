@@ -16,8 +16,8 @@ func EstimateLeft(began time.Time) func(done float64, stage protocol.Stage, now 
 // SetPollInterval sets how often due renderings are looked for without a notification.
 func (p *Pool) SetPollInterval(d time.Duration) { p.pollInterval = d }
 
-// SetSoleProcess makes a Pool on PostgreSQL run in a synctest bubble: no other process uses the database, and the clock of
-// this process stands in for that of the database.
+// SetSoleProcess makes a Pool on PostgreSQL run in a synctest bubble: no other process uses the database, and the clock
+// of this process stands in for that of the database.
 func (p *Pool) SetSoleProcess() { p.announce = nil }
 
 // TraceWithoutTracer returns a function that traces a rendering.

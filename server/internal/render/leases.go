@@ -51,8 +51,8 @@ func (l *leases) hold(held lease) (release func()) {
 	}
 }
 
-// run renews the leases until ctx ends. It cancels a rendering if the subject was deleted or another process has taken it
-// over. Errors of the database do not end a rendering.
+// run renews the leases until ctx ends. It cancels a rendering if the subject was deleted or another process has taken
+// it over. Errors of the database do not end a rendering.
 func (l *leases) run(ctx context.Context) {
 	var renewed time.Time
 	for ; ctx.Err() == nil; studio.Pause(ctx, checkInterval) {

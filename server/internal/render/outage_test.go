@@ -46,7 +46,8 @@ func TestExec_fullDiskIsUnavailable(t *testing.T) {
 	}
 }
 
-// Voices that could not be listed yet because the working directory is gone are unavailable. Those that were listed stay.
+// Voices that could not be listed yet because the working directory is gone are unavailable. Those that were listed
+// stay.
 func TestExec_Voices_withoutADirectoryAreUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, listed := range []bool{false, true} {

@@ -22,8 +22,8 @@ const (
 	solePollInterval   = 30 * time.Second
 	// errorPause is the pause before work is repeated after an error of the database.
 	errorPause = time.Second
-	// clockMargin is added to the time of the next rendering, because the offset of the clock of the database is known to
-	// a few milliseconds only.
+	// clockMargin is added to the time of the next rendering, because the offset of the clock of the database is known
+	// to a few milliseconds only.
 	clockMargin = 10 * time.Millisecond
 	// nextInterval bounds how often a process reads the time of the next rendering.
 	nextInterval = 20 * time.Millisecond
@@ -43,8 +43,8 @@ type Config struct {
 	Timeout time.Duration
 	// Workers bounds the concurrent renderings of this process. A negative value disables rendering. Default 16.
 	Workers int
-	// OnRendering is called after each rendering that was not canceled, for metrics. It must be safe for concurrent use.
-	// Default: none.
+	// OnRendering is called after each rendering that was not canceled, for metrics. It must be safe for concurrent
+	// use. Default: none.
 	OnRendering func(studio.Kind, Outcome, time.Duration)
 	// Tracer records a span for each rendering, in the trace of the request that created the subject. Default: none.
 	Tracer trace.Tracer
@@ -105,8 +105,8 @@ func (p *Pool) Listen(stop context.Context) {
 }
 
 // Run starts renderings until stop ends, and then waits for those that run. Ending ctx cancels them; they are then due
-// again. If this process makes renderings due and none of its workers is free, Run notifies the other processes. It must
-// be called once.
+// again. If this process makes renderings due and none of its workers is free, Run notifies the other processes. It
+// must be called once.
 func (p *Pool) Run(ctx, stop context.Context) {
 	leaseContext, endLeases := context.WithCancel(ctx)
 	var workers, renewing sync.WaitGroup
@@ -184,8 +184,8 @@ func (p *Pool) start(ctx, stop context.Context, workers *sync.WaitGroup, dueHere
 	return 0
 }
 
-// claim claims renderings for free workers, which acquire has reserved, and starts them. more reports whether others may be
-// due.
+// claim claims renderings for free workers, which acquire has reserved, and starts them. more reports whether others
+// may be due.
 func (p *Pool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free int) (more bool, err error) {
 	var subjects []studio.Subject
 	if err = p.releaseUnknown(stop); err == nil {
@@ -205,8 +205,8 @@ func (p *Pool) claim(ctx, stop context.Context, workers *sync.WaitGroup, free in
 	return more, err
 }
 
-// releaseUnknown releases what this process may have claimed without an answer. Otherwise it would wait for the end of its
-// lease.
+// releaseUnknown releases what this process may have claimed without an answer. Otherwise it would wait for the end of
+// its lease.
 func (p *Pool) releaseUnknown(stop context.Context) error {
 	if !p.unsure {
 		return nil

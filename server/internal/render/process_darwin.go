@@ -9,7 +9,8 @@ import (
 
 func executable() (string, error) { return os.Executable() }
 
-// prepareProgram does nothing. This system has neither a score for a shortage of memory nor a call that closes all files.
+// prepareProgram does nothing. This system has neither a score for a shortage of memory nor a call that closes all
+// files.
 func prepareProgram() {}
 
 // machineMemory returns the memory of the machine in bytes, or 0 if it is unknown.

@@ -18,8 +18,8 @@ func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// prepareProgram changes this process so that its programs inherit no files, and are the first that the kernel kills when
-// memory is short.
+// prepareProgram changes this process so that its programs inherit no files, and are the first that the kernel kills
+// when memory is short.
 func prepareProgram() {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // fails if /proc is read-only
 	const stderr = 2

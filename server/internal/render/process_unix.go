@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeLimited sets the limits encoded by limitedArgs and replaces this process with line, a program and its arguments.
-// It returns nil only if line is empty.
+// becomeLimited sets the limits encoded by limitedArgs and replaces this process with line, a program and its
+// arguments. It returns nil only if line is empty.
 func becomeLimited(user string, limits, line []string) error {
 	for i, resource := range []int{unix.RLIMIT_CPU, unix.RLIMIT_DATA, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE, unix.RLIMIT_NPROC} {
 		n, err := strconv.ParseInt(limits[i], 10, 64)

@@ -4,17 +4,17 @@
 //
 // # Assignment
 //
-// A row of the table "renderings" says when a subject is due, which process renders it, and until when it has claimed it.
-// A claim writes the ID of the process into the row, and the process renews it every second. On PostgreSQL, another
+// A row of the table "renderings" says when a subject is due, which process renders it, and until when it has claimed
+// it. A claim writes the ID of the process into the row, and the process renews it every second. On PostgreSQL, another
 // process can claim the subject if the claim was not renewed for [store.RenderLease]. A rendering is repeated until its
 // result is written.
 //
-// One statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with the
-// fewest renderings in progress on all machines. If the process in which a rendering becomes due has no free worker, it
-// notifies the other processes. A worker that finishes claims again if renderings may wait for one. On PostgreSQL, every
-// process also looks for due renderings every five seconds, so a lost notification only causes a delay, and when the next
-// lease on a rendering ends. The claim replaces a queue such as River. A job for each rendering would be written four times
-// and need two more commits.
+// One statement claims all due renderings, or as many as there are free workers. Each of these goes to the user with
+// the fewest renderings in progress on all machines. If the process in which a rendering becomes due has no free
+// worker, it notifies the other processes. A worker that finishes claims again if renderings may wait for one. On
+// PostgreSQL, every process also looks for due renderings every five seconds, so a lost notification only causes a
+// delay, and when the next lease on a rendering ends. The claim replaces a queue such as River. A job for each
+// rendering would be written four times and need two more commits.
 package render
 
 import (
@@ -31,8 +31,8 @@ const (
 	releaseTimeout = 2 * time.Second
 )
 
-// render renders a claimed subject with a reserved worker. It frees the worker, and starts the next renderings if there are
-// any. After an error, or if ctx ends first, it releases the subject so that any process may claim it.
+// render renders a claimed subject with a reserved worker. It frees the worker, and starts the next renderings if there
+// are any. After an error, or if ctx ends first, it releases the subject so that any process may claim it.
 func (p *Pool) render(ctx, stop context.Context, subject *studio.Subject) {
 	defer p.claimed.CompareAndDelete(subject.ID, subject) // another worker may have claimed it after a release
 	err := p.renderOnce(ctx, stop, *subject)

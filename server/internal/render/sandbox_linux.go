@@ -38,7 +38,8 @@ const (
 	// nobody is the user that runs a program instead of root, because the kernel does not limit the number of root's
 	// processes.
 	nobody = 65534
-	// temporarySize is the size of /tmp and /dev/shm, which are in memory. A program has a directory on a disk in TMPDIR.
+	// temporarySize is the size of /tmp and /dev/shm, which are in memory. A program has a directory on a disk in
+	// TMPDIR.
 	temporarySize = 64 << 20 // bytes
 )
 
@@ -104,8 +105,8 @@ func (s *sandbox) bind(how, path string) {
 	s.args = append(s.args, how, path, path)
 }
 
-// command returns a command that runs program, which is this program, with args in the sandbox, where it can write to dir.
-// The caller must close ExtraFiles after the start. Cancel ends the sandbox.
+// command returns a command that runs program, which is this program, with args in the sandbox, where it can write to
+// dir. The caller must close ExtraFiles after the start. Cancel ends the sandbox.
 func (s *sandbox) command(ctx context.Context, dir, program string, args []string) (*exec.Cmd, error) {
 	inside := &sandbox{args: slices.Clone(s.args)}
 	inside.bind("--bind", dir)
@@ -113,7 +114,8 @@ func (s *sandbox) command(ctx context.Context, dir, program string, args []strin
 		"--seccomp", strconv.Itoa(sandboxFilter), "--", "/proc/self/fd/"+strconv.Itoa(sandboxExecutable))
 	cmd := exec.CommandContext(ctx, s.path, append(inside.args, args...)...) //nolint:gosec // bwrap
 	cmd.Dir, cmd.Env = dir, environment(dir)
-	// bwrap sets its death signal itself. With an earlier one, it could end before its child knows that it has a parent.
+	// bwrap sets its death signal itself. With an earlier one, it could end before its child knows that it has a
+	// parent.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.user != os.Geteuid() { // bwrap creates the user namespace if it does not run as root
 		ids := []syscall.SysProcIDMap{{Size: 1}, {ContainerID: s.user, HostID: s.user, Size: 1}}
@@ -141,9 +143,9 @@ func (s *sandbox) command(ctx context.Context, dir, program string, args []strin
 	return cmd, nil
 }
 
-// supervise runs line, a program and its arguments, as user. It exits with the status of the program, and earlier if the
-// daemon closes the pipe. This process is the first in the PID namespace of the sandbox, so the kernel then kills all
-// others. supervise returns only if the program cannot be run.
+// supervise runs line, a program and its arguments, as user. It exits with the status of the program, and earlier if
+// the daemon closes the pipe. This process is the first in the PID namespace of the sandbox, so the kernel then kills
+// all others. supervise returns only if the program cannot be run.
 func supervise(user int, line []string) error {
 	// The program cannot trace this process, even if it runs as the same user.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

@@ -27,8 +27,8 @@ type knownVoices struct {
 }
 
 // Voices returns the voices of the program, which it asks at most once a minute. It returns none if the program does
-// not list any. If the program fails, Voices returns those that it listed before. If the program could not be asked yet,
-// because the working directory is full or unavailable, the error wraps [studio.ErrUnavailable].
+// not list any. If the program fails, Voices returns those that it listed before. If the program could not be asked
+// yet, because the working directory is full or unavailable, the error wraps [studio.ErrUnavailable].
 func (e *Exec) Voices(ctx context.Context) ([]studio.Voice, error) {
 	select {
 	case <-ctx.Done():

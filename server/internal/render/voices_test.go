@@ -44,8 +44,8 @@ func TestExec_listsVoices(t *testing.T) {
 	}
 }
 
-// A video is spoken by the voice that its request means. If the voice is lost, the video fails, unless it has a recording. If
-// the voice does not speak the language that the request names, a check says so.
+// A video is spoken by the voice that its request means. If the voice is lost, the video fails, unless it has a
+// recording. If the voice does not speak the language that the request names, a check says so.
 func TestExec_choosesVoice(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "speaks", render.Limits{})

@@ -3,8 +3,8 @@
 // The daemon starts the program, writes one [Request] as a JSON object to its standard input, and closes
 // it. The program writes [Message] values to its standard output, as one JSON object per line: any number of
 // {"progress":0.4,"stage":"drawing"}, where the stage is optional, and then, as its last line, either {"result":{…}} or
-// {"error":{…}}. It exits with status 0 in both cases. Anything else, such as another status, a missing last line, or a line that the protocol does
-// not define, is a transient failure: the daemon retries the rendering.
+// {"error":{…}}. It exits with status 0 in both cases. Anything else, such as another status, a missing last line, or a
+// line that the protocol does not define, is a transient failure: the daemon retries the rendering.
 //
 // The program reads the files that the request names, and writes its own files into the output directory.
 // That directory is empty when the program starts, and the daemon removes it afterwards. Links cannot be results. The

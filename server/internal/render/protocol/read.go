@@ -79,8 +79,8 @@ func (r *Request) check() error {
 }
 
 // Read reads the output of a program until EOF. It calls progress from the goroutine of the caller each
-// time the program reports more progress than before or another stage. done never decreases. A failure that the program reports is a [*Error].
-// Output that violates the protocol is an error that wraps [ErrProtocol].
+// time the program reports more progress than before or another stage. done never decreases. A failure that the program
+// reports is a [*Error]. Output that violates the protocol is an error that wraps [ErrProtocol].
 //
 // The texts of the result or [*Error] have passed through [Clean], and its lists are of limited length. File
 // names have no directory part, but the files may not exist.
