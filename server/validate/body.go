@@ -116,8 +116,8 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil
 }
 
-// isEmpty reports whether a request has no body. If its length is unknown, isEmpty waits for the first byte, and makes r have no
-// body if there is none.
+// isEmpty reports whether a request has no body. If its length is unknown, isEmpty waits for the first byte, and makes
+// r have no body if there is none.
 func isEmpty(r *http.Request) bool {
 	if r.ContentLength < 0 && r.Body != nil {
 		ahead := bufio.NewReaderSize(r.Body, 1) // which has the least size

@@ -101,8 +101,8 @@ func (c *compiler) mediaType(at *document.Node, media string) *schema.Node {
 	return withoutSchema(media)
 }
 
-// withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and so
-// is each field of a form. It returns nil for any value.
+// withoutSchema returns the schema of a media type that has none and whose values are not JSON: a text is a string, and
+// so is each field of a form. It returns nil for any value.
 func withoutSchema(media string) *schema.Node {
 	switch media {
 	case mediaText:

@@ -8,8 +8,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
-// Items checks the items of a stream: of a body whose media type has an itemSchema or x-itemSchema. It is not safe for concurrent
-// use.
+// Items checks the items of a stream: of a body whose media type has an itemSchema or x-itemSchema. It is not safe for
+// concurrent use.
 type Items struct {
 	w      *checker
 	node   *schema.Node
@@ -30,8 +30,8 @@ func (i *Items) Check(item []byte) error {
 	return i.result()
 }
 
-// CheckEvent checks the next server-sent event like Check. For its schema, it is an object with the member data and, unless
-// they are empty, event, id and retry, which is a number of milliseconds.
+// CheckEvent checks the next server-sent event like Check. For its schema, it is an object with the member data and,
+// unless they are empty, event, id and retry, which is a number of milliseconds.
 func (i *Items) CheckEvent(event stream.Frame) error {
 	if !utf8.Valid(event.Data) || !utf8.Valid(event.Event) || !utf8.Valid(event.ID) {
 		i.w.Malformed = "The event is not valid UTF-8."

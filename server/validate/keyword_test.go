@@ -94,8 +94,8 @@ func TestSchema_Validate_enforcesEveryKeyword(t *testing.T) {
 	}
 }
 
-// A member that is not sent in a direction is not required in it, whichever schema for the object requires it. In not and if,
-// which only test the value, required has its own meaning.
+// A member that is not sent in a direction is not required in it, whichever schema for the object requires it. In not
+// and if, which only test the value, required has its own meaning.
 func TestOperation_requiresNoReadOnlyMemberFromAnywhere(t *testing.T) {
 	t.Parallel()
 	const properties = `"properties": {"n": {}, "id": {"readOnly": true}, "key": {"writeOnly": true}}`

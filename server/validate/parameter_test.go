@@ -214,7 +214,8 @@ func TestOperation_Handler_freeFormTakesNoDeclaredName(t *testing.T) {
 	}
 }
 
-// In a form, a free-form field gets the names that the document gives to no other field, and the form gets none of them.
+// In a form, a free-form field gets the names that the document gives to no other field, and the form gets none of
+// them.
 func TestOperation_Handler_freeFormFieldTakesNoDeclaredName(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", `{"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"$ref": "#/components/schemas/S"},

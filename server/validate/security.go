@@ -48,8 +48,8 @@ func (o *Operation) Public() bool {
 }
 
 // Challenge returns the WWW-Authenticate value of a 401 that names the schemes of alternatives (RFC 9110, section
-// 11.6.1), or "" if they have none. No HTTP authentication scheme exists for API keys, so their challenge describes where
-// the key belongs.
+// 11.6.1), or "" if they have none. No HTTP authentication scheme exists for API keys, so their challenge describes
+// where the key belongs.
 func Challenge(alternatives [][]SecurityRequirement) string {
 	var all []string
 	for _, alternative := range alternatives {

@@ -332,8 +332,8 @@ func nest(entries []keyedText, s *schema.Shape, style string) (schema.TextValue,
 	return v, nil
 }
 
-// nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty. s is the shape of each
-// element.
+// nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty. s is the shape of
+// each element.
 func nestElements(keys []string, below map[string][]keyedText, s *schema.Shape, style string) (schema.TextValue, error) {
 	if slices.Equal(keys, []string{""}) {
 		v := schema.TextValue{Kind: schema.KindArray}

@@ -58,7 +58,8 @@ func (d *Document) conform(n *Node, rule string) {
 	}
 }
 
-// scalarOf returns the kind of the scalars that a rule allows, and how errors call them, or 0 if it is no rule for scalars.
+// scalarOf returns the kind of the scalars that a rule allows, and how errors call them, or 0 if it is no rule for
+// scalars.
 func scalarOf(rule string) (kind jsontext.Kind, name string) {
 	switch rule {
 	case "string":

@@ -1,6 +1,6 @@
-// Package document reads OpenAPI documents. [Parse] reads YAML and JSON into a tree that keeps the order of members and the
-// position of each name and value. [Load] checks such a tree against OpenAPI and resolves its references. Package schema
-// compiles the schemas in it, and package validate the operations.
+// Package document reads OpenAPI documents. [Parse] reads YAML and JSON into a tree that keeps the order of members and
+// the position of each name and value. [Load] checks such a tree against OpenAPI and resolves its references. Package
+// schema compiles the schemas in it, and package validate the operations.
 package document
 
 import (

@@ -22,8 +22,8 @@ const (
 )
 
 // Document is an OpenAPI document that has been checked, with the documents that it refers to and the targets of its
-// references. What does not conform to OpenAPI is an error and is missing from it. It collects the errors that its users find,
-// too. It is not safe for concurrent use.
+// references. What does not conform to OpenAPI is an error and is missing from it. It collects the errors that its
+// users find, too. It is not safe for concurrent use.
 type Document struct {
 	Root *Node
 	Is32 bool // whether it is OpenAPI 3.2, and not 3.1
@@ -64,7 +64,8 @@ type Config struct {
 	Lenient func(*Error)
 }
 
-// Load loads a document and all documents that it refers to. ok is false if it is so wrong that nothing else can be checked.
+// Load loads a document and all documents that it refers to. ok is false if it is so wrong that nothing else can be
+// checked.
 func Load(text []byte, cfg Config) (d *Document, ok bool) {
 	d = &Document{
 		cfg:       cfg,
@@ -219,7 +220,8 @@ func (d *Document) resourceOf(n *Node) *resource {
 	}
 }
 
-// DynamicAnchors returns the schemas with a $dynamicAnchor in the resource that contains n. The map must not be changed.
+// DynamicAnchors returns the schemas with a $dynamicAnchor in the resource that contains n. The map must not be
+// changed.
 func (d *Document) DynamicAnchors(n *Node) map[string]*Node {
 	return d.resourceOf(n).dynamic
 }

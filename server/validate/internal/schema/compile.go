@@ -1,7 +1,7 @@
 // Package schema compiles the schemas of a document to nodes and checks values against them.
 //
-// A value is read once, to a tape: its values in the order of the text. A [Walker] walks along the tape with the nodes that
-// describe the current value. A [Shape] says which values a text without types can stand for, such as a parameter.
+// A value is read once, to a tape: its values in the order of the text. A [Walker] walks along the tape with the nodes
+// that describe the current value. A [Shape] says which values a text without types can stand for, such as a parameter.
 package schema
 
 import (

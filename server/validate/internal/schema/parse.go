@@ -111,8 +111,8 @@ func (t *tape) close(v int) (parent int) {
 	return parent
 }
 
-// fail ends the tape at an error in the container parent, at i in the text. A duplicate name in an object that is open is an
-// earlier error.
+// fail ends the tape at an error in the container parent, at i in the text. A duplicate name in an object that is open
+// is an earlier error.
 func (t *tape) fail(err error, parent, i int) error {
 	t.err, t.innermost, t.failed = err, parent, i
 	for v := parent; v != root; v = t.close(v) {

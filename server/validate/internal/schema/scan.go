@@ -14,7 +14,8 @@ func closing(isObject bool) byte {
 	return ']'
 }
 
-// isString reports whether the content of a string that is not plain is valid: UTF-8, with control characters as escapes.
+// isString reports whether the content of a string that is not plain is valid: UTF-8, with control characters as
+// escapes.
 func isString(content []byte) bool {
 	for i := 0; i < len(content); {
 		switch length := escapeLength(content[i:]); {
