@@ -1,6 +1,6 @@
 // Package console serves the web pages at /console. Users view, create and delete their avatars, videos and lip-syncs,
-// and manage their webhooks, API keys, sessions and password. Operators also manage users, workspaces and the webhook URLs
-// of all users, and view the state of the service.
+// and manage their webhooks, API keys, sessions and password. Operators also manage users, workspaces and the webhook
+// URLs of all users, and view the state of the service.
 //
 // Pages are rendered on the server and work without JavaScript. With it, htmx updates them from server-sent
 // events, and console.js uploads files. All resources come from this origin. The Content-Security-Policy
@@ -10,8 +10,8 @@
 // user logs out, when the password changes, and when the tokens of the user are revoked. Cross-origin POST
 // requests are rejected.
 //
-// The package has no business rules. Creations, uploads and changes of projects are sent to the API with an access token of
-// the user, so they have the same limits and error messages.
+// The package has no business rules. Creations, uploads and changes of projects are sent to the API with an access
+// token of the user, so they have the same limits and error messages.
 package console
 
 import (
@@ -62,8 +62,8 @@ const (
 // Config configures a [Console]. All fields are required except Admit, NoVideo, MailLink, Daemon, Secure, Revoked
 // and PollInterval.
 type Config struct {
-	// Studio implements the use cases of users. Forms may come from the origin of its PublicURL, also if a proxy changes the
-	// Host of requests. The name of the session cookie depends on this URL.
+	// Studio implements the use cases of users. Forms may come from the origin of its PublicURL, also if a proxy
+	// changes the Host of requests. The name of the session cookie depends on this URL.
 	Studio *studio.Service
 	// Store is the database of Studio.
 	Store *store.Store
@@ -76,8 +76,8 @@ type Config struct {
 	Admit func(userID string, change bool) error
 	// NoVideo returns why no video can be made of an avatar, or "". Default: a video can be made of each.
 	NoVideo func(avatar studio.Subject) string
-	// MailLink sends a mail with the URL of a new link, for an invitation or to reset a password, in the background. It reports
-	// whether it will try. The link is shown in any case. Default: no mails are sent.
+	// MailLink sends a mail with the URL of a new link, for an invitation or to reset a password, in the background. It
+	// reports whether it will try. The link is shown in any case. Default: no mails are sent.
 	MailLink func(email, link string, purpose studio.LinkPurpose) bool
 	// Daemon is shown to operators.
 	Daemon Daemon
@@ -88,11 +88,11 @@ type Config struct {
 	// Secure means that browsers use https, although a proxy forwards their requests over http. The session
 	// cookie is then Secure.
 	Secure bool
-	// Revoked reports whether a session has ended, or all sessions of a user since a time. Pages that are open then show it at
-	// once. Default: they show it with the next change.
+	// Revoked reports whether a session has ended, or all sessions of a user since a time. Pages that are open then
+	// show it at once. Default: they show it with the next change.
 	Revoked func(userID, sessionID string, since time.Time) bool
-	// PollInterval is how often an open page is rendered, at most: with many events, and while it shows the progress of a
-	// rendering, of which there are none. Default one second.
+	// PollInterval is how often an open page is rendered, at most: with many events, and while it shows the progress of
+	// a rendering, of which there are none. Default one second.
 	PollInterval time.Duration
 	// Logger logs errors that cause a status of 500 or above.
 	Logger *slog.Logger

@@ -11,7 +11,8 @@ import (
 
 const linkPath = Path + "/link"
 
-// LinkURL returns the URL of a link with a secret, for a service at a base URL. The log has no queries, so the secret is one.
+// LinkURL returns the URL of a link with a secret, for a service at a base URL. The log has no queries, so the secret
+// is one.
 func LinkURL(base, secret string) string {
 	return base + linkPath + "?" + url.Values{"key": {secret}}.Encode()
 }
@@ -46,7 +47,8 @@ func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int,
 	if s, err := c.session(r); err == nil && s.Email != form.Email {
 		form.SignedIn = s.Email
 	}
-	// The referrer has no query. With no-referrer, the form would have the origin null, which is rejected over plain http.
+	// The referrer has no query. With no-referrer, the form would have the origin null, which is rejected over plain
+	// http.
 	w.Header().Set("Referrer-Policy", "strict-origin")
 	w.Header().Set("Cache-Control", "no-store")
 	c.render(w, r, status, "link", view{Title: "Welcome", Data: form})

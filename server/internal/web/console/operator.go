@@ -23,7 +23,8 @@ type Daemon struct {
 	Workers int
 	// RenderWorkers bounds its concurrent renderings. If it is zero or negative, the daemon renders nothing.
 	RenderWorkers int
-	// Missing is what rendering lacks, and how to install it. If it is "", renderings are not simulated for lack of something.
+	// Missing is what rendering lacks, and how to install it. If it is "", renderings are not simulated for lack of
+	// something.
 	Missing string
 }
 

@@ -59,7 +59,8 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 	})
 }
 
-// An operator finds the endpoints that have trouble and those of a user, without the queries of their URLs, and pauses them.
+// An operator finds the endpoints that have trouble and those of a user, without the queries of their URLs, and pauses
+// them.
 func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {

@@ -112,8 +112,8 @@ func (v *projectCard) showDocument(document string) {
 	}
 }
 
-// localPicture returns address if it is a path on this origin, or "". Browsers take several slashes at the beginning for
-// the begin of a host.
+// localPicture returns address if it is a path on this origin, or "". Browsers take several slashes at the beginning
+// for the begin of a host.
 func localPicture(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(address, `\`) ||

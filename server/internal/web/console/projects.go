@@ -113,8 +113,8 @@ type pager struct {
 	Newest string // the path of the first page; "" on the first one
 }
 
-// readPage reads the page of a list at the cursor of a request. read returns up to limit items after a cursor, and cursorOf
-// the cursor of an item.
+// readPage reads the page of a list at the cursor of a request. read returns up to limit items after a cursor, and
+// cursorOf the cursor of an item.
 func readPage[T any](
 	r *http.Request, path string, read func(ctx context.Context, cursor string, limit int) ([]T, error), cursorOf func(T) string,
 ) (page []T, links pager, err error) {

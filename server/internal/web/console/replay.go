@@ -17,8 +17,8 @@ type replayView struct {
 	Form      url.Values
 }
 
-// replay shows how many events the form selects, by their IDs or by a filter. If the form has the field confirmed, replay
-// sends them again.
+// replay shows how many events the form selects, by their IDs or by a filter. If the form has the field confirmed,
+// replay sends them again.
 func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) error {
 	form := r.PostForm
 	selected, err := selectedEvents(s, form)

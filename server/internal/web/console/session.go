@@ -24,8 +24,8 @@ type session struct {
 	token string // the value of the cookie
 }
 
-// cookieName returns the name of the session cookie of the service at a URL. Browsers send a cookie to all ports of a host,
-// so services on other ports need other names.
+// cookieName returns the name of the session cookie of the service at a URL. Browsers send a cookie to all ports of a
+// host, so services on other ports need other names.
 func cookieName(publicURL string) string {
 	sum := sha256.Sum256([]byte(publicURL))
 	return "studio-" + hex.EncodeToString(sum[:4])

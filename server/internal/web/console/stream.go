@@ -11,8 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion and
-// the creation of a video.
+// silentPolls is after how many PollIntervals without an event a page is rendered. Nothing else tells about a deletion
+// and the creation of a video.
 const silentPolls = 15
 
 // revocationMargin is how much later a revocation takes effect than its time, which may be that of another daemon.
@@ -21,13 +21,13 @@ const revocationMargin = 5 * time.Second
 // errFinal is returned with the last rendering of a stream.
 var errFinal = errors.New("console: no further changes")
 
-// liveFragment renders a fragment of a page that changes with the events of the user. If next is not zero, it also changes
-// then.
+// liveFragment renders a fragment of a page that changes with the events of the user. If next is not zero, it also
+// changes then.
 type liveFragment func(ctx context.Context) (fragment []byte, next time.Time, err error)
 
-// stream sends a fragment as a server-sent event named state, at first and after each change. It ends with an event named
-// done when render returns errFinal, and when the session ends. A browser reconnects to a stream that ends otherwise, and
-// misses nothing, because the first event is the current state.
+// stream sends a fragment as a server-sent event named state, at first and after each change. It ends with an event
+// named done when render returns errFinal, and when the session ends. A browser reconnects to a stream that ends
+// otherwise, and misses nothing, because the first event is the current state.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, render liveFragment) error {
 	opened, r, stop := stream.Open(w, r)
 	defer stop()
@@ -87,7 +87,8 @@ func (c *Console) changes(ctx context.Context, s session) (<-chan struct{}, erro
 	return changed, nil
 }
 
-// await waits for an event or until due returns true, but at least one PollInterval. It returns false if the stream must end.
+// await waits for an event or until due returns true, but at least one PollInterval. It returns false if the stream
+// must end.
 func (c *Console) await(ctx context.Context, changed <-chan struct{}, due func() bool) bool {
 	ticker := time.NewTicker(c.cfg.PollInterval)
 	defer ticker.Stop()

@@ -198,8 +198,8 @@ func (s stream) want(name, part string) {
 	}
 }
 
-// wantSoon reads states until one contains part. It is the state after an event, because a page of a site with rarelyPolled
-// is rendered without an event after half a minute.
+// wantSoon reads states until one contains part. It is the state after an event, because a page of a site with
+// rarelyPolled is rendered without an event after half a minute.
 func (s stream) wantSoon(part string) {
 	s.t.Helper()
 	began := time.Now()

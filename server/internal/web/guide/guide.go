@@ -1,6 +1,6 @@
-// Package guide is the manual of the service, with a file of Markdown for each page. The service shows the pages as HTML at
-// /docs/guide, and "studiod help" and "studiod man" print them as text. Index.md lists the pages in their order, each with
-// a summary.
+// Package guide is the manual of the service, with a file of Markdown for each page. The service shows the pages as
+// HTML at /docs/guide, and "studiod help" and "studiod man" print them as text. Index.md lists the pages in their
+// order, each with a summary.
 package guide
 
 import (

@@ -30,7 +30,8 @@ func TestPages_areThoseOfTheFolder(t *testing.T) {
 	}
 }
 
-// Each relative link of the guide, the README and the page for contributors leads to a file, and to a heading if it has a fragment.
+// Each relative link of the guide, the README and the page for contributors leads to a file, and to a heading if it has
+// a fragment.
 func TestLinks_resolve(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.md")

@@ -34,7 +34,8 @@ type view struct {
 	Pages    []Page
 }
 
-// New returns a handler for GET and HEAD requests of Path and the paths below it. Other methods get 405, and other paths 404.
+// New returns a handler for GET and HEAD requests of Path and the paths below it. Other methods get 405, and other
+// paths 404.
 func New() (http.Handler, error) {
 	layout, err := template.ParseFS(styles, "page.html")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// Text returns the page as text with the syntax of Go doc comments. The title is in capital letters. Links to other pages
-// have no address.
+// Text returns the page as text with the syntax of Go doc comments. The title is in capital letters. Links to other
+// pages have no address.
 func (p Page) Text() string {
 	var out strings.Builder
 	for block := p.root.FirstChild(); block != nil; block = block.NextSibling() {

@@ -1,8 +1,8 @@
 // Package share serves the public page of a shared project, and the files that it shows. Whoever has the link can watch
 // the video. The page has the title and nothing else of the project.
 //
-// Each request checks the link, and no response may be reused without such a check. So the page and its files are 404 at
-// once when the owner stops sharing or deletes the record.
+// Each request checks the link, and no response may be reused without such a check. So the page and its files are 404
+// at once when the owner stops sharing or deletes the record.
 package share
 
 import (
@@ -33,7 +33,8 @@ var style template.CSS
 
 // Projects finds shared projects.
 type Projects interface {
-	// SharedProject returns the project of a link. The error is [studio.ErrNotFound] if the link is not valid, or no longer.
+	// SharedProject returns the project of a link. The error is [studio.ErrNotFound] if the link is not valid, or no
+	// longer.
 	SharedProject(ctx context.Context, link string) (studio.Subject, error)
 	// ShareURL returns the URL of the page of a project.
 	ShareURL(project *studio.Subject) string
@@ -48,8 +49,8 @@ type handler struct {
 	policy    string // Content-Security-Policy
 }
 
-// New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key, and forbids reuse without
-// revalidation. mapError converts an error of projects to a response, as in [server.Config].
+// New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key, and forbids reuse
+// without revalidation. mapError converts an error of projects to a response, as in [server.Config].
 func New(
 	projects Projects, serveFile func(w http.ResponseWriter, r *http.Request, key string), mapError func(ctx context.Context, err error) *server.Error,
 ) http.Handler {
