@@ -137,8 +137,8 @@ func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
 	})
 }
 
-// Load reads what is new since the last one, and once a minute all that counts, also after the clock was set back. A session that has
-// ended is forgotten when its last token has expired, so that the memory is bounded.
+// Load reads what is new since the last one, and once a minute all that counts, also after the clock was set back. A
+// session that has ended is forgotten when its last token has expired, so that the memory is bounded.
 func TestRevocations_areReadOnceAndForgotten(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)

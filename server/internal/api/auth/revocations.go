@@ -11,20 +11,22 @@ import (
 )
 
 const (
-	// revocationOverlap is how long before the last reading the next one begins, for revocations that were committed late, or
-	// by a daemon whose clock is behind.
+	// revocationOverlap is how long before the last reading the next one begins, for revocations that were committed
+	// late, or by a daemon whose clock is behind.
 	revocationOverlap = 5 * time.Minute
-	// completeInterval is the interval at which all revocations are read, for clocks that are further behind or are set back.
+	// completeInterval is the interval at which all revocations are read, for clocks that are further behind or are set
+	// back.
 	completeInterval = time.Minute
 	// maxClockDifference is the largest difference between the clocks of daemons.
 	maxClockDifference = time.Hour
 )
 
-// Revocations contains the revoked access tokens that have not expired: all tokens of some sessions, and those of some users
-// that were issued up to a time. It polls the new ones, which costs less than a query for each request. It is safe for
-// concurrent use. Call [Revocations.Load] before the first request is served, and then [Revocations.Run].
+// Revocations contains the revoked access tokens that have not expired: all tokens of some sessions, and those of some
+// users that were issued up to a time. It polls the new ones, which costs less than a query for each request. It is
+// safe for concurrent use. Call [Revocations.Load] before the first request is served, and then [Revocations.Run].
 type Revocations struct {
-	// Read returns the revocations after the given time: when the tokens were revoked, by the id of the session or user.
+	// Read returns the revocations after the given time: when the tokens were revoked, by the id of the session or
+	// user.
 	Read   func(ctx context.Context, after time.Time) (map[string]time.Time, error)
 	Logger *slog.Logger
 
@@ -33,8 +35,8 @@ type Revocations struct {
 	loaded, complete time.Time // of the last reading, and of the last one of all revocations
 }
 
-// Load reads the revocations since the last Load, and once a minute all that affect tokens which are valid at now. If that
-// fails, it keeps the current revocations.
+// Load reads the revocations since the last Load, and once a minute all that affect tokens which are valid at now. If
+// that fails, it keeps the current revocations.
 func (r *Revocations) Load(ctx context.Context, now time.Time) error {
 	oldest := now.Add(-TokenLifetime - maxClockDifference)
 	r.mu.RLock()

@@ -31,7 +31,8 @@ type openStream struct {
 	w     http.ResponseWriter
 }
 
-// EndStreams is a middleware. It ends the stream of streamEvents with 401 when the token of the caller expires or is revoked.
+// EndStreams is a middleware. It ends the stream of streamEvents with 401 when the token of the caller expires or is
+// revoked.
 func (t *Tokens) EndStreams(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
 	if operationID != streamOperation {
 		return next

@@ -33,9 +33,9 @@ const (
 
 var errToken = errors.New("auth: not a valid access token")
 
-// Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the ids of the user and the session, and
-// the expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the tokens.
-// Verification uses only the token and the known revocations. The signatures of up to 10,000 verified tokens
+// Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the ids of the user and the
+// session, and the expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the
+// tokens. Verification uses only the token and the known revocations. The signatures of up to 10,000 verified tokens
 // are not verified again. Tokens is safe for concurrent use.
 type Tokens struct {
 	// Revocations is checked for each token. If nil, no tokens are revoked.
@@ -85,8 +85,8 @@ func NewTokens(keys []SigningKey, now func() time.Time) (*Tokens, error) {
 	return t, t.SetKeys(keys)
 }
 
-// Issue returns a token that is valid for [TokenLifetime]. Its iat has a fraction (RFC 7519, section 2), so that a login after a
-// revocation in the same second is valid.
+// Issue returns a token that is valid for [TokenLifetime]. Its iat has a fraction (RFC 7519, section 2), so that a
+// login after a revocation in the same second is valid.
 func (t *Tokens) Issue(of studio.AccessToken) (string, error) {
 	key := t.signer(of.IssuedAt)
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{

@@ -14,11 +14,11 @@ import (
 const (
 	// smallBody is the most bytes of a body that takes no place.
 	smallBody = 4 << 10
-	// readPlaces is the number of larger bodies of a user that are read at the same time, so that a slow sender does not hold
-	// up the user.
+	// readPlaces is the number of larger bodies of a user that are read at the same time, so that a slow sender does
+	// not hold up the user.
 	readPlaces = 4
-	// workPlaces is the number of requests of a user with larger bodies that are worked on at the same time. Two would double
-	// the latency of others on a small machine.
+	// workPlaces is the number of requests of a user with larger bodies that are worked on at the same time. Two would
+	// double the latency of others on a small machine.
 	workPlaces = 1
 	// bodyWait is how long a request waits for a place, and the Retry-After of its response if it gets none.
 	bodyWait = 5 * time.Second
@@ -27,17 +27,17 @@ const (
 // errBodies is the cause of the response to a request that got no place.
 var errBodies = errors.New("ratelimit: the user has too many requests with large bodies")
 
-// Bodies bounds the concurrent requests of each user that have a body of more than 4 KiB, so that the bodies of one user
-// leave memory and CPU time for others. 4 of them are in progress, and one of these is worked on. A request waits up to 5
-// seconds for its place, and then gets 503 with Retry-After. A body without Content-Length is large. Requests without a user
-// are not bounded. It is safe for concurrent use.
+// Bodies bounds the concurrent requests of each user that have a body of more than 4 KiB, so that the bodies of one
+// user leave memory and CPU time for others. 4 of them are in progress, and one of these is worked on. A request waits
+// up to 5 seconds for its place, and then gets 503 with Retry-After. A body without Content-Length is large. Requests
+// without a user are not bounded. It is safe for concurrent use.
 type Bodies struct {
 	streamed      string
 	reading, work places // of which a request has one of each, in this order
 }
 
-// NewBodies returns a Bodies. streamed is the id of an operation that streams the bodies of its requests instead of holding
-// them in memory, so that they are not bounded, or "".
+// NewBodies returns a Bodies. streamed is the id of an operation that streams the bodies of its requests instead of
+// holding them in memory, so that they are not bounded, or "".
 func NewBodies(streamed string) *Bodies {
 	return &Bodies{
 		streamed: streamed,
@@ -46,8 +46,8 @@ func NewBodies(streamed string) *Bodies {
 	}
 }
 
-// Admit bounds the requests in progress. It is for [server.Config].Admit: the body of a request that waits is not read. A
-// request is in progress until its response begins, so that a slow reader of a response delays no others.
+// Admit bounds the requests in progress. It is for [server.Config].Admit: the body of a request that waits is not read.
+// A request is in progress until its response begins, so that a slow reader of a response delays no others.
 func (b *Bodies) Admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leave, refusal := b.enter(r.Context(), &b.reading, r, server.OperationID(r.Context()))
@@ -61,7 +61,8 @@ func (b *Bodies) Admit(next http.Handler) http.Handler {
 	})
 }
 
-// Middleware bounds the requests that are worked on, after their bodies were read. It is for [server.Config].Middleware.
+// Middleware bounds the requests that are worked on, after their bodies were read. It is for
+// [server.Config].Middleware.
 func (b *Bodies) Middleware(next gen.StrictHandlerFunc, operationID string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		leave, refusal := b.enter(ctx, &b.work, r, operationID)

@@ -93,8 +93,8 @@ func (b countedBody) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// Of the large bodies of a user, one is worked on and few are read, with and without Content-Length. The others of the user
-// wait, and are refused after a while. Small bodies and other users wait for nothing.
+// Of the large bodies of a user, one is worked on and few are read, with and without Content-Length. The others of the
+// user wait, and are refused after a while. Small bodies and other users wait for nothing.
 func TestBodies_boundsThoseOfAUser(t *testing.T) {
 	beside(t, "", func(c *crowd) {
 		all := make([]*httptest.ResponseRecorder, readPlaces+3)

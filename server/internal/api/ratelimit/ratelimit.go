@@ -1,7 +1,8 @@
 // Package ratelimit limits the rate of requests of each user, and the concurrent requests with large bodies.
 //
-// Each user has a token bucket for each class of operations; see [Config]. [Bodies] bounds the requests with large bodies.
-// Requests without a user are not limited. The limits are those of one daemon: a user of several daemons has those of each.
+// Each user has a token bucket for each class of operations; see [Config]. [Bodies] bounds the requests with large
+// bodies. Requests without a user are not limited. The limits are those of one daemon: a user of several daemons has
+// those of each.
 package ratelimit
 
 import (
@@ -26,9 +27,8 @@ const DefaultRate = 10_000
 type Config struct {
 	// Rate limits the requests of a user per second, separately for each class: creations of avatars, videos and
 	// lip-syncs; and other changes. Operations that change nothing, which are those with GET, are limited to
-	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with its
-	// idempotency key counts, too. Each limit is also the burst.
-	// Defaults to DefaultRate.
+	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with
+	// its idempotency key counts, too. Each limit is also the burst. Defaults to DefaultRate.
 	Rate int
 }
 

@@ -92,8 +92,8 @@ func eventAttempts(all []studio.Attempt) []gen.EventAttempt {
 	return attempts
 }
 
-// bound returns a bound of a range of times, or the zero time, which is no bound, if it is absent. A bound of the year 1 that
-// is the zero time becomes one that selects the same events.
+// bound returns a bound of a range of times, or the zero time, which is no bound, if it is absent. A bound of the year
+// 1 that is the zero time becomes one that selects the same events.
 func bound(t *time.Time) time.Time {
 	if t != nil && t.IsZero() {
 		return t.Add(time.Microsecond)

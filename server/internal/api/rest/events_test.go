@@ -38,8 +38,8 @@ func (s *setup) client(email string) *client.Client {
 	return c
 }
 
-// addEvents creates an avatar with a webhook that gets published, and a lip-sync without one that succeeds. It returns the
-// ids of both.
+// addEvents creates an avatar with a webhook that gets published, and a lip-sync without one that succeeds. It returns
+// the ids of both.
 func (s *setup) addEvents() (avatar, lipsync string) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -124,7 +124,8 @@ func TestListEvents_filtersEvents(t *testing.T) {
 	})
 }
 
-// In both orders, an event that exists throughout the listing is on one page. A new one is on a later page of the oldest.
+// In both orders, an event that exists throughout the listing is on one page. A new one is on a later page of the
+// oldest.
 func TestListEvents_hasPages(t *testing.T) {
 	eachStore(t, func(s *setup, c *client.Client) {
 		s.addEvents()

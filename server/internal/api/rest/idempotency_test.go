@@ -39,8 +39,8 @@ func keyedOperations(t *testing.T) (paths []string) {
 	return paths
 }
 
-// A repeated request with its key gets the first response, whatever has changed since, also if a request with a new key is
-// refused. So a client whose response was lost never takes a refusal of the second request for one of the first.
+// A repeated request with its key gets the first response, whatever has changed since, also if a request with a new key
+// is refused. So a client whose response was lost never takes a refusal of the second request for one of the first.
 func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	const avatars, videos, lipsyncs, replays = "/v1/avatars/create_avatar", "/v1/avatars/create_video", "/v1/lipsync/create_lipsync", "/v1/events/replay"

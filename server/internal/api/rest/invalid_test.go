@@ -16,8 +16,8 @@ type attempt struct {
 	header       map[string]string
 }
 
-// invalid returns requests that differ from one that succeeds in a part that the document does not allow: a parameter or a
-// member that is missing or has another type, format, length or value, or a body that is not JSON.
+// invalid returns requests that differ from one that succeeds in a part that the document does not allow: a parameter
+// or a member that is missing or has another type, format, length or value, or a body that is not JSON.
 func invalid(c operation) (all []attempt) {
 	for _, reference := range c.described.Parameters {
 		all = append(all, invalidParameter(c, reference.Value)...)
@@ -82,7 +82,8 @@ func invalidParameter(c operation, p *openapi3.Parameter) (all []attempt) {
 	return all
 }
 
-// wrongValues returns values that a schema does not allow. valid is one that it allows, whose members they keep, or nil.
+// wrongValues returns values that a schema does not allow. valid is one that it allows, whose members they keep, or
+// nil.
 func wrongValues(schema *openapi3.Schema, valid any) (wrong []any) {
 	if len(schema.OneOf) > 0 {
 		wrong = wrongValues(schema.OneOf[0].Value, valid)

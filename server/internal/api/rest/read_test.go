@@ -64,7 +64,8 @@ type unreadFields struct {
 	unread []string
 }
 
-// add collects the fields of a type and of the types in it. Members that the document does not name are kept, and not read.
+// add collects the fields of a type and of the types in it. Members that the document does not name are kept, and not
+// read.
 func (f *unreadFields) add(t types.Type) {
 	switch t := types.Unalias(t).(type) {
 	case *types.Pointer:

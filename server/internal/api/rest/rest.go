@@ -30,8 +30,8 @@ func New(studio *studio.Service) *API { return &API{studio: studio} }
 // AnonymousBodyBytes limits the bodies of operations that need no token.
 const AnonymousBodyBytes = 16 << 10
 
-// MapError returns the response for an error of the domain, or nil if err is not a [*studio.Error]. It can be used as the
-// MapError function of server.Config.
+// MapError returns the response for an error of the domain, or nil if err is not a [*studio.Error]. It can be used as
+// the MapError function of server.Config.
 func MapError(_ context.Context, err error) *server.Error {
 	refusal, ok := errors.AsType[*studio.Error](err)
 	if !ok {
@@ -72,8 +72,8 @@ func (urls inputs) normalize() error {
 	return nil
 }
 
-// creation returns the part that all creations have in common. request is the decoded body, with its inputs. The generated
-// code encodes it with unknown members and in a fixed order.
+// creation returns the part that all creations have in common. request is the decoded body, with its inputs. The
+// generated code encodes it with unknown members and in a fixed order.
 func creation(
 	ctx context.Context, request any, urls inputs, title, workspace, key *string,
 	data gen.Nullable[gen.WebhookData], webhook gen.Nullable[gen.WebhookSwitch],

@@ -59,8 +59,8 @@ func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *se
 	return s
 }
 
-// inMemory runs a test of what this package does by itself. Tests of package studio and package store hold for a store in
-// memory and for databases alike.
+// inMemory runs a test of what this package does by itself. Tests of package studio and package store hold for a store
+// in memory and for databases alike.
 func inMemory(t *testing.T, test func(s *setup)) {
 	t.Helper()
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// Each member of a creation that is the URL of a file is kept in the form in which it is fetched. What has no such form is
-// refused by its name.
+// Each member of a creation that is the URL of a file is kept in the form in which it is fetched. What has no such form
+// is refused by its name.
 func TestCreations_keepURLsInTheFormOfTheStandard(t *testing.T) {
 	inMemory(t, func(s *setup) {
 		document, err := openapi3.NewLoader().LoadFromData(api.Spec)

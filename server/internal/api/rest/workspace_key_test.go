@@ -16,8 +16,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// A key for a workspace knows the records and events of this workspace only, may not do what concerns the whole account, and
-// nothing while its user is not a member.
+// A key for a workspace knows the records and events of this workspace only, may not do what concerns the whole
+// account, and nothing while its user is not a member.
 func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 	t.Parallel()
 	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
@@ -67,7 +67,8 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 				return c.status, c.shows
 			}
 		})
-		// Nothing of the first workspace is in a list of the other one: the records that were created there are the only ones.
+		// Nothing of the first workspace is in a list of the other one: the records that were created there are the
+		// only ones.
 		for _, list := range []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list", "/v1/events", "/projects/v2"} {
 			_, answer := s.do("GET", list, "", nil)
 			for _, id := range s.idsIn(s.workspace.ID) {
