@@ -114,8 +114,8 @@ func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error
 	return response, nil
 }
 
-// bound returns a context that ends after timeout. If the request or the response is streamed, that is when the timer fires,
-// which the caller may reset or stop.
+// bound returns a context that ends after timeout. If the request or the response is streamed, that is when the timer
+// fires, which the caller may reset or stop.
 func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context.Context, cancel func(), timer *time.Timer) {
 	if !streamed {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -126,8 +126,8 @@ func bound(ctx context.Context, timeout time.Duration, streamed bool) (_ context
 	return ctx, func() { timer.Stop(); stop(nil) }, timer
 }
 
-// pacedBody is a request body of any length. The timer limits each write, which is the time until net/http reads on, and then
-// the response. It does not limit the source of the body.
+// pacedBody is a request body of any length. The timer limits each write, which is the time until net/http reads on,
+// and then the response. It does not limit the source of the body.
 type pacedBody struct {
 	io.ReadCloser
 	timer   *time.Timer
@@ -141,7 +141,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeoutError returns the error of a request with a context of bound. HTTP/2 reports a timeout there as a cancellation.
+// timeoutError returns the error of a request with a context of bound. HTTP/2 reports a timeout there as a
+// cancellation.
 func timeoutError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
 		return cause

@@ -141,8 +141,8 @@ func calls(tb testing.TB) map[string][3]func() {
 	}
 }
 
-// BenchmarkCall compares the client with net/http and encoding/json, each without the service: the CPU time as the median
-// of the ratios of the rounds, in which all make calls alternately, and the allocations of a call.
+// BenchmarkCall compares the client with net/http and encoding/json, each without the service: the CPU time as the
+// median of the ratios of the rounds, in which all make calls alternately, and the allocations of a call.
 func BenchmarkCall(b *testing.B) {
 	const batch = 250
 	for name, call := range calls(b) {

@@ -46,18 +46,18 @@
 //
 // The method of an operation that responds with a stream returns an iterator. A range over it sends the request and
 // gets each item as it arrives; leaving the range closes the connection. The last pair has the error with which the
-// stream ended, if any. Config.Timeout applies until the response begins. A stream that then sends nothing for a minute,
-// or for Config.Timeout if that is longer, counts as broken off.
+// stream ended, if any. Config.Timeout applies until the response begins. A stream that then sends nothing for a
+// minute, or for Config.Timeout if that is longer, counts as broken off.
 //
 // If the document declares ids for server-sent events, the client resumes a stream that breaks off, or that the service
 // ends with a transient error, with the header Last-Event-ID. It makes up to Retry.Attempts attempts without a new
 // event. It drops the first events of the new connection whose ids it has already seen, as far as they are among the
-// last 256, so that the caller gets each event with an id once. A response that ends properly ends the stream, and so does
-// a 204: unlike browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the
+// last 256, so that the caller gets each event with an id once. A response that ends properly ends the stream, and so
+// does a 204: unlike browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the
 // client does not send the request again after the response has begun.
 //
-// [Client.EventsSince] lists the past events of the user and goes on with the stream of new ones. [Client.Raw] returns the
-// items of any stream as text.
+// [Client.EventsSince] lists the past events of the user and goes on with the stream of new ones. [Client.Raw] returns
+// the items of any stream as text.
 //
 // # Waiting and files
 //

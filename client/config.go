@@ -39,7 +39,8 @@ type Config struct {
 	Email    string
 	Password Credential
 
-	// Token is an API key or an access token, without "Bearer", to use instead of Email and Password. It cannot be renewed.
+	// Token is an API key or an access token, without "Bearer", to use instead of Email and Password. It cannot be
+	// renewed.
 	Token Credential
 
 	// TokenSource provides the access tokens instead of Token, Email and Password.
@@ -50,9 +51,9 @@ type Config struct {
 	Workspace string
 
 	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport
-	// is called for each attempt, so it is the place for tracing and metrics. Its Timeout limits each exchange as a whole, which
-	// cuts long uploads and downloads, and ends streams; the client opens a stream again that it ends. So better set
-	// Timeout below. Defaults to a client with http.DefaultTransport.
+	// is called for each attempt, so it is the place for tracing and metrics. Its Timeout limits each exchange as a
+	// whole, which cuts long uploads and downloads, and ends streams; the client opens a stream again that it ends. So
+	// better set Timeout below. Defaults to a client with http.DefaultTransport.
 	HTTPClient *http.Client
 
 	// NoAutoKey stops the client from adding an Idempotency-Key to creations, for services that do not

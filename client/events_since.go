@@ -11,10 +11,10 @@ import (
 )
 
 // EventsSince iterates over the events of the user that were recorded since a time, oldest first, and then over further
-// events as they occur. It gives each event once: it opens the stream of [Client.StreamEvents] before it lists the past, and
-// lists again what the stream may have missed. It passes options to each request. An error is the last item; the iteration
-// does not end without one. A program can then continue, even after a restart, with the time of its last event, which is
-// repeated.
+// events as they occur. It gives each event once: it opens the stream of [Client.StreamEvents] before it lists the
+// past, and lists again what the stream may have missed. It passes options to each request. An error is the last item;
+// the iteration does not end without one. A program can then continue, even after a restart, with the time of its last
+// event, which is repeated.
 func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...CallOption) iter.Seq2[*gen.EventRecord, error] {
 	return func(yield func(*gen.EventRecord, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -53,8 +53,8 @@ func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...Ca
 // maxPage is the largest page of a list.
 const maxPage = 100
 
-// receive receives the events of the stream in another goroutine, so that the stream is open while the caller lists the past.
-// A nil event means that earlier ones must be listed. The error follows when the events end.
+// receive receives the events of the stream in another goroutine, so that the stream is open while the caller lists the
+// past. A nil event means that earlier ones must be listed. The error follows when the events end.
 func (c *Client) receive(ctx context.Context, options []CallOption) (<-chan *gen.EventRecord, <-chan error) {
 	received, failed := make(chan *gen.EventRecord), make(chan error, 1)
 	send := func(event *gen.EventRecord) bool {
@@ -81,8 +81,9 @@ func (c *Client) receive(ctx context.Context, options []CallOption) (<-chan *gen
 	return received, failed
 }
 
-// follow calls give for the events of the stream, and opened when a connection begins, until the stream fails, give returns
-// false or ctx ends. It opens the stream again if the service ends it without an error, as it does when it shuts down.
+// follow calls give for the events of the stream, and opened when a connection begins, until the stream fails, give
+// returns false or ctx ends. It opens the stream again if the service ends it without an error, as it does when it
+// shuts down.
 func (c *Client) follow(
 	ctx context.Context, opened func(resumed bool), give func(gen.StreamEventsData) bool, options ...CallOption,
 ) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// Each event is given once and in order: those of the past, those that occur while it is listed, and those that occur while
-// no connection is open, even before the stream has an id to continue with.
+// Each event is given once and in order: those of the past, those that occur while it is listed, and those that occur
+// while no connection is open, even before the stream has an id to continue with.
 func TestEventsSince_givesEachEventOnce(t *testing.T) {
 	t.Parallel()
 	for name, disturb := range map[string]func(s *eventSource){

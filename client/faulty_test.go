@@ -97,7 +97,8 @@ func closing(t *testing.T, itself bool) string {
 	return listener.Addr().String()
 }
 
-// talker is a connection that reports an error only after the whole request was written: a GET, or a POST with an object.
+// talker is a connection that reports an error only after the whole request was written: a GET, or a POST with an
+// object.
 type talker struct {
 	net.Conn
 

@@ -45,8 +45,8 @@ func (c *Client) Endpoints(ctx context.Context, options ...CallOption) iter.Seq2
 		func(p ListEndpointsParams, cursor *string) ListEndpointsParams { p.Cursor = cursor; return p })
 }
 
-// pages iterates over the records of all pages. list requests a page, data returns its records and the next cursor, and at
-// returns the parameters for the page at a cursor.
+// pages iterates over the records of all pages. list requests a page, data returns its records and the next cursor, and
+// at returns the parameters for the page at a cursor.
 func pages[P CallOption, L, T any](
 	ctx context.Context, c *Client, options []CallOption, list func(context.Context, ...CallOption) (*L, error),
 	data func(*L) (data []T, next *string), at func(params P, cursor *string) P,

@@ -14,8 +14,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// A method sends the request of the document and returns its response. Package clienttest, which refuses requests that the
-// document forbids, sees the requests of the other methods.
+// A method sends the request of the document and returns its response. Package clienttest, which refuses requests that
+// the document forbids, sees the requests of the other methods.
 func TestOperations_sendDocumentedRequests(t *testing.T) {
 	t.Parallel()
 	key := client.WithIdempotencyKey("key-1")

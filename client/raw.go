@@ -16,8 +16,8 @@ import (
 // the text of each item, which may have the format of server-sent events or of JSON lines.
 //
 // Each range over the result sends the request. The last pair has the error with which the stream ended, if any. A
-// stream that breaks off is not resumed, but the option [After] sets the event after which it begins. POST and PATCH are
-// retried only if the service cannot have processed the request.
+// stream that breaks off is not resumed, but the option [After] sets the event after which it begins. POST and PATCH
+// are retried only if the service cannot have processed the request.
 func (c *Client) Raw(ctx context.Context, method, path string, body json.RawMessage, options ...CallOption) iter.Seq2[*stream.Event[string], error] {
 	call := c.call(&operation{
 		id: "raw", method: method, path: path, idempotent: method != http.MethodPost && method != http.MethodPatch, body: bodyItems,

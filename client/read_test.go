@@ -73,8 +73,8 @@ func TestListProjects_omitsInvalidMembers(t *testing.T) {
 	}
 }
 
-// All other responses are decoded in the same way. They may have unknown members and values, and lack members. A required
-// member that cannot be decoded is an error.
+// All other responses are decoded in the same way. They may have unknown members and values, and lack members. A
+// required member that cannot be decoded is an error.
 func TestAnswer_omitsInvalidMembers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {

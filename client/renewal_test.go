@@ -119,7 +119,8 @@ func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 	}
 }
 
-// A wrong password is sent at most once a minute, whatever the number of calls. They do not wait, however long they may.
+// A wrong password is sent at most once a minute, whatever the number of calls. They do not wait, however long they
+// may.
 func TestTokens_sendAWrongPasswordOnceAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

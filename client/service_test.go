@@ -25,7 +25,8 @@ const (
 	videoID   = "01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41"
 )
 
-// service responds as a test wants it, and otherwise with what the service sends; clienttest has its rules. It is an http.Handler, and an http.RoundTripper for tests with a synthetic clock.
+// service responds as a test wants it, and otherwise with what the service sends; clienttest has its rules. It is an
+// http.Handler, and an http.RoundTripper for tests with a synthetic clock.
 type service struct {
 	// before may respond to a request itself. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool

@@ -208,8 +208,8 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 	}
 }
 
-// workingReader sets worked when bytes come after a time. They may be heartbeats of a stream that has no items for hours,
-// and whose connections a proxy closes again and again.
+// workingReader sets worked when bytes come after a time. They may be heartbeats of a stream that has no items for
+// hours, and whose connections a proxy closes again and again.
 type workingReader struct {
 	io.Reader
 	after  time.Time

@@ -26,8 +26,8 @@ type line struct {
 
 const lineCount = 100_000
 
-// BenchmarkStream reports the CPU time of reading a stream of 100,000 items of 200 bytes, relative to bufio.Scanner with
-// encoding/json. Both read it from the same transport, one after the other.
+// BenchmarkStream reports the CPU time of reading a stream of 100,000 items of 200 bytes, relative to bufio.Scanner
+// with encoding/json. Both read it from the same transport, one after the other.
 func BenchmarkStream(b *testing.B) {
 	text := fmt.Appendf(nil, `{"id":123456,"title":"Good morning","status":"published","tags":["morning","short"],"text":""}`)
 	text = bytes.Replace(text, []byte(`"text":""`), fmt.Appendf(nil, `"text":"%s"`, strings.Repeat("x", 199-len(text))), 1)

@@ -26,8 +26,8 @@ type tick struct {
 	N int `json:"n"`
 }
 
-// connections responds to each request to /stream with the next body, or with a status of three digits. A body that ends
-// with "!" is cut off.
+// connections responds to each request to /stream with the next body, or with a status of three digits. A body that
+// ends with "!" is cut off.
 type connections struct {
 	*service
 

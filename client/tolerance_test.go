@@ -11,7 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// The generated types accept responses with unknown members and values, and without optional members, whoever decodes them.
+// The generated types accept responses with unknown members and values, and without optional members, whoever decodes
+// them.
 func TestTolerance_ofEveryResponse(t *testing.T) {
 	t.Parallel()
 	for name, sample := range map[string]sample{

@@ -13,8 +13,8 @@ import (
 // maxItem limits the items that a fault can change.
 const maxItem = 16 << 20
 
-// CutAfter closes the connection of a stream after n items. Like the other faults for streams, it leaves other responses
-// unchanged.
+// CutAfter closes the connection of a stream after n items. Like the other faults for streams, it leaves other
+// responses unchanged.
 func CutAfter(n int) Fault {
 	return items(func(_ context.Context, seen int, item stream.Frame, send func(stream.Frame)) bool {
 		if seen <= n {

@@ -3,8 +3,9 @@
 // therefore the only package below client that imports packages below server. A request that the document forbids fails
 // the test.
 //
-// An avatar, video or lip-sync keeps its status until the test changes it. The stream of events sends each change at once,
-// and ends the waits of the client. Notifications, and those that are sent again, are sent only by [Service.Deliver].
+// An avatar, video or lip-sync keeps its status until the test changes it. The stream of events sends each change at
+// once, and ends the waits of the client. Notifications, and those that are sent again, are sent only by
+// [Service.Deliver].
 //
 //	func TestPublishing(t *testing.T) {
 //		service := clienttest.New(t)

@@ -62,8 +62,8 @@ func positive(n int) error {
 	return nil
 }
 
-// records iterates over the records that the flags select. The client requests the pages, and their JSON has all members of a
-// record, whether the client knows them or not.
+// records iterates over the records that the flags select. The client requests the pages, and their JSON has all
+// members of a record, whether the client knows them or not.
 func records(ctx context.Context, command *cli.Command, c *client.Client, list lister) iter.Seq2[*subject, error] {
 	return func(yield func(*subject, error) bool) {
 		left, limit := command.Int("limit"), pageLimit

@@ -152,7 +152,8 @@ func TestTrigger_sendsWhatListenAccepts(t *testing.T) {
 	}
 }
 
-// Each command that takes the URL of a receiver sends it in the form of the WHATWG URL standard, itself or by the service.
+// Each command that takes the URL of a receiver sends it in the form of the WHATWG URL standard, itself or by the
+// service.
 func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	t.Parallel()
 	s := startService(t)

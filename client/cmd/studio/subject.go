@@ -75,7 +75,8 @@ func send(ctx context.Context, c *client.Client, call request, options ...client
 	return s, nil
 }
 
-// requestOf returns the request that calls a method of the client with a body or an id. The response is decoded separately.
+// requestOf returns the request that calls a method of the client with a body or an id. The response is decoded
+// separately.
 func requestOf[B, T any](method func(*client.Client, context.Context, B, ...client.CallOption) (T, error), body B) request {
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
 		_, err := method(c, ctx, body, options...)

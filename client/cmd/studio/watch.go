@@ -33,8 +33,8 @@ func (p *program) watchCommand(kind string, get func(id string) request) *cli.Co
 		})
 }
 
-// watch prints s and each further status until one is final, and where the video is. It does not use [client.Client.WaitAvatar], which
-// returns only the last status.
+// watch prints s and each further status until one is final, and where the video is. It does not use
+// [client.Client.WaitAvatar], which returns only the last status.
 func (p *program) watch(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) error {
 	s, err := p.watchStatus(ctx, command, kind, s, read)
 	if err != nil || command.Bool("json") {
