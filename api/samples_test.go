@@ -45,8 +45,8 @@ func newSampleService(t *testing.T) sampleService {
 	return sampleService{s, studio, directory, environment, streamed.InferenceID}
 }
 
-// read returns a sample with records and a session of its own instead of those of the document, so that the samples can run
-// in any order.
+// read returns a sample with records and a session of its own instead of those of the document, so that the samples can
+// run in any order.
 func (s sampleService) read(t *testing.T, operation, extension string) string {
 	t.Helper()
 	content, err := api.Samples.ReadFile("_samples/" + operation + extension)

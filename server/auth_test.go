@@ -158,8 +158,8 @@ func TestAuthentication_acceptsVerifiedClientCertificates(t *testing.T) {
 	}
 }
 
-// Whatever error an authenticator returns, the log says why a request was refused at level Debug, even if another credential was
-// accepted, and never with a secret.
+// Whatever error an authenticator returns, the log says why a request was refused at level Debug, even if another
+// credential was accepted, and never with a secret.
 func TestAuthentication_logsWhyItRefusesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	const secret, escaped = "hunter+2", "hunter%2B2"

@@ -19,8 +19,8 @@ func hasBegun(w http.ResponseWriter, r *http.Request) bool {
 	return x != nil && x.hasBegun()
 }
 
-// trackedResponse makes any ResponseWriter a beginTracker. It is a part of the exchange. Config.Wrap and Config.Admit may pass
-// a ResponseWriter that buffers the response, so that the exchange does not see it begin.
+// trackedResponse makes any ResponseWriter a beginTracker. It is a part of the exchange. Config.Wrap and Config.Admit
+// may pass a ResponseWriter that buffers the response, so that the exchange does not see it begin.
 type trackedResponse struct {
 	http.ResponseWriter
 	status int // 0 before the response has begun

@@ -31,8 +31,8 @@ type Error struct {
 	// Extensions are further members of the problem document (RFC 9457, section 3.2), by name. The values
 	// must be encodable as JSON. Names that the document defines are ignored.
 	Extensions map[string]any
-	// RetryAfter is sent as Retry-After, rounded up to whole seconds. If zero, only a 503 has one: that in Header, or of
-	// one second.
+	// RetryAfter is sent as Retry-After, rounded up to whole seconds. If zero, only a 503 has one: that in Header, or
+	// of one second.
 	RetryAfter time.Duration
 	// Header is added to the headers of the response. It cannot change the Content-Type.
 	Header http.Header

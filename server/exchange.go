@@ -117,8 +117,8 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
-// exchangeOf returns the exchange of a request and its response, or nil if they did not pass through the handler of New. The
-// context of r may not be derived from the one that the exchange has.
+// exchangeOf returns the exchange of a request and its response, or nil if they did not pass through the handler of
+// New. The context of r may not be derived from the one that the exchange has.
 func exchangeOf(w http.ResponseWriter, r *http.Request) *exchange {
 	x := exchangeFrom(r.Context())
 	if x != nil {
@@ -131,8 +131,8 @@ func exchangeOf(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// withExchange returns ctx, or if it is not derived from the context of the exchange, a context that also has its values for
-// this package.
+// withExchange returns ctx, or if it is not derived from the context of the exchange, a context that also has its
+// values for this package.
 func (x *exchange) withExchange(ctx context.Context) context.Context {
 	if x == nil || exchangeFrom(ctx) != nil {
 		return ctx

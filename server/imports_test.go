@@ -9,8 +9,8 @@ import (
 
 const module = "github.com/avatarstudio/avatarstudio/"
 
-// The linter holds who imports whom (depguard in .golangci.yml). What a package links in the end follows from the imports
-// of others, so that only the go command can tell.
+// The linter holds who imports whom (depguard in .golangci.yml). What a package links in the end follows from the
+// imports of others, so that only the go command can tell.
 func TestImports_linkNothingElse(t *testing.T) {
 	t.Parallel()
 	const studiod, operate, testing, console = "server/cmd/studiod", "server/internal/operate", "server/internal/testing", "server/internal/web/console"

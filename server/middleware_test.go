@@ -202,7 +202,8 @@ func (a authenticator) Authenticate(ctx context.Context, c server.Credential) (c
 	return a(ctx, c)
 }
 
-// A layer may pass on a context that is not derived from that of the request: what follows knows the request nevertheless.
+// A layer may pass on a context that is not derived from that of the request: what follows knows the request
+// nevertheless.
 func TestLayers_mayReplaceTheContext(t *testing.T) {
 	t.Parallel()
 	other := context.WithValue(context.Background(), testKey{}, "kept")

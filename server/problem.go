@@ -19,9 +19,9 @@ import (
 
 // WriteProblem responds with err as a problem document (RFC 9457) that contains the request id. Middleware
 // may call it instead of the next handler. It logs err.Err: if the status is 5xx at level Error, or Warn if it
-// is 503, and otherwise at level Debug. If the response has already begun, WriteProblem aborts the connection by panicking with
-// [http.ErrAbortHandler], so that the caller does not mistake a partial response for a complete one. If it is a stream,
-// WriteProblem calls [stream.Fail] instead.
+// is 503, and otherwise at level Debug. If the response has already begun, WriteProblem aborts the connection by
+// panicking with [http.ErrAbortHandler], so that the caller does not mistake a partial response for a complete one. If
+// it is a stream, WriteProblem calls [stream.Fail] instead.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writeProblem(w, r, err) }
 
 // writeProblem is WriteProblem for any error.

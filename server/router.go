@@ -50,8 +50,8 @@ func (rt *router) finish() error {
 	return errors.Join(rt.errs...)
 }
 
-// ServeHTTP routes the request. If no operation matches, it responds with a problem document: 405 with Allow if the path
-// exists for other methods, and otherwise 404.
+// ServeHTTP routes the request. If no operation matches, it responds with a problem document: 405 with Allow if the
+// path exists for other methods, and otherwise 404.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch found, allow, ok := rt.Find(r); {
 	case ok:

@@ -16,17 +16,18 @@
 //     r.PathValue("query:NAME"), which costs one allocation less than a value in the context.
 //   - The generated code decodes the request.
 //   - [Config.Middleware] wraps each operation. It ends when the implementation has returned the response.
-//   - The implementation responds. The generated code encodes the response, and calls the iterator of a stream as package
-//     stream describes.
+//   - The implementation responds. The generated code encodes the response, and calls the iterator of a stream as
+//     package stream describes.
 //
-// Most services need none of Wrap, Admit and Middleware. Wrap is for what concerns every request, whoever sends it, such as
-// CORS, compression and traces. Admit is for what refuses a caller who is known before the body costs anything, such as a
-// limit of requests. Middleware is for what needs the decoded request or the typed response, such as an audit log.
+// Most services need none of Wrap, Admit and Middleware. Wrap is for what concerns every request, whoever sends it,
+// such as CORS, compression and traces. Admit is for what refuses a caller who is known before the body costs anything,
+// such as a limit of requests. Middleware is for what needs the decoded request or the typed response, such as an audit
+// log.
 //
-// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It should be derived
-// from it, so that the request is cancelled when its client disconnects; the functions of this package that take a context
-// work with any. Only if Wrap or Admit also pass on a ResponseWriter without an Unwrap method, the context must be derived:
-// other requests get 500, and the log says why.
+// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It should be
+// derived from it, so that the request is cancelled when its client disconnects; the functions of this package that
+// take a context work with any. Only if Wrap or Admit also pass on a ResponseWriter without an Unwrap method, the
+// context must be derived: other requests get 500, and the log says why.
 //
 // A path of the document matches exactly. Its segments may have text beside a parameter, such as
 // /jobs/{id}:cancel. If several paths match a request, the one whose first different segment has more text is
@@ -90,8 +91,9 @@ type Config struct {
 	// handler; [PrincipalFrom] and [OperationID] are available after the wrapped handler has returned. The route in
 	// the access log is the pattern of the [http.ServeMux] that serves a request itself. If nil, nothing is wrapped.
 	Wrap func(http.Handler) http.Handler
-	// MapError returns the response for an error of Middleware or the implementation that is not an [*Error]. If it returns nil, the response is 500 with a fixed detail. The original error becomes the
-	// Err of a returned Error that has none. If MapError is nil, all such errors result in 500.
+	// MapError returns the response for an error of Middleware or the implementation that is not an [*Error]. If it
+	// returns nil, the response is 500 with a fixed detail. The original error becomes the Err of a returned Error that
+	// has none. If MapError is nil, all such errors result in 500.
 	MapError func(ctx context.Context, err error) *Error
 	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger

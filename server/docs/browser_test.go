@@ -98,7 +98,8 @@ func TestPage_showsOperationsAndWebhooks(t *testing.T) {
 	}
 }
 
-// Operations that the interface does not show have a badge. A reader opens an error to see more than its first sentence.
+// Operations that the interface does not show have a badge. A reader opens an error to see more than its first
+// sentence.
 func TestPage_marksExtensionsAndFoldsErrors(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "the browser takes seconds of CPU time for it")

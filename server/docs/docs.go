@@ -1,8 +1,8 @@
 // Package docs serves an HTML reference of an OpenAPI document.
 //
 // The page is Swagger UI, which is embedded in the binary. It loads nothing from other origins. Its
-// Content-Security-Policy enforces that, and forbids inline scripts and styles. The errors of an operation are folded, and
-// an operation with the member "x-interface: extension" has a badge.
+// Content-Security-Policy enforces that, and forbids inline scripts and styles. The errors of an operation are folded,
+// and an operation with the member "x-interface: extension" has a badge.
 package docs
 
 import (

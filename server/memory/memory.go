@@ -186,8 +186,8 @@ func (s *Service) Events(subjectID string) []sender.Message {
 	return messages
 }
 
-// Deliver calls send for each notification that is not delivered yet, including those that occur meanwhile. send reports
-// whether it is delivered. If not, the later ones of its subject wait until the next call of Deliver.
+// Deliver calls send for each notification that is not delivered yet, including those that occur meanwhile. send
+// reports whether it is delivered. If not, the later ones of its subject wait until the next call of Deliver.
 func (s *Service) Deliver(send func(sender.Message) (delivered bool)) {
 	s.delivering.Lock()
 	defer s.delivering.Unlock()

@@ -15,8 +15,8 @@ import (
 // videoName is the name of the file of a video or lip-sync.
 const videoName = "video.mp4"
 
-// SetAvatar moves an avatar to a status, through all statuses in between. The error is that there is no such avatar, or no
-// such transition.
+// SetAvatar moves an avatar to a status, through all statuses in between. The error is that there is no such avatar, or
+// no such transition.
 func (s *Service) SetAvatar(ctx context.Context, id string, status gen.AvatarStatus) error {
 	return s.move(ctx, id, true, studio.Status(status))
 }

@@ -70,8 +70,8 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 	}
 }
 
-// Attempts, fetches and redirects send a URL in the form of the WHATWG URL standard, in which it is registered. A server of
-// Node.js, which refuses any other, accepts it.
+// Attempts, fetches and redirects send a URL in the form of the WHATWG URL standard, in which it is registered. A
+// server of Node.js, which refuses any other, accepts it.
 func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	t.Parallel()
 	var target, location atomic.Value

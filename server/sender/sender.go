@@ -29,8 +29,8 @@ const (
 	// the default, each attempt at a receiver that floods may cost megabytes.
 	readBuffer = 16 << 10
 
-	// maxIdle bounds the idle connections to all hosts, and to each: with a lower bound for a host, a burst to it would open
-	// most of its connections again for the next one.
+	// maxIdle bounds the idle connections to all hosts, and to each: with a lower bound for a host, a burst to it would
+	// open most of its connections again for the next one.
 	maxIdle = 1024
 	// Common servers close an idle connection after 5 seconds. Closing it earlier avoids sending a request on
 	// a connection that the receiver is closing.

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// String returns the offset after the string that begins at start with a quote, or -1 if it has no end. It reports whether
-// the text between the quotes is the string: valid UTF-8 without escapes and control characters.
+// String returns the offset after the string that begins at start with a quote, or -1 if it has no end. It reports
+// whether the text between the quotes is the string: valid UTF-8 without escapes and control characters.
 func String(text []byte, start int) (end int, plain bool) {
 	const (
 		ones  = 0x0101010101010101
@@ -57,8 +57,8 @@ func Space(text []byte, i int) int {
 	return i
 }
 
-// Object returns the text after the opening brace of an object, for [Member], or the error of encoding/json if text is no
-// object. The object is nil for null.
+// Object returns the text after the opening brace of an object, for [Member], or the error of encoding/json if text is
+// no object. The object is nil for null.
 func Object(text []byte) (members []byte, err error) {
 	if i := Space(text, 0); i < len(text) && text[i] == '{' {
 		return text[i+1:], nil
@@ -66,8 +66,8 @@ func Object(text []byte) (members []byte, err error) {
 	return nil, json.Unmarshal(text, new(map[string]json.RawMessage))
 }
 
-// Member reads the next member of an object in valid JSON, after the opening brace or the member before it. It unquotes the
-// name. If the JSON is invalid, the result is undefined, but Member does not panic.
+// Member reads the next member of an object in valid JSON, after the opening brace or the member before it. It unquotes
+// the name. If the JSON is invalid, the result is undefined, but Member does not panic.
 func Member(text []byte) (name, value, rest []byte, ok bool) {
 	text = separators(text)
 	if len(text) == 0 || text[0] != '"' {
@@ -132,8 +132,8 @@ func valueEnd(text []byte) int {
 	return len(text)
 }
 
-// Decode decodes a member, like json.Unmarshal. A member that is missing, whose value is nil, changes nothing. Plain strings and
-// booleans are the fastest. The error names the member.
+// Decode decodes a member, like json.Unmarshal. A member that is missing, whose value is nil, changes nothing. Plain
+// strings and booleans are the fastest. The error names the member.
 func Decode(name string, value []byte, field any) error {
 	if value == nil {
 		return nil

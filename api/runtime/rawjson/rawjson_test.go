@@ -9,8 +9,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 )
 
-// A string ends at the first quote that is not escaped, and is plain if encoding/json reads what stands between its quotes,
-// whatever stands where in it.
+// A string ends at the first quote that is not escaped, and is plain if encoding/json reads what stands between its
+// quotes, whatever stands where in it.
 func TestString_endsWhereEncodingJSONDoes(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"", "a", `\"`, `\\`, `\u00e9`, "é", "\U0001f600", "\xff", "\x01", "{", " "}

@@ -41,8 +41,8 @@ func (e *exchange) send(o operation, s sample) {
 	e.arrives(o, s)
 }
 
-// sendSpoilt sends a request with an invalid parameter or body, and compares the place that the response shows with those
-// of the other validator.
+// sendSpoilt sends a request with an invalid parameter or body, and compares the place that the response shows with
+// those of the other validator.
 func (e *exchange) sendSpoilt(o operation, s sample) {
 	e.Helper()
 	s.parameters = maps.Clone(s.parameters)
@@ -89,8 +89,8 @@ func (e *exchange) count(places map[string]bool, kind string) {
 	}
 }
 
-// shows reports whether a pointer, in which the members that the document does not name are *, leads to one of the places
-// or to a member of it, which is missing.
+// shows reports whether a pointer, in which the members that the document does not name are *, leads to one of the
+// places or to a member of it, which is missing.
 func shows(pointer, prefix string, places map[string]bool) bool {
 	pointer, ok := strings.CutPrefix(pointer, prefix)
 	parent := pointer[:max(strings.LastIndex(pointer, "/"), 0)]

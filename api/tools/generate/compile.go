@@ -88,7 +88,8 @@ func newCompilation(f files) (*compilation, error) {
 	return c, c.load(imports)
 }
 
-// load loads the types of packages, with those that were loaded before, because types of different loads are not identical.
+// load loads the types of packages, with those that were loaded before, because types of different loads are not
+// identical.
 func (c *compilation) load(paths map[string]bool) error {
 	for path := range paths {
 		if foreign[path] != nil {
@@ -111,8 +112,8 @@ func (c *compilation) load(paths map[string]bool) error {
 	return nil
 }
 
-// foreign has the types of the packages that were loaded, by import path. To load them takes most of the time of the tests,
-// which generate the code of many documents.
+// foreign has the types of the packages that were loaded, by import path. To load them takes most of the time of the
+// tests, which generate the code of many documents.
 //
 //nolint:gochecknoglobals // like the settings of oapi-codegen, which allow one document at a time too
 var foreign = map[string]*types.Package{}

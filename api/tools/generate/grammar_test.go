@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A part that several operations refer to is refused once, where it is written, and faults are in the order of the document.
+// A part that several operations refer to is refused once, where it is written, and faults are in the order of the
+// document.
 func TestGrammar_showsEachPlaceOnce(t *testing.T) {
 	t.Parallel()
 	const text = `openapi: 3.1.1

@@ -5,8 +5,8 @@
 //
 // # Grammar
 //
-// The validator of the server judges all of OpenAPI 3.1. Code is generated for the following. The rest is refused with its
-// file, line and column, and the way out.
+// The validator of the server judges all of OpenAPI 3.1. Code is generated for the following. The rest is refused with
+// its file, line and column, and the way out.
 //
 //   - Parameters in a path, query, header or cookie that are a string, integer, number, boolean or enum, or a list of
 //     these, in the styles simple and form; objects of these in a query in the style deepObject; and all values as
@@ -15,22 +15,25 @@
 //     application/x-www-form-urlencoded and multipart/form-data, whose fields are scalars, lists, files or JSON.
 //   - Headers of responses that are a string, integer, number, boolean or enum, or a list of these.
 //   - Responses that are streams: server-sent events and JSON lines with an itemSchema (OpenAPI 3.2) or x-itemSchema.
-//   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without content.
-//     The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type.
+//   - Callbacks and webhooks, several statuses, ranges of them and default, redirects, HEAD, and responses without
+//     content. The successes of an operation have bodies of one kind: JSON, text, bytes, or a stream of one type.
 //
-// In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a response is
-// absent. A schema in another one that needs a name in Go becomes a component with the names that lead to it.
+// In Go, a body or response that is null is a nil pointer, a null member of a request is a Nullable, and one of a
+// response is absent. A schema in another one that needs a name in Go becomes a component with the names that lead to
+// it.
 //
-// Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, and x-go-type chooses a type.
+// Of the extensions of oapi-codegen, x-go-name, x-go-type-name and x-enum-varnames choose names, and x-go-type chooses
+// a type.
 //
 // A client sends no text that a server could take for another value. It refuses an empty text in a path, for a required
-// parameter and as an optional body, an empty list but in a header or JSON, and the elements that its form cannot tell apart.
+// parameter and as an optional body, an empty list but in a header or JSON, and the elements that its form cannot tell
+// apart.
 //
-// Refused are the keyword nullable, optional bodies and parameters that may be null, fields of forms that have several types, an allOf that no value or two unions
-// match, alternatives of a discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other
-// parameters and headers, parameters that are the whole query, the method QUERY and additional methods, requests that are
-// streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a name, and documents of
-// several files.
+// Refused are the keyword nullable, optional bodies and parameters that may be null, fields of forms that have several
+// types, an allOf that no value or two unions match, alternatives of a discriminator without a name, the styles matrix,
+// label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other parameters and headers, parameters
+// that are the whole query, the method QUERY and additional methods, requests that are streams, JSON text sequences,
+// multipart bodies other than multipart/form-data, parts without a name, and documents of several files.
 package main
 
 import (
@@ -150,8 +153,9 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	return f, f.compile(elements)
 }
 
-// check returns the document in JSON. It returns an error if the validator of the server rejects the document, and writes
-// a warning for each keyword and format that the validator ignores. Unlike errors of oapi-codegen, both have line numbers.
+// check returns the document in JSON. It returns an error if the validator of the server rejects the document, and
+// writes a warning for each keyword and format that the validator ignores. Unlike errors of oapi-codegen, both have
+// line numbers.
 func check(path string, text []byte, warnings io.Writer) ([]byte, error) {
 	return validate.JSON(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
 		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)

@@ -15,8 +15,8 @@ import (
 //go:embed nullable.tmpl
 var nullableSource string
 
-// nullableMembers gives nullable members of JSON in requests, which is in bodies, in the items of streams, parameters and
-// fields of forms, the type Nullable, which distinguishes null from absent. Responses keep pointers.
+// nullableMembers gives nullable members of JSON in requests, which is in bodies, in the items of streams, parameters
+// and fields of forms, the type Nullable, which distinguishes null from absent. Responses keep pointers.
 func nullableMembers(document *openapi3.T) error {
 	a := adapter{document: document, seen: map[*openapi3.Schema]bool{}}
 	var errs []error

@@ -398,8 +398,8 @@ func intersection(a, b []string) (both openapi3.Types) {
 //nolint:gochecknoglobals // never changed
 var sizes = strings.Fields("int8 uint8 int16 uint16 int32 uint32 int64 uint64 float double")
 
-// narrowerFormat returns the format of the values that have two formats, or that have no format but a type. It returns the
-// first and false if it is neither.
+// narrowerFormat returns the format of the values that have two formats, or that have no format but a type. It returns
+// the first and false if it is neither.
 func narrowerFormat(a, b string, types *openapi3.Types) (format string, ok bool) {
 	isFraction := func(format string) bool { return format == "float" || format == "double" }
 	if !types.Includes("number") && types.Includes("integer") {

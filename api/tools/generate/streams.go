@@ -20,8 +20,8 @@ import (
 // media types and declares nothing for them.
 const streamed = "stream."
 
-// streamExtension is the extension of such a media type that has its *itemStream. The templates in api/tools/generate/templates read it: a
-// function of theirs would be missing in a run of oapi-codegen alone.
+// streamExtension is the extension of such a media type that has its *itemStream. The templates in
+// api/tools/generate/templates read it: a function of theirs would be missing in a run of oapi-codegen alone.
 const streamExtension = "x-stream"
 
 // itemStream describes a body with an item schema for the templates.
@@ -117,8 +117,9 @@ func hasStream(content openapi3.Content) bool {
 	return false
 }
 
-// nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component for this
-// type: that of the items, or of the data of server-sent events. Responses with streams are moved from the components to their operations, where the templates find them.
+// nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component
+// for this type: that of the items, or of the data of server-sent events. Responses with streams are moved from the
+// components to their operations, where the templates find them.
 func nameStreams(path string, document *openapi3.T) error {
 	a := streamAdapter{schemas: document.Components.Schemas, names: &names{file: path}}
 	for _, name := range slices.Sorted(maps.Keys(document.Components.Responses)) {
@@ -205,8 +206,8 @@ func allowsNull(schema *openapi3.Schema) bool {
 }
 
 // data returns the schema of the data of server-sent events: that of the JSON in it, or a string if some data is not
-// JSON. If the events have data of several schemas, it is their union: an eventUnion if the type of an event tells which
-// one it has.
+// JSON. If the events have data of several schemas, it is their union: an eventUnion if the type of an event tells
+// which one it has.
 func (a *streamAdapter) data(item *openapi3.Schema, name, media string) (*openapi3.SchemaRef, *eventUnion) {
 	var all []variant
 	for _, found := range variantsOf(item) {

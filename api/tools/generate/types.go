@@ -50,8 +50,8 @@ func anyValue() *openapi3.SchemaRef {
 	}}
 }
 
-// exactEnum replaces the numbers of an enum, which are float64, by their texts. It removes repeated ones and null, which is no constant in
-// Go, and reports whether the enum has it.
+// exactEnum replaces the numbers of an enum, which are float64, by their texts. It removes repeated ones and null,
+// which is no constant in Go, and reports whether the enum has it.
 func exactEnum(schema *openapi3.Schema) (allowsNull bool) {
 	var values []any
 	for i, value := range schema.Enum {

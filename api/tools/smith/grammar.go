@@ -1,6 +1,7 @@
 package smith
 
-// Grammar lists the parts of the grammar of api/tools/generate. A test fails for each that its documents have too rarely.
+// Grammar lists the parts of the grammar of api/tools/generate. A test fails for each that its documents have too
+// rarely.
 //
 //nolint:gochecknoglobals // never changed
 var Grammar = []string{

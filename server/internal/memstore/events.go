@@ -115,7 +115,8 @@ func (s *Store) TakeChangedUsers() []string {
 
 func (s *Store) WatchEvents(context.Context) error { return nil }
 
-// NextEvent returns the event that occurred first of those that are pending and not paused, and whose subject is not skipped.
+// NextEvent returns the event that occurred first of those that are pending and not paused, and whose subject is not
+// skipped.
 func (s *Store) NextEvent(skip map[string]bool) (next studio.EventRecord, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

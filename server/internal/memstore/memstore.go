@@ -1,6 +1,6 @@
-// Package memstore implements [studio.Store] in memory, for a service that ends with its process. Package memory serves it,
-// and the tests of package studio run on it as on the databases. Its pages are not limited in bytes, and it tells about the
-// revocations of access tokens, but does not keep them.
+// Package memstore implements [studio.Store] in memory, for a service that ends with its process. Package memory serves
+// it, and the tests of package studio run on it as on the databases. Its pages are not limited in bytes, and it tells
+// about the revocations of access tokens, but does not keep them.
 package memstore
 
 import (
@@ -16,7 +16,8 @@ import (
 // Store stores the records of the domain in memory. It is safe for concurrent use. Methods without a comment implement
 // [studio.Store] and are documented there.
 type Store struct {
-	// OnRevoke is called when the access tokens of a session or user are revoked. It must not call the Store. Default: none.
+	// OnRevoke is called when the access tokens of a session or user are revoked. It must not call the Store. Default:
+	// none.
 	OnRevoke func(id string, at time.Time)
 
 	mu         sync.Mutex

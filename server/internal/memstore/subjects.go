@@ -64,8 +64,8 @@ func (s *Store) CreateSubject(
 	return created, nil
 }
 
-// projectWorkspace returns the workspace of a new subject, or that of its user if the user is a member of exactly one. s.mu
-// must be held.
+// projectWorkspace returns the workspace of a new subject, or that of its user if the user is a member of exactly one.
+// s.mu must be held.
 func (s *Store) projectWorkspace(created studio.Subject) (id string, err error) {
 	if created.WorkspaceID != "" {
 		if !s.members[pair{created.WorkspaceID, created.UserID}] {

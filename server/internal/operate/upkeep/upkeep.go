@@ -1,5 +1,5 @@
-// Package upkeep does what a process of the service does besides its work: it deletes expired rows, finishes tasks that a
-// process has left, and tells operators that it runs.
+// Package upkeep does what a process of the service does besides its work: it deletes expired rows, finishes tasks that
+// a process has left, and tells operators that it runs.
 package upkeep
 
 import (
