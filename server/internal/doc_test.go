@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// The page names what the ways through the service need, and no more than a reader can hold: each name is declared in its
-// room and used there or by another room of the way, and the number in the heading is right.
+// The page names what the ways through the service need, and no more than a reader can hold: each name is declared in
+// its room and used there or by another room of the way, and the number in the heading is right.
 func TestDoc_namesWhatMustBeHeld(t *testing.T) {
 	t.Parallel()
 	limits := map[string]int{"creation": 28, "event": 24, "rendering": 20}

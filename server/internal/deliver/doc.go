@@ -50,10 +50,10 @@
 //
 // # Fairness
 //
-// An origin is proven if it had an attempt and the last one did not fail, failing if it failed, and otherwise untried. An
-// attempt fails if the origin does not respond, or responds with 408, 425, 429 or 5xx. Each class has a queue of its own, so
-// that the failing origins of a user do not delay his others. The next free worker goes to the user with the fewest busy
-// workers in the class, and to the flow of this user that has waited the longest.
+// An origin is proven if it had an attempt and the last one did not fail, failing if it failed, and otherwise untried.
+// An attempt fails if the origin does not respond, or responds with 408, 425, 429 or 5xx. Each class has a queue of its
+// own, so that the failing origins of a user do not delay his others. The next free worker goes to the user with the
+// fewest busy workers in the class, and to the flow of this user that has waited the longest.
 //
 // Three rules bound the workers:
 //

@@ -48,7 +48,8 @@ func (d *Deliverer) freeWorkers(c class) int {
 	return min(workers, maxUnproven) - unproven
 }
 
-// mayOvercommit reports whether a user gets an extra worker although none is free: the user has no busy worker in the class.
+// mayOvercommit reports whether a user gets an extra worker although none is free: the user has no busy worker in the
+// class.
 func (d *Deliverer) mayOvercommit(u *user, c class) bool {
 	return u.busyWorkers[c] == 0 && d.busyWorkers[proven]+d.busyWorkers[untried]+d.busyWorkers[failing] < maxOvercommit*d.Workers
 }

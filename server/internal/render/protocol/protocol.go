@@ -1,7 +1,7 @@
 // Package protocol is the protocol between the daemon and the program of a renderer, version 1.
 //
-// The daemon starts the program, writes one [Request] as a JSON object to its standard input, and closes
-// it. The program writes [Message] values to its standard output, as one JSON object per line: any number of
+// The daemon starts the program, writes one [Request] as a JSON object to its standard input, and closes it. The
+// program writes [Message] values to its standard output, as one JSON object per line: any number of
 // {"progress":0.4,"stage":"drawing"}, where the stage is optional, and then, as its last line, either {"result":{…}} or
 // {"error":{…}}. It exits with status 0 in both cases. Anything else, such as another status, a missing last line, or a
 // line that the protocol does not define, is a transient failure: the daemon retries the rendering.
