@@ -95,7 +95,7 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	}
 	_, _ = ignored.WriteTo(warnings) // standard error
 	f := files{}
-	if f["server/document.gen.json"], err = compact(whole); err != nil {
+	if f["server/document.gen.json"], err = serverDocument(whole); err != nil {
 		return nil, err
 	}
 	document, elements, err := f.types(path, text)
@@ -251,7 +251,7 @@ func load(text []byte) (*openapi3.T, error) {
 	if document.Paths == nil {
 		document.Paths = openapi3.NewPaths()
 	}
-	if err := lower(document); err != nil {
+	if err := expand(document); err != nil {
 		return nil, err
 	}
 	withoutCallbacks(document)

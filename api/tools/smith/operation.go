@@ -26,7 +26,11 @@ func (s *Smith) parameter(in string, taken map[string]bool) members {
 		p["content"] = members{"application/json": members{"schema": s.notNull()}}
 	case in == "query" && s.chance(25):
 		s.use("query deepObject")
-		p["style"], p["schema"] = "deepObject", s.object(0)
+		schema := s.object(0)
+		if schema["additionalProperties"] == true { // its texts have no type
+			delete(schema, "additionalProperties")
+		}
+		p["style"], p["schema"] = "deepObject", schema
 	case s.chance(40):
 		p["schema"] = s.list()
 		exploded := in == "query" || in == "cookie"

@@ -9,9 +9,9 @@ import (
 )
 
 // What only people read is left out. Names and values that look like it stay.
-func TestCompact_keepsWhatTheServerNeeds(t *testing.T) {
+func TestServerDocument_keepsWhatTheServerNeeds(t *testing.T) {
 	t.Parallel()
-	text, err := compact([]byte(`{"info": {"title": "T", "description": "D"},
+	text, err := serverDocument([]byte(`{"info": {"title": "T", "description": "D"},
 		"paths": {"/description": {"summary": "S", "get": {"description": "D", "x-interface": "1", "responses": {
 			"default": {"description": "D", "headers": {"summary": {"example": "E"}}}}}}},
 		"components": {"examples": {"A": {"value": 1}}, "responses": {"examples": {"description": "D"}}, "schemas": {"summary": {

@@ -11,14 +11,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// lower replaces what kin-openapi and oapi-codegen do not know of OpenAPI 3.2 and of the extensions of the validator.
-func lower(document *openapi3.T) error {
-	if err := lowerMediaTypes(document); err != nil {
+// expand replaces what kin-openapi and oapi-codegen do not know of OpenAPI 3.2 and of the extensions of the validator.
+func expand(document *openapi3.T) error {
+	if err := expandMediaTypes(document); err != nil {
 		return err
 	}
 	eachContent(document, addSchemas)
 	eachParameter(document, func(p *openapi3.Parameter) { addSchemas(p.Content) })
-	eachSchema(document, func(ref *openapi3.SchemaRef) { lowerDiscriminator(document, ref.Value) })
+	eachSchema(document, func(ref *openapi3.SchemaRef) { expandDiscriminator(document, ref.Value) })
 	return nil
 }
 
@@ -43,10 +43,10 @@ func addSchemas(content openapi3.Content) {
 	}
 }
 
-// lowerDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the
+// expandDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the
 // schema that defaultMapping names. withDefaults completes the generated code. That schema keeps its own name as a
 // value, so that oapi-codegen writes no value into a union.
-func lowerDiscriminator(document *openapi3.T, schema *openapi3.Schema) {
+func expandDiscriminator(document *openapi3.T, schema *openapi3.Schema) {
 	if schema.Discriminator == nil {
 		return
 	}
@@ -73,9 +73,9 @@ var emptyCase = regexp.MustCompile(`(?s)case "":\s+return (t\.As\w+\(\))\n(.*?de
 // withDefaults makes the case for the empty text that for all other values too.
 func withDefaults(code string) string { return emptyCase.ReplaceAllString(code, "$2$1") }
 
-// lowerMediaTypes puts the media types in the components in the place of the references to them, and item schemas in
+// expandMediaTypes puts the media types in the components in the place of the references to them, and item schemas in
 // the place of the extension x-itemSchema.
-func lowerMediaTypes(document *openapi3.T) error {
+func expandMediaTypes(document *openapi3.T) error {
 	var types map[string]any
 	if document.Components != nil {
 		types, _ = document.Components.Extensions["mediaTypes"].(map[string]any)
@@ -93,7 +93,7 @@ func lowerMediaTypes(document *openapi3.T) error {
 		}
 		changed = true
 	}
-	lower := func(content openapi3.Content) {
+	expand := func(content openapi3.Content) {
 		for media, described := range content {
 			if items := described.Extensions["x-itemSchema"]; items != nil && described.ItemSchema == nil {
 				described.Schema, described.ItemSchema = nil, &openapi3.SchemaRef{}
@@ -110,8 +110,8 @@ func lowerMediaTypes(document *openapi3.T) error {
 			content[media] = inlined[name]
 		}
 	}
-	eachContent(document, lower)
-	eachParameter(document, func(p *openapi3.Parameter) { lower(p.Content) })
+	eachContent(document, expand)
+	eachParameter(document, func(p *openapi3.Parameter) { expand(p.Content) })
 	if failed != nil || !changed {
 		return failed
 	}

@@ -16,23 +16,23 @@ const (
 		patternProperties properties requestBodies responses schemas scopes securitySchemes variables webhooks $defs`
 )
 
-// compact returns a document in JSON without what the server does not need, which is more than half of it. The server
+// serverDocument returns a document in JSON without what the server does not need, which is more than half of it. The server
 // loads it at each start. The description of a response, which must have one, is empty.
-func compact(document []byte) ([]byte, error) {
+func serverDocument(document []byte) ([]byte, error) {
 	var to bytes.Buffer
 	// Long lines would hide what a search finds in other files.
-	c := compactor{jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&to, jsontext.WithIndent(""))}
+	c := copier{jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&to, jsontext.WithIndent(""))}
 	err := c.value("", false)
 	return to.Bytes(), err
 }
 
-type compactor struct {
+type copier struct {
 	from *jsontext.Decoder
 	to   *jsontext.Encoder
 }
 
 // value copies a value. isMap is true if its keys are names. in is the map that contains the value, or "".
-func (c compactor) value(in string, isMap bool) error {
+func (c copier) value(in string, isMap bool) error {
 	if kind := c.from.PeekKind(); kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
 		return c.copy()
 	}
@@ -52,7 +52,7 @@ func (c compactor) value(in string, isMap bool) error {
 }
 
 // member copies a member of an object, unless it is for people.
-func (c compactor) member(in string, isMap bool) error {
+func (c copier) member(in string, isMap bool) error {
 	token, err := c.from.ReadToken()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c compactor) member(in string, isMap bool) error {
 	}
 }
 
-func (c compactor) copy() error {
+func (c copier) copy() error {
 	value, err := c.from.ReadValue()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (c compactor) copy() error {
 	return c.to.WriteValue(value)
 }
 
-func (c compactor) copyToken() error {
+func (c copier) copyToken() error {
 	token, err := c.from.ReadToken()
 	if err != nil {
 		return err
