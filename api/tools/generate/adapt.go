@@ -31,8 +31,8 @@ func adapt(path string, document *openapi3.T) error {
 // firstExtension is the extension of a response that declares the types that all references to a component share.
 const firstExtension = "x-first"
 
-// shareResponses marks the first reference to each response in the components, by its status. It declares the types that
-// the others share, for the template of responses.
+// shareResponses marks the first reference to each response in the components, by its status. It declares the types
+// that the others share, for the template of responses.
 func shareResponses(document *openapi3.T) {
 	seen := map[string]bool{}
 	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {

@@ -16,8 +16,8 @@ const (
 		patternProperties properties requestBodies responses schemas scopes securitySchemes variables webhooks $defs`
 )
 
-// serverDocument returns a document in JSON without what the server does not need, which is more than half of it. The server
-// loads it at each start. The description of a response, which must have one, is empty.
+// serverDocument returns a document in JSON without what the server does not need, which is more than half of it. The
+// server loads it at each start. The description of a response, which must have one, is empty.
 func serverDocument(document []byte) ([]byte, error) {
 	var to bytes.Buffer
 	// Long lines would hide what a search finds in other files.
