@@ -76,7 +76,8 @@ func TestGenerate_sharesTheTypesOfResponses(t *testing.T) {
 	}
 }
 
-// The types of components have names of their own, whatever is in them, and null in the JSON of a request is kept everywhere.
+// The types of components have names of their own, whatever is in them, and null in the JSON of a request is kept
+// everywhere.
 func TestGenerate_namesTheTypesOfComponents(t *testing.T) {
 	t.Parallel()
 	f, err := generatedFrom(t, `openapi: 3.1.1

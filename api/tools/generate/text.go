@@ -54,7 +54,7 @@ func argument(field string) string {
 	for i := range upper {
 		name[i] = unicode.ToLower(name[i])
 	}
-	if isTaken(string(name), "body c call client contentType context ctx decode decodeNone decodePlain decodeStream decodeText err fmt gen http io iter json log" +
+	if isTaken(string(name), "body c call client contentType context ctx decode decodeNone decodePlain decodeStream decodeText err fmt gen http io iter json log"+
 		" openapi_types operation operations optional options os params paramsOf request response result stream streamEvents streamItems studio style time") {
 		return string(name) + "Value"
 	}
