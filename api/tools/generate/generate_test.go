@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -122,7 +123,17 @@ components:
 // No parameter is an argument that hides what the client method uses.
 func TestGenerate_argumentsHideNothing(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "client/operations.gen.go", nil, 0)
+	var paths strings.Builder
+	for id, content := range map[string]string{
+		"a": "application/json: { schema: { type: array, items: { type: string } } }", "b": "application/json: { schema: { type: object, properties: { a: {} } } }",
+		"c": "text/plain: {}", "d": "video/mp4: {}", "e": "application/jsonl: { x-itemSchema: { type: object, properties: { a: {} } } }",
+		"f": "text/event-stream: { x-itemSchema: { type: object, required: [data], properties: { data: { type: string } } } }",
+	} {
+		fmt.Fprintf(&paths, "  /%s: { get: { operationId: %[1]s, parameters: [ { name: q, in: query, schema: { type: string } } ], responses: { '200': { description: d, content: { %s } } } } }\n", id, content)
+	}
+	f, err := generated(t, paths.String(), "    A: { type: string }")
+	harness.Check(t, err)
+	file, err := parser.ParseFile(token.NewFileSet(), "operations.gen.go", f["client/operations.gen.go"], 0)
 	harness.Check(t, err)
 	for _, declared := range file.Decls {
 		method, ok := declared.(*ast.FuncDecl)
