@@ -139,7 +139,8 @@ func (e *exchange) respondSpoilt(o operation, s sample) {
 	e.service.take()
 }
 
-// isAccepted reports whether the client reads a response. It prefers application/json to other JSON, and that to streams.
+// isAccepted reports whether the client reads a response. It prefers application/json to other JSON, and that to
+// streams.
 func (e *exchange) isAccepted(o operation, r response) bool {
 	const mediaJSON = "application/json"
 	content, _ := e.resolve(o.described["responses"].(object)[status.FindString(r.suffix)])["content"].(object)

@@ -175,8 +175,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// exchange sends random requests of an operation: a valid one with the client, a valid one that another encoder wrote, one
-// with a fault, and one whose response has a fault.
+// exchange sends random requests of an operation: a valid one with the client, a valid one that another encoder wrote,
+// one with a fault, and one whose response has a fault.
 func (e *exchange) exchange(o operation) {
 	if s, ok := e.sample(o, true); ok {
 		called := o
