@@ -74,7 +74,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 		case 2:
 			attempt.Status, attempt.Failure, attempt.Excerpt = 410, "status", []byte(hostile)
 		}
-		_, err = s.Record(ctx, "", store.Record{Event: next.Event, Attempt: attempt, Outcome: outcome})
+		_, err = s.SaveAttempt(ctx, "", store.MadeAttempt{Event: next.Event, Attempt: attempt, Outcome: outcome})
 		check(t, err)
 		attempt.Number = i + 1
 		result.UserID, result.URL = next.UserID, next.URL

@@ -63,7 +63,7 @@ func (d *Deliverer) deliver(lease context.Context, fence string, f *flow, next s
 		Number: next.Attempts + 1, At: sent.At, Duration: sent.Duration, Address: sent.Address,
 		Status: sent.Status, Failure: string(sent.Failure), Excerpt: sent.Excerpt,
 	}
-	nextDue, err = d.record(d.ctx, d.stop, fence, store.Record{Event: next.Event, Outcome: outcome, Attempt: attempt})
+	nextDue, err = d.record(d.ctx, d.stop, fence, store.MadeAttempt{Event: next.Event, Outcome: outcome, Attempt: attempt})
 	d.OnAttempt(outcome.State, sent)
 	if err != nil {
 		return d.retryTime(err)
@@ -110,14 +110,14 @@ func (d *Deliverer) retryTime(err error) time.Time {
 // record stores an attempt and returns when the subject is due again. Sending the event again would duplicate it, so
 // record repeats the write, until stop ends. If another process has taken the lease over, that process decides the
 // outcome of the event; record then stores the attempt without an outcome, unless the event was delivered.
-func (d *Deliverer) record(ctx, stop context.Context, fence string, r store.Record) (nextDue time.Time, err error) {
+func (d *Deliverer) record(ctx, stop context.Context, fence string, r store.MadeAttempt) (nextDue time.Time, err error) {
 	studio.Persist(ctx, stop, func(ctx context.Context) bool {
-		nextDue, err = d.Store.Record(ctx, fence, r)
+		nextDue, err = d.Store.SaveAttempt(ctx, fence, r)
 		if errors.Is(err, store.ErrLeaseLost) {
 			if fence = ""; r.Outcome.State != studio.EventDelivered {
 				r.Outcome = store.Outcome{State: studio.NoEventState}
 			}
-			nextDue, err = d.Store.Record(ctx, fence, r)
+			nextDue, err = d.Store.SaveAttempt(ctx, fence, r)
 		}
 		if err == nil || errors.Is(err, studio.ErrNotFound) { // the rows were deleted, by a restore for instance
 			return true

@@ -14,7 +14,7 @@
 //	├─ loop                     the event loop. Its goroutine owns the queue and the origins. It starts others for:
 //	│  ├─ scan                  Store.DueFlows, Store.Breakers
 //	│  ├─ fetch                 Store.Deliveries
-//	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.Record
+//	│  └─ deliver               one attempt: Service.WebhookSecrets, Sender.Send, Store.SaveAttempt
 //	├─ replay                   Store.ReplayNext, one batch of events after the other
 //	└─ alert                    Store.Endpoint and Config.Alert, for URLs that fail or are disabled
 //

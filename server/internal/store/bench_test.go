@@ -79,7 +79,7 @@ func BenchmarkDeliver(b *testing.B) {
 						return nil
 					})
 					if err == nil {
-						_, err = db.Record(b.Context(), "", store.Record{
+						_, err = db.SaveAttempt(b.Context(), "", store.MadeAttempt{
 							Event: event, Attempt: studio.Attempt{Number: 1, At: noon(), Status: 200}, Outcome: store.Outcome{State: studio.EventDelivered},
 						})
 					}

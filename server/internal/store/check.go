@@ -12,8 +12,8 @@ import (
 // checkPage is how many subjects a query checks, so that it ends long before the deadline of a response.
 const checkPage = 5000
 
-// subjectPage is the subjects that the queries of a check read. Its method of returns the SQL condition that the subject with
-// an ID is one of them. kept is the time, in microseconds, before which events may have been pruned.
+// subjectPage is the subjects that the queries of a check read. Its method of returns the SQL condition that the
+// subject with an ID is one of them. kept is the time, in microseconds, before which events may have been pruned.
 type subjectPage struct {
 	last bool // to the end, instead of to $2
 	kept int64
@@ -26,8 +26,8 @@ func (p subjectPage) of(id string) string {
 	return id + ` > $1 AND ` + id + ` <= $2`
 }
 
-// rules are the invariants of every database: queries for the subjects that violate them, and the violation in words. NOT IN
-// with a query takes quadratic time on PostgreSQL if its rows exceed work_mem.
+// rules are the invariants of every database: queries for the subjects that violate them, and the violation in words.
+// NOT IN with a query takes quadratic time on PostgreSQL if its rows exceed work_mem.
 //
 //nolint:gochecknoglobals // a table
 var rules = []struct {

@@ -27,8 +27,8 @@ func (s *Store) CreateSubject(
 	return subject, err
 }
 
-// createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, if its avatar
-// is locked or deleted, or if its user is not a member of its workspace.
+// createSubjects is a groupWrite. A creation is made alone if its idempotency key is in use or was used before, if its
+// avatar is locked or deleted, or if its user is not a member of its workspace.
 func (s *Store) createSubjects(ctx context.Context, tx transaction, group []*creation, alone bool) error {
 	keys := make([]*keyed, len(group))
 	for i, c := range group {
@@ -102,8 +102,8 @@ var findIDs = newRowStatement(`id text`, func(id string) []any { return []any{id
 		return `SELECT s.id FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r`) + ` AND ` + notDeleted
 	})
 
-// lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. The error of a
-// creation is studio.ErrNotFound if its avatar is deleted, or locked unless the transaction waits for locks.
+// lockAvatars locks the avatars of new videos, so that they are not deleted before the videos are inserted. The error
+// of a creation is studio.ErrNotFound if its avatar is deleted, or locked unless the transaction waits for locks.
 func lockAvatars(ctx context.Context, tx transaction, group []*creation, wait bool) error {
 	videos := slices.DeleteFunc(group, func(c *creation) bool { return c.subject.AvatarID == "" })
 	if len(videos) == 0 {

@@ -6,19 +6,20 @@ import "strings"
 type dialect interface {
 	// forUpdate returns the SQL that ends a SELECT of rows which the transaction will change.
 	forUpdate() string
-	// keyShare returns the SQL that ends a SELECT of users to whom rows are added. It waits for a deletion of the user, which
-	// waits for the transaction.
+	// keyShare returns the SQL that ends a SELECT of users to whom rows are added. It waits for a deletion of the user,
+	// which waits for the transaction.
 	keyShare() string
-	// lockSubjects returns the SQL that ends a SELECT of subjects s which the transaction will change. Unless wait is true,
-	// the SELECT skips those that another transaction has locked.
+	// lockSubjects returns the SQL that ends a SELECT of subjects s which the transaction will change. Unless wait is
+	// true, the SELECT skips those that another transaction has locked.
 	lockSubjects(wait bool) string
 	// clock returns the SQL expression for the current time of the database, in microseconds.
 	clock() string
 	// untilNow returns the SQL expression for a time, or for the current time of the database if that is earlier. So work
 	// that is due now is not late if the clock of this process is ahead.
 	untilNow(at string) string
-	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the rows
-	// by the index of the column even if its statistics are from a time when the table was empty, as a queue often is.
+	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the
+	// rows by the index of the column even if its statistics are from a time when the table was empty, as a queue often
+	// is.
 	in(column, query string) string
 	// bytewise returns the SQL expression for a text that is compared by its bytes, whatever the language of the database.
 	bytewise(text string) string
@@ -27,8 +28,8 @@ type dialect interface {
 	// lookup returns the right side of a JOIN with the only row of a table that has a condition, such as "events e". On
 	// PostgreSQL, the planner finds the row by an index, for the same reason as in.
 	lookup(table, condition string) string
-	// recordable returns the SQL condition that the subject of a record may be written.
-	recordable(subjectID string) string
+	// locked returns the SQL condition that saveAttempts has locked a subject.
+	locked(subjectID string) string
 	// forRows returns the statements for the values of rows, from the query for SQLite or that for PostgreSQL.
 	forRows(sqlite, postgres string, rows [][]any) []statement
 }
@@ -55,7 +56,7 @@ func (sqliteDialect) elements(parameter string) string {
 
 func (sqliteDialect) lookup(table, condition string) string { return table + ` ON ` + condition }
 
-func (sqliteDialect) recordable(string) string { return "TRUE" }
+func (sqliteDialect) locked(string) string { return "TRUE" }
 
 type postgresDialect struct{}
 
@@ -80,8 +81,8 @@ func (d postgresDialect) untilNow(at string) string {
 	return `CASE WHEN ` + at + ` IS NOT NULL THEN LEAST(` + at + `, ` + d.clock() + `) END`
 }
 
-// recordable is for writeRecords.
-func (postgresDialect) recordable(subjectID string) string {
+// locked is for saveAttempts.
+func (postgresDialect) locked(subjectID string) string {
 	return subjectID + ` = ANY(` + lockedSubjects + `)`
 }
 

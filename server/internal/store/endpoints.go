@@ -227,12 +227,12 @@ var (
 			FROM r WHERE endpoints.user_id = r.user_id AND endpoints.url = r.url`
 	})
 
-	disableEndpoint = newRowStatement(`subject_id text, disabled_at bigint, reason text`, func(r *Record) []any {
+	disableEndpoint = newRowStatement(`subject_id text, disabled_at bigint, reason text`, func(r *MadeAttempt) []any {
 		return []any{r.Event.SubjectID, micros(r.endedAt()), string(r.Outcome.Reason)}
 	}, func(sql dialect) string {
 		return `INSERT INTO endpoints (user_id, url, origin, subject_id, used_at, disabled_at, reason)
 			SELECT s.user_id, s.webhook_url, s.origin, s.id, s.created_at, r.disabled_at, r.reason FROM r, subjects s
-			WHERE s.id = r.subject_id AND s.user_id = ` + liveUser(sql, "s.user_id") + ` AND ` + sql.recordable("r.subject_id") + `
+			WHERE s.id = r.subject_id AND s.user_id = ` + liveUser(sql, "s.user_id") + ` AND ` + sql.locked("r.subject_id") + `
 			ON CONFLICT (user_id, url) DO UPDATE SET disabled_at = COALESCE(endpoints.disabled_at, excluded.disabled_at),
 				reason = CASE WHEN endpoints.disabled_at IS NULL THEN excluded.reason ELSE endpoints.reason END`
 	})
@@ -249,8 +249,8 @@ func addEndpoints(sql dialect, group []*creation) []statement {
 	return insertEndpoints.with(sql, with...)
 }
 
-// disableEndpoints returns the statements for those records that disable a URL.
-func disableEndpoints(sql dialect, records ...*Record) []statement {
-	on := func(r *Record) bool { return !r.Outcome.DisableURL }
-	return disableEndpoint.with(sql, slices.DeleteFunc(slices.Clone(records), on)...)
+// disableEndpoints returns the statements for those attempts that disable a URL.
+func disableEndpoints(sql dialect, attempts ...*MadeAttempt) []statement {
+	on := func(r *MadeAttempt) bool { return !r.Outcome.DisableURL }
+	return disableEndpoint.with(sql, slices.DeleteFunc(slices.Clone(attempts), on)...)
 }

@@ -38,8 +38,8 @@ func (w *eventWatch) watchedByOther(until time.Time) {
 	w.others = until
 }
 
-// reportEvents signals users with new events to this process, and notifies others that want to know. That is after the commit and
-// outside of the transaction, because commits with NOTIFY wait for each other.
+// reportEvents signals users with new events to this process, and notifies others that want to know. That is after the
+// commit and outside of the transaction, because commits with NOTIFY wait for each other.
 func (s *Store) reportEvents(users []string) {
 	s.signalEventsOf(users)
 	w := &s.events
@@ -65,8 +65,8 @@ func (s *Store) signalEventsOf(users []string) {
 	}
 }
 
-// notifyOfEvents notifies the other processes until there are no more users. It ignores errors, because those processes also
-// read the events at intervals.
+// notifyOfEvents notifies the other processes until there are no more users. It ignores errors, because those processes
+// also read the events at intervals.
 func (s *Store) notifyOfEvents() {
 	w := &s.events
 	for {

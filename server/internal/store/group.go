@@ -46,9 +46,10 @@ func (m *groupMember) repanic() {
 	}
 }
 
-// groupWrite makes the changes of a group in a transaction. It sets err on the changes that it does not make, which are then
-// made alone. If alone is true, the group has one member, which waits for the locks of other transactions. Otherwise it waits
-// for none, so that no member delays the others, and a change that is difficult may get any error, such as errAlone.
+// groupWrite makes the changes of a group in a transaction. It sets err on the changes that it does not make, which are
+// then made alone. If alone is true, the group has one member, which waits for the locks of other transactions.
+// Otherwise it waits for none, so that no member delays the others, and a change that is difficult may get any error,
+// such as errAlone.
 type groupWrite[T groupChange] func(ctx context.Context, tx transaction, group []T, alone bool) error
 
 // errAlone is the error of a change that a group leaves to a transaction of its own.
@@ -56,7 +57,8 @@ var errAlone = errors.New("store: the change must be made alone")
 
 const (
 	// groupWait is how long a group may take before another group starts concurrently. One group at a time is cheaper,
-	// because more changes share the cost of a statement, and concurrent transactions share the locks on the rows of a user.
+	// because more changes share the cost of a statement, and concurrent transactions share the locks on the rows of a
+	// user.
 	groupWait = 100 * time.Millisecond
 	// maxGroup bounds the changes of a group.
 	maxGroup = 128
@@ -70,8 +72,9 @@ func newGroupQueue[T groupChange](s *Store, write groupWrite[T]) *commitQueue[T]
 	}
 }
 
-// writeGrouped makes a change by group commit, and alone if its group did not make it, unless the database is unavailable, or
-// if its context has an act, which belongs to its transaction. On SQLite, Store.write groups all changes.
+// writeGrouped makes a change by group commit, and alone if its group did not make it, unless the database is
+// unavailable, or if its context has an act, which belongs to its transaction. On SQLite, Store.write groups all
+// changes.
 func writeGrouped[T groupChange](ctx context.Context, s *Store, queue *commitQueue[T], write groupWrite[T], change T) error {
 	m := change.member()
 	if s.Shared() && ctx.Value(actKey{}) == nil {

@@ -29,8 +29,8 @@ type keyUse struct {
 // valid reports whether the key was used, and not too long ago.
 func (u keyUse) valid() bool { return u.id != "" && !u.expired }
 
-// newKeyed returns a write. Its hash identifies the key of the user. A column of its own lets the planner of PostgreSQL find
-// rows by nothing else.
+// newKeyed returns a write. Its hash identifies the key of the user. A column of its own lets the planner of PostgreSQL
+// find rows by nothing else.
 func newKeyed(userID string, key studio.IdempotencyKey) keyed {
 	k := keyed{groupMember: newGroupMember(), userID: userID, key: key}
 	if key.Key != "" {
@@ -67,8 +67,8 @@ func forgetKeys(sql dialect, expired ...*keyed) []statement {
 	return slices.Concat(forgetSubjectKeys.with(sql, expired...), forgetReplayKeys.with(sql, expired...))
 }
 
-// lockKeys locks the idempotency keys of writes until the end of the transaction, and sets their earlier uses. The error of a
-// write is studio.ErrKeyInUse if its key is in use, or is the key of another one.
+// lockKeys locks the idempotency keys of writes until the end of the transaction, and sets their earlier uses. The
+// error of a write is studio.ErrKeyInUse if its key is in use, or is the key of another one.
 func lockKeys(ctx context.Context, tx transaction, group []*keyed) error {
 	members := make(map[string]*keyed) // by the hash of the key
 	var names []string

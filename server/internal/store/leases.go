@@ -121,7 +121,7 @@ func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holdin
 		renewed = tag.RowsAffected() > 0
 		return err
 	})
-	// SKIP LOCKED leaves a holder whose record is being written to the next renewal.
+	// SKIP LOCKED leaves a holder that another transaction has locked to the next renewal.
 	batch.Queue(`DELETE FROM holders WHERE id IN (SELECT id FROM holders
 		WHERE seen_at < clock_timestamp() - make_interval(secs => $1) OR id = ANY($2) FOR UPDATE SKIP LOCKED) RETURNING id`,
 		Lease.Seconds(), ended).Query(func(rows pgx.Rows) error {
@@ -163,9 +163,9 @@ func (h *LeaseHolder) renew(ctx context.Context, ended []string) (holding Holdin
 }
 
 // HandleClockSetBack adds the tasks that move all due times back after the clock of the database was set back, so that
-// no retry is late; see [Store.NextBatch]. It deletes all lease holders, because their records would use the old time.
-// The first process that calls it does this for all processes; it returns 0 to the others. The store must be on
-// PostgreSQL; see [Store.ShiftDue] for SQLite.
+// no retry is late; see [Store.NextBatch]. It deletes all lease holders, because they have the old time. The first
+// process that calls it does this for all processes; it returns 0 to the others. The store must be on PostgreSQL; see
+// [Store.ShiftDue] for SQLite.
 func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		if _, err := tx.exec(ctx, `LOCK TABLE holders IN SHARE ROW EXCLUSIVE MODE`); err != nil {

@@ -167,13 +167,13 @@ var writes = []lostWrite{
 		return db.ReleaseRendering(t.Context(), run, run)
 	})},
 
-	{name: "Record", prepare: ready(func(t *testing.T, db *store.Store, run string) error {
+	{name: "SaveAttempt", prepare: ready(func(t *testing.T, db *store.Store, run string) error {
 		return recordFirst(t, db, run, store.Outcome{State: studio.EventPending, RetryAt: noon().Add(time.Hour)})
 	})},
-	{name: "Record of the next attempt", prepare: after(func(t *testing.T, db *store.Store, run string) error {
+	{name: "SaveAttempt of the next attempt", prepare: after(func(t *testing.T, db *store.Store, run string) error {
 		return recordFirst(t, db, run, store.Outcome{State: studio.EventPending, RetryAt: noon()})
 	}, func(t *testing.T, db *store.Store, run string) error {
-		_, err := db.Record(t.Context(), "", store.Record{
+		_, err := db.SaveAttempt(t.Context(), "", store.MadeAttempt{
 			Event:   studio.Event{ID: run + "-1", SubjectID: run, Sequence: 1},
 			Attempt: studio.Attempt{Number: 2, At: noon().Add(time.Second), Status: 410},
 			Outcome: store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
@@ -365,7 +365,7 @@ func claimRendering(t *testing.T, db *store.Store, run string) error {
 
 func recordFirst(t *testing.T, db *store.Store, run string, outcome store.Outcome) error {
 	t.Helper()
-	_, err := db.Record(t.Context(), "", store.Record{
+	_, err := db.SaveAttempt(t.Context(), "", store.MadeAttempt{
 		Event: studio.Event{ID: run + "-1", SubjectID: run, Sequence: 1}, Outcome: outcome,
 		Attempt: studio.Attempt{Number: 1, At: noon(), Duration: time.Second, Status: 500},
 	})

@@ -93,7 +93,7 @@ func TestLeaseHolder_Renew_takesTheLanesOfAProcessThatHasEnded(t *testing.T) {
 	check(t, db.CreateUser(t.Context(), user("ada")))
 	create(t, db, subject("a", 1))
 	event := nextDelivery(t, db, "a").Event
-	_, err = db.Record(t.Context(), first.ID, store.Record{
+	_, err = db.SaveAttempt(t.Context(), first.ID, store.MadeAttempt{
 		Event: event, Attempt: studio.Attempt{At: noon()}, Outcome: store.Outcome{State: studio.EventDelivered},
 	})
 	wantError(t, err, store.ErrLeaseLost)

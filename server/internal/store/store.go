@@ -18,18 +18,18 @@
 //
 //	events    events_insert.go                      inserts new events, with their subjects, and sets event_clocks
 //	          events_due.go                         reads the flows and events that are due
-//	          events_record.go                      writes attempts and the outcomes of their events
-//	          events_record_group.go                does so for a group of attempts in one request, on PostgreSQL
+//	          attempts.go                           writes attempts and the outcomes of their events
+//	          attempts_group.go                     does so for a group of attempts in one request, on PostgreSQL
 //	          events.go                             lists events for operators and users
 //	          replays.go                            makes ended events pending again, in batches
 //	          events_signal.go                      signals new events to the processes with streams of events
 //	          delete.go                             ends the events of deleted subjects
 //	          prune.go                              deletes events when their retention is over
-//	attempts  events_record.go; the last attempt of an event is in its row
+//	attempts  attempts.go; the last attempt of an event is in its row
 //
-//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is
-//	                  written and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
-//	renderings        renderings.go; subjects_write.go inserts and deletes them, creations_claim.go claims new ones
+//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
+//	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
+//	renderings        renderings.go; subjects_write.go inserts and deletes them
 //	lanes, holders    leases.go; signals in signals.go, and those between processes in notifications.go
 //	endpoints         endpoints.go; creations add them, and the process that delivers writes its results; breakers in
 //	                  breakers.go; pauses in pauses.go; alerts in alerts.go
@@ -58,7 +58,7 @@
 //
 // Writes use group commit: changes that arrive while a commit runs share the next one. commit_queue.go is
 // the queue of each group. On SQLite all writes share one, in sqlite_write.go. On PostgreSQL creations,
-// updates and records each have their own; group.go commits their groups.
+// updates and attempts each have their own; group.go commits their groups.
 //
 // # What a creation costs
 //
@@ -154,7 +154,7 @@ type Store struct {
 	leases    atomic.Int64 // how many lease holders this process had
 	signals   *signals
 	counting  chan struct{} // has a value for each replay that is counted
-	records   *commitQueue[*groupRecord]
+	saving    *commitQueue[*groupAttempt]
 	creations *commitQueue[*creation]
 	updates   *commitQueue[*update]
 	events    eventWatch
@@ -189,8 +189,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if s.onRevoke = cfg.OnRevoke; s.onRevoke == nil {
 		s.onRevoke = func(string, time.Time) {}
 	}
-	s.records, s.creations, s.updates = newGroupQueue(s, writeRecords), newGroupQueue(s, s.createSubjects), newGroupQueue(s, changeSubjects)
-	s.records.sameGroup = func(first, other *groupRecord) bool { return first.holder == other.holder }
+	s.saving, s.creations, s.updates = newGroupQueue(s, saveAttempts), newGroupQueue(s, s.createSubjects), newGroupQueue(s, changeSubjects)
+	s.saving.sameGroup = func(first, other *groupAttempt) bool { return first.holder == other.holder }
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
 	}

@@ -420,10 +420,10 @@ func TestStore_CreateSubject_usesAnExpiredKeyAgain(t *testing.T) {
 	})
 }
 
-// recordAttempt is [store.Store.Record] without a lease holder.
+// recordAttempt is [store.Store.SaveAttempt] without a lease holder.
 func recordAttempt(
 	ctx context.Context, db *store.Store, event studio.Event, attempt studio.Attempt, outcome store.Outcome,
 ) error {
-	_, err := db.Record(ctx, "", store.Record{Event: event, Attempt: attempt, Outcome: outcome})
+	_, err := db.SaveAttempt(ctx, "", store.MadeAttempt{Event: event, Attempt: attempt, Outcome: outcome})
 	return err
 }

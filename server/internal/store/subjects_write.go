@@ -12,8 +12,8 @@ import (
 //
 //nolint:gochecknoglobals // constants
 var (
-	// insertSubjects inserts no subject whose user is not a member of the workspace. It fails, as for a user who does not exist,
-	// if one of the users is deleted.
+	// insertSubjects inserts no subject whose user is not a member of the workspace. It fails, as for a user who does not
+	// exist, if one of the users is deleted.
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
 		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea,
@@ -99,8 +99,8 @@ func (s *Store) writeCreations(ctx context.Context, tx transaction, group []*cre
 	return tx.execLast(ctx, slices.Concat(insert, addEndpoints(tx, group), insertUses.with(tx, uploadUses(group)...), insertRenderings.with(tx, rendered...), writeEvents(tx, subjects)))
 }
 
-// insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: the error of a
-// creation is studio.ErrForbidden if its user is not a member of the workspace.
+// insertCreations inserts subjects, or returns the statements for that. It returns those that are inserted: the error
+// of a creation is studio.ErrForbidden if its user is not a member of the workspace.
 func insertCreations(ctx context.Context, tx transaction, group []*creation) (inserted []*creation, insert []statement, err error) {
 	var expired []*keyed // with idempotency keys that have expired
 	inWorkspace := false

@@ -29,7 +29,8 @@ var findSubjects = newRowStatement(`id text`, func(id string) []any { return []a
 	return `SELECT ` + subjectColumns + ` FROM subjects s WHERE ` + sql.in("s.id", `SELECT r.id FROM r`) + ` AND ` + notDeleted
 })
 
-// changeSubjects is a groupWrite. A change is made alone if its subject is locked, missing, or changed by another member.
+// changeSubjects is a groupWrite. A change is made alone if its subject is locked, missing, or changed by another
+// member.
 func changeSubjects(ctx context.Context, tx transaction, group []*update, alone bool) error {
 	members := make(map[string]*update)
 	var first []*update

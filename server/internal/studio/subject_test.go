@@ -361,11 +361,11 @@ func TestFind_hidesSubjectsOfOtherUsers(t *testing.T) {
 	})
 }
 
-// recordAttempt is [store.Store.Record] for a caller that holds no lanes.
+// recordAttempt is [store.Store.SaveAttempt] for a caller that holds no lanes.
 func recordAttempt(
 	ctx context.Context, db *store.Store, event studio.Event, attempt studio.Attempt, outcome store.Outcome,
 ) error {
-	_, err := db.Record(ctx, "", store.Record{Event: event, Attempt: attempt, Outcome: outcome})
+	_, err := db.SaveAttempt(ctx, "", store.MadeAttempt{Event: event, Attempt: attempt, Outcome: outcome})
 	return err
 }
 

@@ -188,7 +188,7 @@ func TestListEvents_showsAttempts(t *testing.T) {
 		at := s.clock.Now().Add(time.Second)
 		for i, outcome := range []store.Outcome{{State: studio.EventPending, RetryAt: at.Add(time.Minute)}, {State: studio.EventDelivered}} {
 			attempt := []studio.Attempt{{At: at, Duration: 15 * time.Second, Failure: "timeout"}, {At: at.Add(time.Minute), Duration: time.Second, Status: 204}}[i]
-			_, err := records.Record(s.t.Context(), "", store.Record{Event: event.Event, Attempt: attempt, Outcome: outcome})
+			_, err := records.SaveAttempt(s.t.Context(), "", store.MadeAttempt{Event: event.Event, Attempt: attempt, Outcome: outcome})
 			s.check(err)
 			status, answer := s.do("GET", "/v1/events?"+url.Values{"event_id": {event.ID}, "attempts": {"true"}}.Encode(), "", nil)
 			want := []string{

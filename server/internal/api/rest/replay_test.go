@@ -34,7 +34,7 @@ func TestReplayEvents_selectsEvents(t *testing.T) {
 		}
 		replayed(`{"event_ids":["` + delivered.ID + `"]}`)
 		studiotest.FinishReplays(s.t, db, s.clock.Now())
-		_, err := db.Record(s.t.Context(), "", store.Record{
+		_, err := db.SaveAttempt(s.t.Context(), "", store.MadeAttempt{
 			Event: delivered.Event, Attempt: studio.Attempt{At: s.clock.Now(), Status: 204}, Outcome: store.Outcome{State: studio.EventDelivered},
 		})
 		s.check(err)

@@ -27,7 +27,7 @@ type Deliverer interface {
 
 // Holding is the lanes that a process holds.
 type Holding struct {
-	Token    string    // the fencing token for [store.Store.Record]
+	Token    string    // the fencing token for [store.Store.SaveAttempt]
 	Until    time.Time // when the lease ends, by the clock of this process; zero if it does not end
 	Lanes    []int     // to deliver for
 	Draining []int     // to be released as soon as they are idle

@@ -27,7 +27,7 @@ func (s *site) addEvent(t testing.TB, address string, attempt studio.Attempt, ou
 	check(t, err)
 	events := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID, SubjectID: made.ID})
 	attempt.At = time.Now()
-	_, err = s.store.Record(t.Context(), "", store.Record{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
+	_, err = s.store.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
 	check(t, err)
 	result := store.EndpointResult{UserID: s.user.ID, URL: address}
 	attempt.Number = 1
@@ -121,7 +121,7 @@ func TestEvents_listInWords(t *testing.T) {
 		record := func(attempt studio.Attempt, outcome store.Outcome) page {
 			t.Helper()
 			attempt.At = time.Now()
-			_, err = db.Record(t.Context(), "", store.Record{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
+			_, err = db.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
 			check(t, err)
 			return v.get("/console/events")
 		}

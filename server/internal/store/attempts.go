@@ -18,15 +18,15 @@ type Outcome struct {
 	DisableURL bool
 }
 
-// Record is an attempt to deliver an event and its outcome.
-type Record struct {
+// MadeAttempt is an attempt to deliver an event and its outcome.
+type MadeAttempt struct {
 	Event   studio.Event
 	Attempt studio.Attempt
 	Outcome Outcome
 }
 
 // endedAt returns when the event ended, or the zero time if it is pending.
-func (r Record) endedAt() time.Time {
+func (r MadeAttempt) endedAt() time.Time {
 	if r.Outcome.State == studio.EventPending {
 		return time.Time{}
 	}
@@ -34,36 +34,36 @@ func (r Record) endedAt() time.Time {
 }
 
 // dueAt returns when the next attempt is due, or the zero time if there is none.
-func (r Record) dueAt() time.Time {
+func (r MadeAttempt) dueAt() time.Time {
 	if r.Outcome.State == studio.EventPending {
 		return r.Outcome.RetryAt
 	}
 	return time.Time{}
 }
 
-// Record stores an attempt and updates its event. When the event has ended, the next event of the subject
-// becomes due. If the event had ended before, Record only stores the attempt. It is faster if Number is set, as
-// Delivery.Attempts + 1. If that is not the next number of the event, Record corrects it, or stores nothing if the last
-// attempt is this one: the answer to an earlier call may have been lost.
+// SaveAttempt stores an attempt and updates its event. When the event has ended, the next event of the subject
+// becomes due. If the event had ended before, SaveAttempt only stores the attempt. It is faster if Number is set, as
+// Delivery.Attempts + 1. If that is not the next number of the event, SaveAttempt corrects it, or stores nothing if the
+// last attempt is this one: the answer to an earlier call may have been lost.
 //
-// holder is the ID of a [LeaseHolder], as a fencing token: Record stores nothing and returns ErrLeaseLost
-// once another process has taken over. An empty holder is not checked. Record returns when the next event of
+// holder is the ID of a [LeaseHolder], as a fencing token: SaveAttempt stores nothing and returns ErrLeaseLost
+// once another process has taken over. An empty holder is not checked. SaveAttempt returns when the next event of
 // the subject is due, by the clock of the database, or the zero time if none is pending. On PostgreSQL it
 // returns [studio.ErrBusy] if another transaction locks the subject for more than about five seconds. If the
 // event does not exist, it returns [studio.ErrNotFound].
-func (s *Store) Record(ctx context.Context, holder string, r Record) (next time.Time, err error) {
+func (s *Store) SaveAttempt(ctx context.Context, holder string, r MadeAttempt) (next time.Time, err error) {
 	if s.Shared() {
-		return s.recordInGroup(ctx, holder, r)
+		return s.saveInGroup(ctx, holder, r)
 	}
 	err = s.write(ctx, func(tx transaction) (err error) {
-		next, err = recordAlone(ctx, tx, &r)
+		next, err = saveOnSQLite(ctx, tx, &r)
 		return err
 	})
 	return next, err
 }
 
-// recordAlone is Record on SQLite.
-func recordAlone(ctx context.Context, tx transaction, r *Record) (next time.Time, err error) {
+// saveOnSQLite is SaveAttempt on SQLite.
+func saveOnSQLite(ctx context.Context, tx transaction, r *MadeAttempt) (next time.Time, err error) {
 	for {
 		if err := tx.execAll(ctx, keepAttempts(tx, r)); err != nil {
 			return next, err
@@ -78,7 +78,7 @@ func recordAlone(ctx context.Context, tx transaction, r *Record) (next time.Time
 		if err != nil {
 			return next, err
 		}
-		if r.isRecorded(last) {
+		if r.isSaved(last) {
 			return nextDelivery(ctx, tx, r.Event.SubjectID)
 		}
 		r.Attempt.Number = last.Number + 1
@@ -102,9 +102,9 @@ func lastAttempt(ctx context.Context, q querier, eventID string) (last studio.At
 	return last, err
 }
 
-// isRecorded reports whether the last attempt of the event is that of the record. Attempts for an event follow each
+// isSaved reports whether the last attempt of the event is this one. Attempts for an event follow each
 // other, so no two begin and end at the same times.
-func (r Record) isRecorded(last studio.Attempt) bool {
+func (r MadeAttempt) isSaved(last studio.Attempt) bool {
 	a := r.Attempt
 	return a.Number > 0 && a.Number <= last.Number && a.At.UnixMicro() == last.At.UnixMicro() && a.Status == last.Status &&
 		a.Duration.Microseconds() == last.Duration.Microseconds() && a.Address == last.Address && a.Failure == last.Failure
@@ -119,22 +119,22 @@ func nextDelivery(ctx context.Context, q querier, subjectID string) (at time.Tim
 	return at, err
 }
 
-// The statements that write records.
+// The statements that write attempts.
 //
 //nolint:gochecknoglobals // constants
 var (
 	// insertAttempts moves the last attempt of an event to its earlier ones.
 	insertAttempts = newRowStatement(`subject_id text, event_id text, number int`,
-		func(r *Record) []any { return []any{r.Event.SubjectID, r.Event.ID, r.Attempt.Number} }, func(sql dialect) string {
+		func(r *MadeAttempt) []any { return []any{r.Event.SubjectID, r.Event.ID, r.Attempt.Number} }, func(sql dialect) string {
 			return `INSERT INTO attempts (event_id, number, at, duration, address, status, failure, excerpt)
 				SELECT e.id, e.last_number, e.last_at, e.last_duration, e.last_address, e.last_status, e.last_failure, e.last_excerpt
-				FROM r, events e WHERE e.id = r.event_id AND e.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
+				FROM r, events e WHERE e.id = r.event_id AND e.last_number = r.number - 1 AND ` + sql.locked("r.subject_id")
 		})
 
 	// updateEvents changes no event whose last attempt is not the one before.
 	updateEvents = newRowStatement(`subject_id text, event_id text, state text, ended_at bigint, reason text, number int,
 		at bigint, duration bigint, address text, status int, failure text, excerpt bytea`,
-		func(r *Record) []any {
+		func(r *MadeAttempt) []any {
 			return []any{
 				r.Event.SubjectID, r.Event.ID, string(r.Outcome.State), micros(r.endedAt()), string(r.Outcome.Reason), r.Attempt.Number,
 				micros(r.Attempt.At), r.Attempt.Duration.Microseconds(), r.Attempt.Address, r.Attempt.Status, r.Attempt.Failure, r.Attempt.Excerpt,
@@ -145,7 +145,7 @@ var (
 				ended_at = ` + changes + `r.ended_at ELSE events.ended_at END, reason = ` + changes + `r.reason ELSE events.reason END,
 				last_number = r.number, last_at = r.at, last_duration = r.duration, last_address = r.address, last_status = r.status,
 				last_failure = r.failure, last_excerpt = r.excerpt
-				FROM r WHERE events.id = r.event_id AND events.last_number = r.number - 1 AND ` + sql.recordable("r.subject_id")
+				FROM r WHERE events.id = r.event_id AND events.last_number = r.number - 1 AND ` + sql.locked("r.subject_id")
 		})
 
 	// deleteDeliveries deletes the deliveries of subjects whose last pending event has ended. updateDeliveries follows
@@ -155,27 +155,27 @@ var (
 )
 
 func deleteEnded(sql dialect) string {
-	return `DELETE FROM deliveries WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE `+sql.recordable("r.subject_id")) +
+	return `DELETE FROM deliveries WHERE ` + sql.in("subject_id", `SELECT r.subject_id FROM r WHERE `+sql.locked("r.subject_id")) +
 		` AND ` + firstPending + ` IS NULL`
 }
 
 func updateNext(sql dialect) string {
 	return `UPDATE deliveries SET sequence = ` + firstPending + `, due_at = COALESCE(r.due_at, ` + sql.untilNow("r.ended_at") + `)
 			FROM r WHERE deliveries.subject_id = r.subject_id AND deliveries.sequence = r.sequence AND r.state <> '' AND ` +
-		sql.recordable("deliveries.subject_id")
+		sql.locked("deliveries.subject_id")
 }
 
 const nextColumns = `subject_id text, sequence bigint, state text, ended_at bigint, due_at bigint`
 
-func nextValues(r *Record) []any {
+func nextValues(r *MadeAttempt) []any {
 	return []any{r.Event.SubjectID, r.Event.Sequence, string(r.Outcome.State), micros(r.endedAt()), micros(r.dueAt())}
 }
 
-// keepAttempts returns the statements that precede updateEvents for those records that are not the first of their
+// keepAttempts returns the statements that precede updateEvents for those attempts that are not the first of their
 // event.
-func keepAttempts(sql dialect, records ...*Record) []statement {
-	first := func(r *Record) bool { return r.Attempt.Number <= 1 }
-	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(records), first)...)
+func keepAttempts(sql dialect, attempts ...*MadeAttempt) []statement {
+	first := func(r *MadeAttempt) bool { return r.Attempt.Number <= 1 }
+	return insertAttempts.with(sql, slices.DeleteFunc(slices.Clone(attempts), first)...)
 }
 
 // ExhaustEvents ends every pending event of a subject as exhausted, without an attempt.

@@ -10,7 +10,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// Concurrent records, more than fit into a group, are written once each. A record that cannot be written does
+// Concurrent attempts, more than fit into a group, are written once each. An attempt that cannot be written does
 // not affect the others.
 func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 				}
 				err = recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered})
 				if failed := err != nil; failed != (i == 0) {
-					t.Errorf("record %d: %v", i, err)
+					t.Errorf("attempt %d: %v", i, err)
 				}
 			})
 		}

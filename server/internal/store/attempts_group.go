@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	recordPause = 50 * time.Millisecond
-	recordTries = 100
+	savePause = 50 * time.Millisecond
+	saveTries = 100
 )
 
-// groupRecord is a [Record] that waits for its group.
-type groupRecord struct {
+// groupAttempt is a [MadeAttempt] that waits for its group.
+type groupAttempt struct {
 	groupMember
-	Record
+	MadeAttempt
 
 	holder  string
 	next    time.Time
 	written bool // false if its subject was locked by another transaction, or its number is not the next one
 }
 
-// recordInGroup commits a record by group commit on PostgreSQL. On SQLite, write does this for every change.
+// saveInGroup commits an attempt by group commit on PostgreSQL. On SQLite, write does this for every change.
 //
 // Subjects that another transaction has locked are skipped and retried, so that they do not delay the group. It returns
-// studio.ErrBusy after recordTries tries, and studio.ErrNotFound if the event does not exist.
-func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (next time.Time, err error) {
-	for range recordTries {
-		r := &groupRecord{groupMember: newGroupMember(), Record: one, holder: holder}
-		if err := writeGrouped(ctx, s, s.records, writeRecords, r); err != nil || r.written {
+// studio.ErrBusy after saveTries tries, and studio.ErrNotFound if the event does not exist.
+func (s *Store) saveInGroup(ctx context.Context, holder string, one MadeAttempt) (next time.Time, err error) {
+	for range saveTries {
+		r := &groupAttempt{groupMember: newGroupMember(), MadeAttempt: one, holder: holder}
+		if err := writeGrouped(ctx, s, s.saving, saveAttempts, r); err != nil || r.written {
 			return r.next, err
 		}
 		last, err := lastAttempt(ctx, s.engine, one.Event.ID)
 		if err != nil {
 			return next, err
 		}
-		if one.isRecorded(last) {
+		if one.isSaved(last) {
 			return nextDelivery(ctx, s.engine, one.Event.SubjectID)
 		}
 		if number := last.Number + 1; number != one.Attempt.Number {
@@ -47,7 +47,7 @@ func (s *Store) recordInGroup(ctx context.Context, holder string, one Record) (n
 		select {
 		case <-ctx.Done():
 			return next, ctx.Err()
-		case <-time.After(recordPause):
+		case <-time.After(savePause):
 		}
 	}
 	return next, studio.ErrBusy
@@ -68,7 +68,7 @@ const lockSubjects = `WITH fence AS MATERIALIZED (SELECT 1 FROM holders WHERE id
 //
 //nolint:gochecknoglobals // constants
 var (
-	updateGroupEvents = rowStatement[*Record]{
+	updateGroupEvents = rowStatement[*MadeAttempt]{
 		postgres: updateEvents.postgres + ` RETURNING '` + eventWritten + `', events.id, NULL::bigint`, values: updateEvents.values,
 	}
 	updateGroupDeliveries = newRowStatement(nextColumns, nextValues, func(sql dialect) string {
@@ -85,12 +85,12 @@ const (
 	nextDue      = "next due"
 )
 
-// writeRecords is a groupWrite for records of one lease holder. It is one request. The server has received the whole
+// saveAttempts is a groupWrite for attempts of one lease holder. It is one request. The server has received the whole
 // request before it starts, so a process that freezes during it holds no lock.
-func writeRecords(ctx context.Context, tx transaction, group []*groupRecord, _ bool) error {
-	records, subjects := make([]*Record, len(group)), make([]string, len(group))
+func saveAttempts(ctx context.Context, tx transaction, group []*groupAttempt, _ bool) error {
+	attempts, subjects := make([]*MadeAttempt, len(group)), make([]string, len(group))
 	for i, r := range group {
-		records[i], subjects[i] = &r.Record, r.Event.SubjectID
+		attempts[i], subjects[i] = &r.MadeAttempt, r.Event.SubjectID
 	}
 	lost, written, next := false, make(map[string]bool, len(group)), make(map[string]time.Time)
 	err := tx.queryLast(ctx, func(scan func(...any) error) error {
@@ -107,8 +107,8 @@ func writeRecords(ctx context.Context, tx transaction, group []*groupRecord, _ b
 		}
 		return err
 	}, slices.Concat([]statement{{lockSubjects, []any{group[0].holder, subjects}}},
-		keepAttempts(tx, records...), updateGroupEvents.with(tx, records...),
-		disableEndpoints(tx, records...), updateGroupDeliveries.with(tx, records...))...)
+		keepAttempts(tx, attempts...), updateGroupEvents.with(tx, attempts...),
+		disableEndpoints(tx, attempts...), updateGroupDeliveries.with(tx, attempts...))...)
 	for _, r := range group {
 		r.next, r.written = next[r.Event.SubjectID], written[r.Event.ID]
 		if lost {
