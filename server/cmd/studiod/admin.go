@@ -19,7 +19,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/metrics"
 )
 
@@ -65,7 +65,7 @@ func adminConfigOf(command *cli.Command) adminConfig {
 // its stop, and reports the state of both.
 type admin struct {
 	metrics  *metrics.Metrics
-	listener *listener.Listener
+	listener *httpserver.Listener
 	host     string // of the configured address
 	http     *http.Server
 	logger   *slog.Logger
@@ -93,8 +93,8 @@ func (d *daemon) openAdmin(ctx context.Context) error {
 		return fmt.Errorf("--admin-addr: %w", err)
 	}
 	host, _, _ := net.SplitHostPort(d.cfg.Admin.Addr) // Listen has accepted it
-	limits := listener.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
-	a := &admin{metrics: metrics.New(commandline.Version()), listener: listener.New(inner, limits), host: host, logger: d.cfg.Logger} //nolint:contextcheck // the listener lives until it is closed
+	limits := httpserver.Config{MaxConnections: maxAdminConnections, MaxResponseBytes: maxAdminResponse, Logger: d.cfg.Logger}
+	a := &admin{metrics: metrics.New(commandline.Version()), listener: httpserver.New(inner, limits), host: host, logger: d.cfg.Logger} //nolint:contextcheck // the listener lives until it is closed
 	a.state.Store(&adminState{name: "starting"})
 	a.http = d.newServer(a.handler())
 	a.http.ReadTimeout, a.http.WriteTimeout = 0, adminWriteTimeout // a profile ends with the first; pprof extends the second

@@ -23,7 +23,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/systemd"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/upkeep"
@@ -59,7 +59,7 @@ type daemonConfig struct {
 	AllowHTTP         bool
 	AllowNetworks     []netip.Prefix
 	Workers, Rate     int // see deliver.Config
-	Listener          listener.Config
+	Listener          httpserver.Config
 	Sockets           *systemd.Sockets // nil opens new ones
 	TLSCert, TLSKey   string           // paths; "" means plain HTTP, or the certificate of Domain
 	Domain            string           // "" disables ACME
@@ -82,7 +82,7 @@ type daemon struct {
 	admin    *admin         // nil if disabled
 	noAdmin  error          // why the optional server for operators did not start
 	traces   *otlp.Exporter // nil if disabled
-	listener *listener.Listener
+	listener *httpserver.Listener
 	host     string
 	store    *store.Store
 	keys     *keyring.Keyring // nil if secrets are stored as plain text
@@ -99,7 +99,7 @@ type daemon struct {
 
 	certificate   certificateSource // nil without TLS
 	acme          *acme.Manager     // nil without Domain, as are the next two
-	plainListener *listener.Listener
+	plainListener *httpserver.Listener
 	plain         *http.Server
 
 	tokens      *auth.Tokens

@@ -13,7 +13,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // maxPlainConnections limits the connections of the server of plain HTTP, which only redirects.
@@ -67,7 +67,7 @@ func (d *daemon) listenForDomain(ctx context.Context) (err error) {
 		return usagef("--domain: %w", err)
 	}
 	d.certificate = d.acme
-	inner, err := d.listenOn(ctx, "http-addr", d.cfg.HTTPAddr, listener.Config{MaxConnections: maxPlainConnections})
+	inner, err := d.listenOn(ctx, "http-addr", d.cfg.HTTPAddr, httpserver.Config{MaxConnections: maxPlainConnections})
 	if err != nil {
 		return err
 	}

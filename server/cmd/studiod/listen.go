@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
@@ -48,8 +48,8 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 	case d.cfg.Domain != "":
 		err = d.listenForDomain(ctx)
 	case d.cfg.TLSCert != "":
-		var files *listener.Certificate
-		files, err = listener.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey)
+		var files *httpserver.Certificate
+		files, err = httpserver.LoadCertificate(d.cfg.TLSCert, d.cfg.TLSKey)
 		d.certificate = files
 		if err != nil {
 			err = commandline.Usage(err)
@@ -67,14 +67,14 @@ func (d *daemon) listen(ctx context.Context) (err error) {
 }
 
 // listenOn opens a listener at the address of a flag.
-func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits listener.Config) (*listener.Listener, error) {
+func (d *daemon) listenOn(ctx context.Context, flag, addr string, limits httpserver.Config) (*httpserver.Listener, error) {
 	inner, err := d.cfg.Sockets.Listen(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	limits.Logger = d.cfg.Logger
 	limits.Trusted = d.cfg.TrustedProxies.Contains
-	return listener.New(inner, limits), nil //nolint:contextcheck // the listener lives until it is closed
+	return httpserver.New(inner, limits), nil //nolint:contextcheck // the listener lives until it is closed
 }
 
 // url returns a URL at which the daemon can be reached from this machine.

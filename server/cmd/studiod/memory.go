@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 const (
@@ -35,7 +35,7 @@ var ballast = sync.OnceValue(func() []byte { return make([]byte, ballastSize) })
 func tuneCollector(maxConnections int) {
 	_ = ballast()
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(baseMemory + ballastSize + listener.DefaultMaxBodyBytes + listener.DefaultMaxResponseBytes +
+		debug.SetMemoryLimit(baseMemory + ballastSize + httpserver.DefaultMaxBodyBytes + httpserver.DefaultMaxResponseBytes +
 			int64(maxConnections)*memoryPerConnection)
 	}
 }

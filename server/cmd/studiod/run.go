@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -87,7 +87,7 @@ func (d *daemon) run(ctx context.Context) error {
 func (d *daemon) drain(ctx context.Context) {
 	var draining sync.WaitGroup
 	defer draining.Wait()
-	for _, l := range []*listener.Listener{d.listener, d.plainListener} {
+	for _, l := range []*httpserver.Listener{d.listener, d.plainListener} {
 		if l != nil {
 			draining.Go(func() { l.Drain(ctx) })
 		}
@@ -100,7 +100,7 @@ func (d *daemon) close() error {
 	if d.plain != nil {
 		errs = append(errs, d.plain.Close())
 	}
-	for _, l := range []*listener.Listener{d.listener, d.plainListener} {
+	for _, l := range []*httpserver.Listener{d.listener, d.plainListener} {
 		if l == nil {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/systemd"
 )
 
@@ -132,7 +132,7 @@ func listenerFlags() []cli.Flag {
 			Name: "trusted-proxies", Usage: "trust X-Forwarded-For from proxies in this network, and do not limit their connections by address; can be repeated",
 			Sources: cli.EnvVars("STUDIO_TRUSTED_PROXIES"), DefaultText: "none",
 		},
-		limitFlag("max-connections", "maximum number of open connections, at most half of them from one IPv4 address or IPv6 /64 network; another one closes the connection that has been idle longest", listener.DefaultMaxConnections, 1_000_000),
+		limitFlag("max-connections", "maximum number of open connections, at most half of them from one IPv4 address or IPv6 /64 network; another one closes the connection that has been idle longest", httpserver.DefaultMaxConnections, 1_000_000),
 	}
 }
 

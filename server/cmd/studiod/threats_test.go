@@ -21,7 +21,7 @@ func threats() map[string]string {
 			server/internal/testing/soak: TestHungReceiver_oneOfAHundredDelaysNoOther`,
 		"Clients that exhaust connections or memory": `
 			server/cmd/studiod: TestProcess_survivesHostileConnections
-			server/internal/operate/listener: TestListener_closesConnectionsThatFloodWithFrames`,
+			server/internal/operate/httpserver: TestListener_closesConnectionsThatFloodWithFrames`,
 		"Password guessing": `
 			server/cmd/studiod: TestProcess_acceptsCorrectLoginDuringGuessing`,
 		"Forged and revoked tokens": `

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 	"golang.org/x/net/idna"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -221,9 +221,9 @@ func (m *Manager) renew(ctx context.Context) (changed, claimed bool, err error) 
 	return changed, true, err
 }
 
-// Config returns a TLS configuration like that of [listener.Certificate].
+// Config returns a TLS configuration like that of [httpserver.Certificate].
 func (m *Manager) Config() *tls.Config {
-	cfg := listener.TLSConfig(m.certificate)
+	cfg := httpserver.TLSConfig(m.certificate)
 	cfg.NextProtos = append(cfg.NextProtos, acme.ALPNProto)
 	return cfg
 }

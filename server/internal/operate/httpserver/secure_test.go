@@ -1,4 +1,4 @@
-package listener_test
+package httpserver_test
 
 import (
 	"bufio"
@@ -21,11 +21,11 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // secureConfig returns cfg with the TLS certificate of net/http/httptest.
-func secureConfig(t *testing.T, cfg listener.Config) listener.Config {
+func secureConfig(t *testing.T, cfg httpserver.Config) httpserver.Config {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
 	s.StartTLS()
@@ -61,7 +61,7 @@ func post(t *testing.T, body io.Reader) *http.Request {
 
 func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {
 	t.Parallel()
-	cfg := secureConfig(t, listener.Config{MaxConnections: 6, MaxConnectionsPerAddress: 4})
+	cfg := secureConfig(t, httpserver.Config{MaxConnections: 6, MaxConnectionsPerAddress: 4})
 	var release chan struct{}
 	serveHandler(t, cfg, func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || r.ProtoMajor != 2 {
@@ -122,7 +122,7 @@ func TestListener_countsHTTP2RequestsAsConnections(t *testing.T) {
 
 func TestListener_evictsAnHTTP2ConnectionWithoutProgress(t *testing.T) {
 	t.Parallel()
-	serve(t, secureConfig(t, listener.Config{MaxConnections: 4, MaxConnectionsPerAddress: 4}), func(t *testing.T, p *pipes) {
+	serve(t, secureConfig(t, httpserver.Config{MaxConnections: 4, MaxConnectionsPerAddress: 4}), func(t *testing.T, p *pipes) {
 		silent := p.http2("192.0.2.1")
 		var ended sync.WaitGroup
 		for range 4 { // on one connection
@@ -152,7 +152,7 @@ func TestListener_freesHTTP2ConnectionsThatEndDuringARequest(t *testing.T) {
 	t.Parallel()
 	const connections = 10
 	p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
-	l := listener.New(p, secureConfig(t, listener.Config{}))
+	l := httpserver.New(p, secureConfig(t, httpserver.Config{}))
 	s := &http.Server{ReadHeaderTimeout: time.Minute, IdleTimeout: time.Hour, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	})}
@@ -192,7 +192,7 @@ func TestListener_freesHTTP2ConnectionsThatEndDuringARequest(t *testing.T) {
 
 func TestListener_closesIdleConnections(t *testing.T) {
 	t.Parallel()
-	serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+	serve(t, httpserver.Config{}, func(t *testing.T, p *pipes) {
 		c := p.dial("192.0.2.1")
 		for range 3 {
 			if answer, _ := c.ask(get); answer.StatusCode != http.StatusOK {
@@ -205,7 +205,7 @@ func TestListener_closesIdleConnections(t *testing.T) {
 			t.Error("an idle connection stays open")
 		}
 	})
-	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
 		client, dials := p.http2("192.0.2.1"), 0
 		dial := client.DialTLSContext
 		client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -229,7 +229,7 @@ func TestListener_closesIdleConnections(t *testing.T) {
 
 func TestListener_enforcesTheMinimumBodyRateOfHTTP2(t *testing.T) {
 	t.Parallel()
-	serve(t, secureConfig(t, listener.Config{MinBodyRate: 1000}), func(t *testing.T, p *pipes) {
+	serve(t, secureConfig(t, httpserver.Config{MinBodyRate: 1000}), func(t *testing.T, p *pipes) {
 		client := p.http2("192.0.2.1")
 		defer client.CloseIdleConnections()
 		body, writer := io.Pipe()
@@ -257,7 +257,7 @@ func TestListener_enforcesTheMinimumBodyRateOfHTTP2(t *testing.T) {
 
 func TestListener_limitsTheTLSHandshake(t *testing.T) {
 	t.Parallel()
-	serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
 		began := time.Now()
 		silent := p.raw("192.0.2.1")
 		if _, err := silent.Read(make([]byte, 1)); err == nil || time.Since(began) != 10*time.Second {
@@ -269,7 +269,7 @@ func TestListener_limitsTheTLSHandshake(t *testing.T) {
 func TestListener_respondsWithProblemsOverTLS(t *testing.T) {
 	t.Parallel()
 	for name, plain := range map[string]bool{"a request without TLS": true, "a request that is none, over TLS": false} {
-		serve(t, secureConfig(t, listener.Config{}), func(t *testing.T, p *pipes) {
+		serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
 			c, request := p.raw("192.0.2.1"), get
 			defer func() { _ = c.Close() }()
 			if !plain {

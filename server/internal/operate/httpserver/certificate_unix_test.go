@@ -1,6 +1,6 @@
 //go:build unix
 
-package listener_test
+package httpserver_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 func TestLoadCertificate_rejectsAPipe(t *testing.T) {
@@ -18,7 +18,7 @@ func TestLoadCertificate_rejectsAPipe(t *testing.T) {
 	harness.Check(t, syscall.Mkfifo(pipe, 0o600))
 	harness.Check(t, os.WriteFile(file, nil, 0o600))
 	for _, files := range [][2]string{{pipe, file}, {file, pipe}} {
-		if _, err := listener.LoadCertificate(files[0], files[1]); err == nil {
+		if _, err := httpserver.LoadCertificate(files[0], files[1]); err == nil {
 			t.Errorf("%v are accepted", files)
 		}
 	}

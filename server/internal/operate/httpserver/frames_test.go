@@ -1,4 +1,4 @@
-package listener_test
+package httpserver_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // peer is a client that sends the frames of HTTP/2 itself. It receives those of the server, and reports each to
@@ -108,7 +108,7 @@ func TestListener_closesConnectionsThatFloodWithFrames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			serveHandler(t, secureConfig(t, listener.Config{}), func(_ http.ResponseWriter, r *http.Request) {
+			serveHandler(t, secureConfig(t, httpserver.Config{}), func(_ http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 			}, func(t *testing.T, p *pipes) {
 				other := p.http2("192.0.2.2")
@@ -166,7 +166,7 @@ func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 	}
 	t.Run("requests", func(t *testing.T) {
 		t.Parallel()
-		serveHandler(t, secureConfig(t, listener.Config{}), func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, p *pipes) {
+		serveHandler(t, secureConfig(t, httpserver.Config{}), func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, p *pipes) {
 			client := p.http2("192.0.2.1")
 			defer client.CloseIdleConnections()
 			dial, dials := client.DialTLSContext, 0
@@ -185,7 +185,7 @@ func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 	t.Run("uploads", func(t *testing.T) {
 		t.Parallel()
 		read := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
-		serveHandler(t, secureConfig(t, listener.Config{}), read, func(t *testing.T, p *pipes) {
+		serveHandler(t, secureConfig(t, httpserver.Config{}), read, func(t *testing.T, p *pipes) {
 			c := newPeer(t, p, ignore)
 			for range 3000 { // each in short frames, of which the last one is empty
 				harness.Check(t, c.request(false))
@@ -239,7 +239,7 @@ func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			serveHandler(t, secureConfig(t, listener.Config{}), handler, func(t *testing.T, p *pipes) {
+			serveHandler(t, secureConfig(t, httpserver.Config{}), handler, func(t *testing.T, p *pipes) {
 				c := newPeer(t, p, acknowledge)
 				err := use(c)
 				select {

@@ -1,4 +1,4 @@
-package listener_test
+package httpserver_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // fetch requests the given number of bytes and returns the response, whose body has not been read.
@@ -27,7 +27,7 @@ type fetch func(bytes int) *http.Response
 
 // eachProtocol runs a test with HTTP/1.1 and HTTP/2. The handler writes as many bytes as a request asks for, and then
 // adds 1 to ended. dial opens a connection from an address. The client of HTTP/2 buffers 64 KiB of each response.
-func eachProtocol(t *testing.T, cfg listener.Config, test func(t *testing.T, ended *atomic.Int32, dial func(address string) fetch)) {
+func eachProtocol(t *testing.T, cfg httpserver.Config, test func(t *testing.T, ended *atomic.Int32, dial func(address string) fetch)) {
 	t.Helper()
 	handler := func(ended *atomic.Int32) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func complete(answer *http.Response, bytes int) bool {
 
 func TestListener_aHandlerDoesNotWaitForASlowReader(t *testing.T) {
 	t.Parallel()
-	eachProtocol(t, listener.Config{}, func(t *testing.T, ended *atomic.Int32, dial func(string) fetch) {
+	eachProtocol(t, httpserver.Config{}, func(t *testing.T, ended *atomic.Int32, dial func(string) fetch) {
 		const size = 1 << 20
 		answer := dial("192.0.2.1")(size)
 		time.Sleep(time.Minute)
@@ -99,7 +99,7 @@ func TestListener_abortsUnreadResponsesToSaveMemory(t *testing.T) {
 	t.Parallel()
 	const size = 200 << 10
 	// Two responses need less than half of the limit, and four less than the limit.
-	cfg := listener.Config{MaxResponseBytes: 900 << 10}
+	cfg := httpserver.Config{MaxResponseBytes: 900 << 10}
 	eachProtocol(t, cfg, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
 		first, second := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
 		time.Sleep(time.Minute)
@@ -138,7 +138,7 @@ func TestListener_abortsUnreadResponsesToSaveMemory(t *testing.T) {
 func TestListener_sparesResponsesThatMakeProgress(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	eachProtocol(t, listener.Config{MaxResponseBytes: 3 << 20}, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+	eachProtocol(t, httpserver.Config{MaxResponseBytes: 3 << 20}, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
 		reading, stalled := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
 		for range 12 {
 			time.Sleep(100 * time.Millisecond)
@@ -156,7 +156,7 @@ func TestListener_sparesResponsesThatMakeProgress(t *testing.T) {
 func TestListener_evictsConnectionsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	const size = 3 << 20 // more than is buffered
-	eachProtocol(t, listener.Config{MaxConnections: 2}, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
+	eachProtocol(t, httpserver.Config{MaxConnections: 2}, func(t *testing.T, _ *atomic.Int32, dial func(string) fetch) {
 		older, newer := dial("192.0.2.1")(size), dial("192.0.2.2")(size)
 		newcomer := dial("192.0.2.3")(1)
 		if !complete(newcomer, 1) || complete(older, size) || !complete(newer, size) {
@@ -172,7 +172,7 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 	for _, unread := range []int{0, 99} {
 		const others = 28
 		var release chan struct{}
-		serveHandler(t, secureConfig(t, listener.Config{MaxConnections: unread + 1 + others, MaxConnectionsPerAddress: unread + 1}), func(w http.ResponseWriter, r *http.Request) {
+		serveHandler(t, secureConfig(t, httpserver.Config{MaxConnections: unread + 1 + others, MaxConnectionsPerAddress: unread + 1}), func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Wait") != "" {
 				<-release
 				return
@@ -229,7 +229,7 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 	t.Parallel()
 	var closed atomic.Bool
-	serveHandler(t, secureConfig(t, listener.Config{MaxResponseBytes: 1}), func(w http.ResponseWriter, r *http.Request) {
+	serveHandler(t, secureConfig(t, httpserver.Config{MaxResponseBytes: 1}), func(w http.ResponseWriter, r *http.Request) {
 		context.AfterFunc(r.Context(), func() { closed.Store(true) })
 		_, _ = w.Write(make([]byte, 100<<10))
 	}, func(t *testing.T, p *pipes) {
@@ -254,11 +254,11 @@ func TestListener_closesHTTP2ConnectionsThatAcceptNoData(t *testing.T) {
 }
 
 // serveTCP serves a handler on a port of this machine.
-func serveTCP(t *testing.T, cfg listener.Config, handler http.HandlerFunc) (address string) {
+func serveTCP(t *testing.T, cfg httpserver.Config, handler http.HandlerFunc) (address string) {
 	t.Helper()
 	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	harness.Check(t, err)
-	l, s := listener.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	l, s := httpserver.New(inner, cfg), &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	l.Install(s)
 	served := make(chan struct{})
 	go func() {
@@ -279,7 +279,7 @@ func TestListener_sendsLargeFiles(t *testing.T) {
 		content[i] = byte(i >> 8)
 	}
 	harness.Check(t, os.WriteFile(name, content, 0o600))
-	for scheme, cfg := range map[string]listener.Config{"http": {}, "https": secureConfig(t, listener.Config{})} {
+	for scheme, cfg := range map[string]httpserver.Config{"http": {}, "https": secureConfig(t, httpserver.Config{})} {
 		address := serveTCP(t, cfg, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) })
 		for _, http2 := range []bool{false, true} {
 			transport := &http.Transport{ForceAttemptHTTP2: http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}

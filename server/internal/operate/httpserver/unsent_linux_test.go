@@ -1,4 +1,4 @@
-package listener_test
+package httpserver_test
 
 import (
 	"io"
@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // The kernel buffers little for a client that reads nothing.
 func TestListener_limitsUnsentData(t *testing.T) {
 	t.Parallel()
 	written := make(chan int, 1)
-	address := serveTCP(t, listener.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveTCP(t, httpserver.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 		control, n := http.NewResponseController(w), 0
 		_ = control.SetWriteDeadline(time.Now().Add(time.Second))
 		for control.Flush() == nil {

@@ -1,4 +1,4 @@
-package listener_test
+package httpserver_test
 
 import (
 	"io"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // A stream without items outlives the timeouts of the server, and is not closed to make room while there are idle
@@ -23,7 +23,7 @@ func TestListener_keepsSilentStreams(t *testing.T) {
 		defer stop()
 		_ = stream.SendEvents(w, http.StatusOK, "text/event-stream", func(func(stream.Event[string], error) bool) { <-r.Context().Done() }, nil)
 	}
-	serveHandler(t, listener.Config{MaxConnections: 4}, handler, func(t *testing.T, p *pipes) {
+	serveHandler(t, httpserver.Config{MaxConnections: 4}, handler, func(t *testing.T, p *pipes) {
 		closed := make(chan struct{}, 2)
 		for range 2 {
 			c := p.dial("192.0.2.1")

@@ -1,4 +1,4 @@
-package listener_test
+package httpserver_test
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/listener"
+	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
 )
 
 // pipes is an in-memory listener for bubbles of testing/synctest.
@@ -80,7 +80,7 @@ func (c *caller) gone() bool {
 }
 
 // serve runs a test in a bubble with a server that responds with the length of the body.
-func serve(t *testing.T, cfg listener.Config, test func(t *testing.T, p *pipes)) {
+func serve(t *testing.T, cfg httpserver.Config, test func(t *testing.T, p *pipes)) {
 	t.Helper()
 	serveHandler(t, cfg, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -96,11 +96,11 @@ func serve(t *testing.T, cfg listener.Config, test func(t *testing.T, p *pipes))
 	}, test)
 }
 
-func serveHandler(t *testing.T, cfg listener.Config, handler http.HandlerFunc, test func(t *testing.T, p *pipes)) {
+func serveHandler(t *testing.T, cfg httpserver.Config, handler http.HandlerFunc, test func(t *testing.T, p *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
-		l := listener.New(p, cfg)
+		l := httpserver.New(p, cfg)
 		s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Hour}
 		l.Install(s)
 		served := make(chan error)
@@ -116,7 +116,7 @@ func serveHandler(t *testing.T, cfg listener.Config, handler http.HandlerFunc, t
 
 func TestListener_evictsTheLeastRecentlyActiveConnection(t *testing.T) {
 	t.Parallel()
-	serve(t, listener.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) {
+	serve(t, httpserver.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) {
 		first, second, third := p.dial("192.0.2.1"), p.dial("192.0.2.2"), p.dial("192.0.2.3")
 		for _, c := range []*caller{second, third, first} { // first is the most recently active one
 			time.Sleep(time.Second)
@@ -136,7 +136,7 @@ func TestListener_evictsTheLeastRecentlyActiveConnection(t *testing.T) {
 
 func TestListener_aSlowBodyIsNoActivity(t *testing.T) {
 	t.Parallel()
-	serve(t, listener.Config{MaxConnections: 2}, func(t *testing.T, p *pipes) {
+	serve(t, httpserver.Config{MaxConnections: 2}, func(t *testing.T, p *pipes) {
 		dripping, asking := p.dial("192.0.2.1"), p.dial("192.0.2.2")
 		for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-", "Length: 9\r\n\r\n", "a", "b"} {
 			time.Sleep(time.Second)
@@ -155,7 +155,7 @@ func TestListener_aSlowBodyIsNoActivity(t *testing.T) {
 
 func TestListener_evictsAddressesOverTheirShareFirst(t *testing.T) {
 	t.Parallel()
-	serve(t, listener.Config{MaxConnections: 4}, func(t *testing.T, p *pipes) {
+	serve(t, httpserver.Config{MaxConnections: 4}, func(t *testing.T, p *pipes) {
 		alone := p.dial("192.0.2.1")
 		time.Sleep(time.Second)
 		crowd := []*caller{p.dial("192.0.2.2"), p.dial("192.0.2.2"), p.dial("192.0.2.2")}
@@ -179,7 +179,7 @@ func TestListener_limitsIPv4AddressesAndIPv6Networks(t *testing.T) {
 		{"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"},
 		{"2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"},
 	} {
-		serve(t, listener.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) { // half of them for each address
+		serve(t, httpserver.Config{MaxConnections: 3}, func(t *testing.T, p *pipes) { // half of them for each address
 			first := p.dial(addresses[0])
 			other := p.dial(addresses[2])
 			second := p.dial(addresses[1])
@@ -193,7 +193,7 @@ func TestListener_limitsIPv4AddressesAndIPv6Networks(t *testing.T) {
 func TestListener_doesNotLimitATrustedProxy(t *testing.T) {
 	t.Parallel()
 	proxy := netip.MustParseAddr("2001:db8::1")
-	cfg := listener.Config{MaxConnections: 8, MaxConnectionsPerAddress: 2, Trusted: func(ip netip.Addr) bool { return ip == proxy }}
+	cfg := httpserver.Config{MaxConnections: 8, MaxConnectionsPerAddress: 2, Trusted: func(ip netip.Addr) bool { return ip == proxy }}
 	serve(t, cfg, func(t *testing.T, p *pipes) {
 		var proxied []*caller
 		for range 6 {
@@ -225,7 +225,7 @@ func TestListener_doesNotLimitATrustedProxy(t *testing.T) {
 
 func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
 	t.Parallel()
-	serveHandler(t, listener.Config{MaxConnections: 1}, func(http.ResponseWriter, *http.Request) { time.Sleep(30 * time.Second) },
+	serveHandler(t, httpserver.Config{MaxConnections: 1}, func(http.ResponseWriter, *http.Request) { time.Sleep(30 * time.Second) },
 		func(t *testing.T, p *pipes) {
 			busy := p.dial("192.0.2.1")
 			answered := make(chan int)
@@ -247,7 +247,7 @@ func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 	t.Parallel()
 	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
 	for _, slow := range []bool{true, false} {
-		serve(t, listener.Config{MinBodyRate: 1000}, func(t *testing.T, p *pipes) {
+		serve(t, httpserver.Config{MinBodyRate: 1000}, func(t *testing.T, p *pipes) {
 			c := p.dial("192.0.2.1")
 			began := time.Now()
 			sent := make(chan struct{})
@@ -282,7 +282,7 @@ func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 
 func TestListener_limitsTheBytesOfBodiesInMemory(t *testing.T) {
 	t.Parallel()
-	serve(t, listener.Config{MaxBodyBytes: 100_000}, func(t *testing.T, p *pipes) {
+	serve(t, httpserver.Config{MaxBodyBytes: 100_000}, func(t *testing.T, p *pipes) {
 		var held []*caller
 		for _, address := range []string{"192.0.2.1", "192.0.2.2"} {
 			c := p.dial(address)
@@ -320,7 +320,7 @@ func TestListener_replacesErrorsOfNetHTTPWithProblems(t *testing.T) {
 		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n":       431,
 		get + "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nX-Second: of two\r\n\r\n": 200,
 	} {
-		serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+		serve(t, httpserver.Config{}, func(t *testing.T, p *pipes) {
 			c := p.dial("192.0.2.1")
 			answer, body := c.ask(request)
 			if want == http.StatusOK { // the second response
@@ -343,7 +343,7 @@ func TestListener_logsTheAddressOfARefusedRequest(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"192.0.2.1", "2001:db8::1"} {
 		var log bytes.Buffer
-		serve(t, listener.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, func(_ *testing.T, p *pipes) {
+		serve(t, httpserver.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, func(_ *testing.T, p *pipes) {
 			p.dial(address).ask("nonsense\r\n\r\n")
 		})
 		if want := fmt.Sprintf(`"client":%q`, address); !strings.Contains(log.String(), want) {
@@ -355,7 +355,7 @@ func TestListener_logsTheAddressOfARefusedRequest(t *testing.T) {
 func TestListener_rejectsABodyBeforeTheClientSendsIt(t *testing.T) {
 	t.Parallel()
 	reject := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }
-	serveHandler(t, listener.Config{}, reject, func(t *testing.T, p *pipes) {
+	serveHandler(t, httpserver.Config{}, reject, func(t *testing.T, p *pipes) {
 		c, began := p.dial("192.0.2.1"), time.Now()
 		answer, _ := c.ask("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n")
 		if answer.StatusCode != http.StatusRequestEntityTooLarge || time.Since(began) > 0 {
@@ -369,7 +369,7 @@ func TestListener_rejectsABodyBeforeTheClientSendsIt(t *testing.T) {
 
 func TestListener_closesConnectionsThatMustEnd(t *testing.T) {
 	t.Parallel()
-	serve(t, listener.Config{}, func(t *testing.T, p *pipes) {
+	serve(t, httpserver.Config{}, func(t *testing.T, p *pipes) {
 		hello := p.dial("192.0.2.1")
 		_, _ = hello.Write([]byte{0x16, 3, 1, 2, 0})
 		if !hello.gone() {

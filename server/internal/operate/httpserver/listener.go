@@ -1,4 +1,4 @@
-// Package listener protects an HTTP server from exhaustion by its clients. It limits the number of
+// Package httpserver protects an HTTP server from exhaustion by its clients. It limits the number of
 // connections, in total and per address, the memory for request bodies and for responses, and the minimum rate
 // at which a body must arrive.
 //
@@ -17,7 +17,7 @@
 //
 // Error responses that net/http sends before it calls a handler are replaced with problem documents (RFC
 // 9457), except for HTTP/2.
-package listener
+package httpserver
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package listener
+package httpserver
 
 // maxOpenFiles returns 0, because there is no limit.
 func maxOpenFiles() int { return 0 }
