@@ -5,8 +5,10 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +70,41 @@ func TestDoc_namesWhatMustBeHeld(t *testing.T) {
 	}
 	if len(limits) > 0 {
 		t.Errorf("the page lacks %v", limits)
+	}
+}
+
+// The rooms stand one above the other: what a room imports of others is below it. Tests may import what they need.
+func TestRooms_importNothingAbove(t *testing.T) {
+	t.Parallel()
+	floors := []string{"pathtemplate", "telemetry", "studio", "memstore", "media", "store", "render", "deliver", "api", "web", "operate", "testing"}
+	const prefix = "github.com/avatarstudio/avatarstudio/server/internal/"
+	floor := func(path string) int {
+		path, _ = strings.CutPrefix(path, prefix)
+		room, _, _ := strings.Cut(path, "/")
+		return slices.Index(floors, room)
+	}
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	output, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crossings := 0
+	for line := range strings.Lines(string(output)) {
+		importer, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(importer, prefix) && floor(importer) < 0 {
+			t.Errorf("%s is in no room", importer)
+		}
+		for imported := range strings.FieldsSeq(imports) {
+			if !strings.HasPrefix(imported, prefix) || floor(imported) == floor(importer) {
+				continue
+			}
+			if crossings++; floor(imported) > floor(importer) {
+				t.Errorf("%s imports %s, which is above it", importer, imported)
+			}
+		}
+	}
+	if crossings == 0 {
+		t.Error("no room imports another")
 	}
 }
 
