@@ -36,7 +36,8 @@
 // # A rendering, from the row to the result: 20 names
 //
 //	server/internal/store    Store.NextRendering, Store.ClaimRenderings, Store.RenewRenderings, Store.HeldRenderings
-//	server/internal/render   Pool.start, Pool.claim, Pool.render, Pool.renderOnce, leases, Exec, Inputs, program, sandbox
+//	server/internal/render   Pool.start, Pool.claim, Pool.render, Pool.renderOnce, leases
+//	server/internal/render   Exec, Inputs, program, sandbox
 //	server/internal/render/protocol  Request, Result
 //	server/internal/studio   Renderer, Rendering, RenderError, Service.Rendered
 //	server/internal/store    Store.UpdateSubject
