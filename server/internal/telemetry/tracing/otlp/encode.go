@@ -6,8 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // allowedAttributes are the attributes of spans that are exported. Others, which a library may add, and the texts of
@@ -31,112 +31,56 @@ var allowedAttributes = map[attribute.Key]bool{
 	"studio.outcome":            true,
 }
 
-// request is an ExportTraceServiceRequest of OTLP in its JSON encoding: ids are hexadecimal, 64-bit integers are
-// strings, and enums are numbers.
-type request struct {
-	ResourceSpans []resourceSpans `json:"resourceSpans"`
-}
+// object is an object in the JSON encoding of OTLP: ids are hexadecimal, 64-bit integers are strings, and enums are
+// numbers.
+type object = map[string]any
 
-type resourceSpans struct {
-	Resource   resourceAttributes `json:"resource"`
-	ScopeSpans []scopeSpans       `json:"scopeSpans"`
-}
-
-type resourceAttributes struct {
-	Attributes []keyValue `json:"attributes"`
-}
-
-type scopeSpans struct {
-	Scope scope  `json:"scope"`
-	Spans []span `json:"spans"`
-}
-
-type scope struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-}
-
-// span has neither the events of a span nor the text of its status.
-type span struct {
-	TraceID      string     `json:"traceId"`
-	SpanID       string     `json:"spanId"`
-	ParentSpanID string     `json:"parentSpanId,omitempty"`
-	Name         string     `json:"name"`
-	Kind         int        `json:"kind"`
-	Start        string     `json:"startTimeUnixNano"`
-	End          string     `json:"endTimeUnixNano"`
-	Attributes   []keyValue `json:"attributes,omitempty"`
-	Links        []link     `json:"links,omitempty"`
-	Status       status     `json:"status"`
-}
-
-type keyValue struct {
-	Key   string            `json:"key"`
-	Value map[string]string `json:"value"` // one member, named after the type
-}
-
-type link struct {
-	TraceID string `json:"traceId"`
-	SpanID  string `json:"spanId"`
-}
-
-type status struct {
-	Code int `json:"code,omitempty"` // 1 is OK, 2 an error
-}
-
-// newRequest returns the request that exports spans of one provider, which are of the same resource.
-func newRequest(spans []sdk.ReadOnlySpan) request {
-	var exported resourceSpans
-	byScope := make(map[scope]int)
+// newRequest returns the ExportTraceServiceRequest for spans of one provider, which are of the same resource.
+func newRequest(spans []sdk.ReadOnlySpan) object {
+	var resource, ofScopes []object
+	byScope := make(map[instrumentation.Scope]int)
 	for _, s := range spans {
-		if exported.Resource.Attributes == nil {
-			exported.Resource.Attributes = newAttributes(s.Resource().Attributes(), nil)
+		if resource == nil {
+			resource = newAttributes(s.Resource().Attributes(), nil)
 		}
-		of := scope{Name: s.InstrumentationScope().Name, Version: s.InstrumentationScope().Version}
-		i, ok := byScope[of]
+		scope := s.InstrumentationScope()
+		i, ok := byScope[scope]
 		if !ok {
-			i = len(exported.ScopeSpans)
-			byScope[of] = i
-			exported.ScopeSpans = append(exported.ScopeSpans, scopeSpans{Scope: of})
+			i = len(ofScopes)
+			byScope[scope] = i
+			ofScopes = append(ofScopes, object{"scope": object{"name": scope.Name, "version": scope.Version}, "spans": []object(nil)})
 		}
-		exported.ScopeSpans[i].Spans = append(exported.ScopeSpans[i].Spans, newSpan(s))
+		ofScopes[i]["spans"] = append(ofScopes[i]["spans"].([]object), newSpan(s))
 	}
-	return request{ResourceSpans: []resourceSpans{exported}}
+	return object{"resourceSpans": []object{{"resource": object{"attributes": resource}, "scopeSpans": ofScopes}}}
 }
 
-func newSpan(s sdk.ReadOnlySpan) span {
-	exported := span{
-		TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(), Name: s.Name(),
-		Kind:  int(s.SpanKind()), // with the numbers of OTLP
-		Start: nanoseconds(s.StartTime()), End: nanoseconds(s.EndTime()),
-		Attributes: newAttributes(s.Attributes(), allowedAttributes), Status: newStatus(s.Status().Code),
+// newSpan returns a span without its events and the text of its status, which it has only for errors.
+func newSpan(s sdk.ReadOnlySpan) object {
+	of := s.SpanContext()
+	span := object{
+		"traceId": of.TraceID().String(), "spanId": of.SpanID().String(), "name": s.Name(),
+		"kind":              s.SpanKind(), // with the numbers of OTLP
+		"startTimeUnixNano": nanoseconds(s.StartTime()), "endTimeUnixNano": nanoseconds(s.EndTime()),
+		"attributes": newAttributes(s.Attributes(), allowedAttributes),
 	}
-	if s.Parent().SpanID().IsValid() {
-		exported.ParentSpanID = s.Parent().SpanID().String()
+	if parent := s.Parent().SpanID(); parent.IsValid() {
+		span["parentSpanId"] = parent.String()
 	}
+	if s.Status().Code == codes.Error {
+		span["status"] = object{"code": 2}
+	}
+	links := []object{}
 	for _, l := range s.Links() {
-		exported.Links = append(exported.Links, newLink(l.SpanContext))
+		links = append(links, object{"traceId": l.SpanContext.TraceID().String(), "spanId": l.SpanContext.SpanID().String()})
 	}
-	return exported
-}
-
-func newLink(to trace.SpanContext) link {
-	return link{TraceID: to.TraceID().String(), SpanID: to.SpanID().String()}
-}
-
-func newStatus(code codes.Code) status {
-	switch code {
-	case codes.Ok:
-		return status{Code: 1}
-	case codes.Error:
-		return status{Code: 2}
-	default:
-		return status{}
-	}
+	span["links"] = links
+	return span
 }
 
 // newAttributes returns those of attributes that are allowed, or all if allowed is nil.
-func newAttributes(attributes []attribute.KeyValue, allowed map[attribute.Key]bool) (encoded []keyValue) {
+func newAttributes(attributes []attribute.KeyValue, allowed map[attribute.Key]bool) []object {
+	encoded := []object{}
 	for _, a := range attributes {
 		if allowed != nil && !allowed[a.Key] {
 			continue
@@ -145,7 +89,7 @@ func newAttributes(attributes []attribute.KeyValue, allowed map[attribute.Key]bo
 		if a.Value.Type() == attribute.INT64 {
 			of = "intValue"
 		}
-		encoded = append(encoded, keyValue{Key: string(a.Key), Value: map[string]string{of: a.Value.String()}})
+		encoded = append(encoded, object{"key": string(a.Key), "value": object{of: a.Value.String()}})
 	}
 	return encoded
 }
