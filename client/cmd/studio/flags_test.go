@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,7 +63,7 @@ func (p *program) lists(command *cli.Command, path []string) (all [][]string) {
 		return [][]string{path}
 	}
 	for _, child := range command.Commands {
-		all = append(all, p.lists(child, append(path[:len(path):len(path)], child.Name))...)
+		all = append(all, p.lists(child, append(slices.Clip(path), child.Name))...)
 	}
 	return all
 }

@@ -31,6 +31,10 @@ const postgresVariable = "STUDIO_TEST_POSTGRES"
 // testConnections is the maximum size of the connection pool of one test.
 const testConnections = "8"
 
+// connectTimeout is the setting for how long opening a connection may take. On a busy machine, the server needs longer to start
+// a process for it than the store waits for a server that may be gone.
+const connectTimeout = "connect_timeout"
+
 // sharedPostgres returns the server for the tests of this process: the one named in the environment, or
 // else a new cluster that ends with the process. The first test that needs it starts it.
 var sharedPostgres = sync.OnceValues(func() (*Cluster, error) {
@@ -146,6 +150,7 @@ func changeDSN(server, database string, settings url.Values) (dsn string, err er
 	}
 	query := named.Query()
 	maps.Copy(query, settings)
+	query.Set(connectTimeout, strconv.Itoa(int(harness.Timeout.Seconds())))
 	named.RawQuery = query.Encode()
 	return named.String(), nil
 }

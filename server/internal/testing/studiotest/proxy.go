@@ -47,6 +47,7 @@ func NewProxy(t testing.TB, dsn string) *Proxy {
 	harness.Check(t, err)
 	query := through.Query()
 	query.Del("host")
+	query.Del(connectTimeout) // it is short, for tests of a server that does not respond
 	through.Host, through.RawQuery = listener.Addr().String(), query.Encode()
 	p.DSN = through.String()
 	p.running.Go(p.serve)
