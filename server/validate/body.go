@@ -99,7 +99,7 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 		return nil, 0, tooLarge(b.limits.body)
 	}
 	if b.required && isEmpty(r) {
-		w.Add("required", "is required")
+		w.Add("required", "is required: the body is empty")
 	}
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, 0, err

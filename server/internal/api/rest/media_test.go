@@ -34,6 +34,9 @@ func TestUploadMedia_storesValidFiles(t *testing.T) {
 				s.t.Errorf("%s of %d bytes: %d %s, want %d", test.contentType, len(test.body), status, answer, test.status)
 			}
 		}
+		if _, answer := post("video/mp4", ""); !strings.Contains(answer, "the body is empty") {
+			s.t.Errorf("an empty file: %s", answer)
+		}
 		files := s.studio.Media.(*memstore.Media)
 		if keys := files.Keys(); len(keys) != 0 {
 			s.t.Errorf("files %v", keys)
