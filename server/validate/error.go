@@ -11,8 +11,8 @@ import (
 // Error is the error for a request, response or value that does not match the document. Its Status, Detail
 // and Violations are safe to send to the caller.
 type Error struct {
-	// Status is 400, 413 or 415 for a request, 400 for a value, and 500 for a response. [Validator.Middleware] adds 401,
-	// 404 and 405.
+	// Status is 400, 413 or 415 for a request, 400 for a value, and 500 for a response. [Validator.Middleware] adds
+	// 401, 404 and 405.
 	Status int
 	// Detail is a fixed text.
 	Detail string
@@ -29,9 +29,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Violation is a rule of the document that a value breaks at one location.
 type Violation struct {
-	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME",
-	// "header:NAME" or "cookie:NAME" followed by a pointer into that parameter, such as "query:filter/min". For a header of a
-	// part it is "/PART/header:NAME". Names that are not in the document are replaced with "*".
+	// Pointer is a JSON pointer (RFC 6901) into the body, or "path:NAME", "query:NAME", "header:NAME" or "cookie:NAME"
+	// followed by a pointer into that parameter, such as "query:filter/min". For a header of a part it is
+	// "/PART/header:NAME". Names that are not in the document are replaced with "*".
 	Pointer string `json:"pointer"`
 	// Keyword is the schema keyword, or one of "duplicate", "case", "repeated", "escape", "style", "content"
 	// for invalid JSON, and "contentType" for a part.

@@ -31,12 +31,12 @@
 //
 // # JSON Schema
 //
-// All keywords of JSON Schema 2020-12 are enforced, except contentEncoding, contentMediaType and
-// contentSchema, which are annotations outside of server-sent events. Numbers are compared exactly, as decimals. A readOnly value must not
-// be sent in a request and a writeOnly value must not be sent in a response; required does not apply to them
-// there. For webhooks, which the service sends, the directions are swapped. A discriminator never changes
-// whether a value is valid. It only selects the alternative whose violations are reported if none matches.
-// The package deviates from JSON Schema as follows:
+// All keywords of JSON Schema 2020-12 are enforced, except contentEncoding, contentMediaType and contentSchema, which
+// are annotations outside of server-sent events. Numbers are compared exactly, as decimals. A readOnly value must not
+// be sent in a request and a writeOnly value must not be sent in a response; required does not apply to them there. For
+// webhooks, which the service sends, the directions are swapped. A discriminator never changes whether a value is
+// valid. It only selects the alternative whose violations are reported if none matches. The package deviates from JSON
+// Schema as follows:
 //
 //   - an integer must have no fraction and no exponent, and must fit int64 or its format, like its Go type
 //   - a date-time must be readable by time.Time: no leap second, no lower-case T or Z
@@ -93,13 +93,11 @@
 // an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
 //
 // The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
-// application/x-ndjson, the texts of application/json-seq, and server-sent events.
-// OpenAPI 3.1 has no itemSchema, so the extension x-itemSchema has the same meaning. A schema beside x-itemSchema is for
-// programs that do not know the extension; this package ignores it.
+// application/x-ndjson, the texts of application/json-seq, and server-sent events. OpenAPI 3.1 has no itemSchema, so
+// the extension x-itemSchema has the same meaning. A schema beside x-itemSchema is for programs that do not know the
+// extension; this package ignores it.
 //
-// The server and the client that this module generates support all of this, except that an operation whose body has two
-// media types other than JSON, text, forms and multipart becomes a type with two fields of the same name, which does not
-// compile.
+// The generator of this module takes a part of all this, which the documentation of api/tools/generate describes.
 //
 // [Config] adds custom formats, and a lenient mode that ignores what is not supported.
 //

@@ -12,11 +12,11 @@ type object struct {
 	required []string
 }
 
-// objects returns all objects by name. A type is string, boolean, count, any, or the name of another object;
-// [T] is an array and {T} a map of T. &T may be a Reference Object instead of a T. A leading star marks required
-// members, a leading minus those that OpenAPI 3.1 requires and 3.2 does not, a leading plus those that 3.1 does
-// not have, and an exclamation mark those of 3.2 that are not supported. Other members that begin with "x-" may have any value. Maps may have any names, except for paths, responses
-// and callbacks.
+// objects returns all objects by name. A type is string, boolean, count, any, or the name of another object; [T] is an
+// array and {T} a map of T. &T may be a Reference Object instead of a T. A leading star marks required members, a
+// leading minus those that OpenAPI 3.1 requires and 3.2 does not, a leading plus those that 3.1 does not have, and an
+// exclamation mark those of 3.2 that are not supported. Other members that begin with "x-" may have any value. Maps may
+// have any names, except for paths, responses and callbacks.
 func objects(is32 bool) map[string]object {
 	objects := make(map[string]object)
 	for name, members := range map[string]map[string]string{

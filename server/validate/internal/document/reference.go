@@ -121,8 +121,8 @@ func (d *Document) Resolve(n *Node) *Node {
 // Target returns the target of the value of a $ref or $dynamicRef, or nil if it leads nowhere.
 func (d *Document) Target(ref *Node) *Node { return d.targets[ref] }
 
-// SecurityScheme returns the scheme that a requirement names, by the list of scopes beside the name, or nil. A name that is
-// no scheme is an error.
+// SecurityScheme returns the scheme that a requirement names, by the list of scopes beside the name, or nil. A name
+// that is no scheme is an error.
 func (d *Document) SecurityScheme(name string, scopes *Node) *Node {
 	scheme, ref := d.Resolve(d.Root.Get("components").Get("securitySchemes").Get(name)), d.schemes[scopes]
 	switch {
