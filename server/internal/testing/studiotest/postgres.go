@@ -31,8 +31,8 @@ const postgresVariable = "STUDIO_TEST_POSTGRES"
 // testConnections is the maximum size of the connection pool of one test.
 const testConnections = "8"
 
-// connectTimeout is the setting for how long opening a connection may take. On a busy machine, the server needs longer to start
-// a process for it than the store waits for a server that may be gone.
+// connectTimeout is the setting for how long opening a connection may take. On a busy machine, the server needs longer
+// to start a process for it than the store waits for a server that may be gone.
 const connectTimeout = "connect_timeout"
 
 // sharedPostgres returns the server for the tests of this process: the one named in the environment, or
