@@ -1,6 +1,6 @@
-// Package texts sends texts that a reader could take for nothing, or for another value, from the generated client to the
-// generated server and back. TestSmith of package api compiles and runs it in a copy of the module whose document has the
-// paths beside this file.
+// Package texts sends texts that a reader could take for nothing, or for another value, from the generated client to
+// the generated server and back. TestSmith of package api compiles and runs it in a copy of the module whose document
+// has the paths beside this file.
 package texts
 
 import (

@@ -159,8 +159,8 @@ func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem
 	}
 }
 
-// asResponse converts a webhook or callback to an operation whose response is the notification, with its query and headers,
-// so that oasdiff treats the notification as output of the service.
+// asResponse converts a webhook or callback to an operation whose response is the notification, with its query and
+// headers, so that oasdiff treats the notification as output of the service.
 func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *openapi3.PathItem {
 	all := make(parts)
 	for _, parameter := range parameters {

@@ -14,14 +14,15 @@ type dialect interface {
 	lockSubjects(wait bool) string
 	// clock returns the SQL expression for the current time of the database, in microseconds.
 	clock() string
-	// untilNow returns the SQL expression for a time, or for the current time of the database if that is earlier. So work
-	// that is due now is not late if the clock of this process is ahead.
+	// untilNow returns the SQL expression for a time, or for the current time of the database if that is earlier. So
+	// work that is due now is not late if the clock of this process is ahead.
 	untilNow(at string) string
 	// in returns the SQL condition that a column has one of the values of a query. On PostgreSQL, the planner finds the
 	// rows by the index of the column even if its statistics are from a time when the table was empty, as a queue often
 	// is.
 	in(column, query string) string
-	// bytewise returns the SQL expression for a text that is compared by its bytes, whatever the language of the database.
+	// bytewise returns the SQL expression for a text that is compared by its bytes, whatever the language of the
+	// database.
 	bytewise(text string) string
 	// elements returns the query for the elements of a parameter, which is a JSON array of texts.
 	elements(parameter string) string

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// readPrefix begins the ID in the position of an item that is not an event. The time at which all events up to the position
-// were read follows. The position itself is that of an event, because the clock of this process may be wrong.
+// readPrefix begins the ID in the position of an item that is not an event. The time at which all events up to the
+// position were read follows. The position itself is that of an event, because the clock of this process may be wrong.
 const readPrefix = "read "
 
 // readPosition returns a position up to which all events were read at a time.
@@ -45,12 +45,12 @@ type StreamedEvent struct {
 // before it, and follows all earlier events of its subject. The stream begins after the position of an item, or now if
 // after is "". It has no events that ended because their subject was deleted.
 //
-// The first item that has only a position says that all past events were sent. If the user has no new ones, a client can
-// continue there.
+// The first item that has only a position says that all past events were sent. If the user has no new ones, a client
+// can continue there.
 //
-// The error is [ErrPosition] if the position is not one of this user, and [ErrTooManyStreams] if the user has [MaxStreams]
-// streams in this process. The iterator can be used once. It ends with an error: the cause of ctx, or that of the store,
-// but not [ErrBusy]: then the stream waits and continues.
+// The error is [ErrPosition] if the position is not one of this user, and [ErrTooManyStreams] if the user has
+// [MaxStreams] streams in this process. The iterator can be used once. It ends with an error: the cause of ctx, or that
+// of the store, but not [ErrBusy]: then the stream waits and continues.
 func (s *Service) StreamEvents(ctx context.Context, userID, after string) (iter.Seq2[StreamedEvent, error], error) {
 	var from Position
 	if after != "" {
@@ -162,7 +162,8 @@ func (s *Service) nextItems(ctx context.Context, stream *eventStream) (items []*
 	return items, err
 }
 
-// readItems reads a page of events. If there are no more, an item has the position of the stream, unless the client knows it.
+// readItems reads a page of events. If there are no more, an item has the position of the stream, unless the client
+// knows it.
 func (s *Service) readItems(ctx context.Context, stream *eventStream) (items []*StreamedEvent, err error) {
 	select {
 	case <-ctx.Done():
@@ -219,8 +220,8 @@ func (e *eventStream) accept(events []*StreamedEvent) []*StreamedEvent {
 	return events
 }
 
-// OnOwnStack calls f in another goroutine. Work that needs a deep stack runs so before and during a stream: the goroutine of the
-// stream would keep the stack for as long as the stream is open.
+// OnOwnStack calls f in another goroutine. Work that needs a deep stack runs so before and during a stream: the
+// goroutine of the stream would keep the stack for as long as the stream is open.
 func OnOwnStack(f func()) {
 	done := make(chan any)
 	go func() {

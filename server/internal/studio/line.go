@@ -13,8 +13,9 @@ import (
 const MaxName = 100
 
 // Line returns a text as one line, as names are stored and titles are shown beside other text. White space and control
-// characters become one space. Characters that nobody sees are dropped, and so are those that change the direction of the text
-// around them. Between visible characters, it keeps a joiner, as in emojis and Persian, and after one, a variation selector.
+// characters become one space. Characters that nobody sees are dropped, and so are those that change the direction of
+// the text around them. Between visible characters, it keeps a joiner, as in emojis and Persian, and after one, a
+// variation selector.
 func Line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -55,15 +56,15 @@ func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 func selects(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
-// sameLetters are letters that Unicode folds to several or, as the four i of Turkish, folds apart: a program does not know
-// the language of a title.
+// sameLetters are letters that Unicode folds to several or, as the four i of Turkish, folds apart: a program does not
+// know the language of a title.
 //
 //nolint:gochecknoglobals // a table
 var sameLetters = strings.NewReplacer("ß", "ss", "i\u0307", "i", "ı", "i")
 
-// searchable returns a text so that two are equal if they differ only in case as Unicode folds it in full, in the width of
-// letters and other forms that Unicode calls compatible, in how accents are encoded, or in what [Line] drops. Accents make a
-// difference.
+// searchable returns a text so that two are equal if they differ only in case as Unicode folds it in full, in the width
+// of letters and other forms that Unicode calls compatible, in how accents are encoded, or in what [Line] drops.
+// Accents make a difference.
 func searchable(text string) string {
 	return norm.NFKC.String(sameLetters.Replace(strings.Map(func(r rune) rune {
 		first := r
