@@ -48,11 +48,8 @@ func ExampleConfig_wrap() {
 		})
 	}})
 	// Output:
-	// 500 {"code":"internal_server_error","detail":"The service failed to process this
-	// request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server
-	// Error","type":"about:blank"} 429 60
-	// {"code":"too_many_requests","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many
-	// Requests","type":"about:blank"}
+	// 500  {"code":"internal_server_error","detail":"The service failed to process this request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server Error","type":"about:blank"}
+	// 429 60 {"code":"too_many_requests","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many Requests","type":"about:blank"}
 }
 
 // This example limits the rate of one operation by a member of the decoded request.
@@ -73,11 +70,8 @@ func ExampleConfig_middleware() {
 	}})
 	// Output:
 	// login failed: find user: sql: no rows in result set
-	// 500 {"code":"internal_server_error","detail":"The service failed to process this
-	// request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server
-	// Error","type":"about:blank"} 429 60
-	// {"code":"too_many_logins","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many
-	// Requests","type":"about:blank"}
+	// 500  {"code":"internal_server_error","detail":"The service failed to process this request.","instance":"urn:request:r-1","request_id":"r-1","status":500,"title":"Internal Server Error","type":"about:blank"}
+	// 429 60 {"code":"too_many_logins","instance":"urn:request:r-1","request_id":"r-1","status":429,"title":"Too Many Requests","type":"about:blank"}
 }
 
 // This example maps the errors of an implementation to responses in one place.
@@ -89,8 +83,7 @@ func ExampleConfig_mapError() {
 		return nil // responds with 500
 	}})
 	// Output:
-	// 401
-	// {"code":"wrong_credentials","instance":"urn:request:r-1","request_id":"r-1","status":401,"title":"Unauthorized","type":"about:blank"}
+	// 401  {"code":"wrong_credentials","instance":"urn:request:r-1","request_id":"r-1","status":401,"title":"Unauthorized","type":"about:blank"}
 }
 
 // This example counts requests by operation and user, which are known after the request has been handled.

@@ -50,6 +50,5 @@ func Example() {
 	}
 	// Output:
 	// 200 {"data":[{"title":"Made by ada"}],"size":1,"unpublished_projects":0}
-	// 403 {"code":"not_a_member","detail":"You are not a member of this
-	// workspace.","instance":"urn:request:r-1","request_id":"r-1","status":403,"title":"Forbidden","type":"about:blank"}
+	// 403 {"code":"not_a_member","detail":"You are not a member of this workspace.","instance":"urn:request:r-1","request_id":"r-1","status":403,"title":"Forbidden","type":"about:blank"}
 }
