@@ -27,7 +27,7 @@
 //	          prune.go                              deletes events when their retention is over
 //	attempts  attempts.go; the last attempt of an event is in its row
 //
-//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what is written
+//	subjects          subjects_write.go, with their idempotency keys; creations.go and updates.go decide what
 //	                  and lock it, idempotency.go the keys; subjects.go reads; delete.go, with upload_uses
 //	renderings        renderings.go; subjects_write.go inserts and deletes them
 //	lanes, holders    leases.go; signals in signals.go, and those between processes in notifications.go

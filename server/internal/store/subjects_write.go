@@ -12,8 +12,8 @@ import (
 //
 //nolint:gochecknoglobals // constants
 var (
-	// insertSubjects inserts no subject whose user is not a member of the workspace. It fails, as for a user who does not
-	// exist, if one of the users is deleted.
+	// insertSubjects inserts no subject whose user is not a member of the workspace. It fails, as for a user who does
+	// not exist, if one of the users is deleted.
 	insertSubjects = newRowStatement(`id text, kind text, user_id text, avatar_id text, title text, request text, webhook_url text,
 		origin text, status text, consent text, failure_reason text, created_at bigint, updated_at bigint,
 		sequence bigint, render_tries int, request_id text, trace_parent text, key_hash bytea, fingerprint bytea,
@@ -52,8 +52,8 @@ var (
 
 	insertRenderings = newRowStatement(renderingColumns, renderingValues, insertInto("renderings", renderingColumns, "due_at"))
 
-	// delayRenderings releases the leases of renderings that are due at another time, and deleteRenderings of those that
-	// have ended.
+	// delayRenderings releases the leases of renderings that are due at another time, and deleteRenderings of those
+	// that have ended.
 	delayRenderings = newRowStatement(renderingColumns, renderingValues, func(sql dialect) string {
 		return `UPDATE renderings SET due_at = r.due_at, process_id = NULL, leased_until = NULL FROM r
 			WHERE renderings.subject_id = r.subject_id AND ` + sql.in("renderings.subject_id", `SELECT r.subject_id FROM r`)
