@@ -26,7 +26,7 @@
 //	server/internal/deliver  Deliverer.watch, queue, flow, Deliverer.startDue, Deliverer.startFlow, Deliverer.fetch
 //	server/internal/deliver  origins, Deliverer.deliver, decide, Deliverer.attemptDone, Deliverer.workDone
 //	server/sender            Sender.Send, Message, Attempt
-//	server/internal/store    Store.Record, Record, Outcome
+//	server/internal/store    Store.SaveAttempt, MadeAttempt, Outcome
 //	server/internal/studio   Event
 //
 // A signal says of which flow, a user and an origin, events are due. If this process holds the lane of the origin, the

@@ -77,10 +77,9 @@ func Example() {
 	// Output:
 	// 200  file report
 	// 200  check report
-	// 400 {"title":"Bad Request","status":400,"detail":"The request does not match the
-	// interface.","errors":[{"pointer":"/sum","keyword":"type","detail":"must be a string"}]} 401
-	// {"title":"Unauthorized","status":401,"detail":"The credentials are missing or not valid."} 405 GET, HEAD
-	// {"title":"Method Not Allowed","status":405,"detail":"This path does not support this method."}
+	// 400  {"title":"Bad Request","status":400,"detail":"The request does not match the interface.","errors":[{"pointer":"/sum","keyword":"type","detail":"must be a string"}]}
+	// 401  {"title":"Unauthorized","status":401,"detail":"The credentials are missing or not valid."}
+	// 405 GET, HEAD {"title":"Method Not Allowed","status":405,"detail":"This path does not support this method."}
 }
 
 // The receiver only gets notifications that the document allows. Events of unknown types are passed on.
