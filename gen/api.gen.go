@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -2070,766 +2070,663 @@ type ServerInterfaceWrapper struct {
 // middlewares is the outermost.
 type MiddlewareFunc func(http.Handler) http.Handler
 
-// validParameter decodes the JSON that the validator left for a parameter. It returns false if there is none.
-func validParameter(r *http.Request, name string, into any) (found bool, err error) {
-	text := r.PathValue(name)
-	if text == "" {
-		return false, nil
+// parameter describes a parameter for its decoder, in the terms of the document. A parameter in JSON has no style.
+type parameter struct {
+	in, name                   string
+	valid, key                 string // name the JSON of the validator and the text of the parameter in a request
+	style, kind, format        string
+	explode, required, pointer bool // pointer if the field is one
+}
+
+// readParameter decodes the JSON that the validator left for a parameter, or else its text. It returns nil if the
+// parameter is absent.
+func readParameter[T any](r *http.Request, query url.Values, p parameter) (value *T, err error) {
+	text, isJSON := r.PathValue(p.valid), true
+	found := text != ""
+	if !found {
+		isJSON = p.style == ""
+		text, found = p.text(r, query)
 	}
-	return true, json.Unmarshal([]byte(text), into)
+	switch {
+	case !found && p.required:
+		return nil, &RequiredParamError{ParamName: p.name}
+	case !found, isJSON && text == "null" && p.pointer:
+		return nil, nil
+	}
+	value = new(T)
+	switch {
+	case isJSON:
+		if err := json.Unmarshal([]byte(text), value); err != nil {
+			return nil, &UnmarshalingParamError{ParamName: p.name, Err: err}
+		}
+		return value, nil
+	case p.in == "query":
+		err = runtime.BindQueryParameterWithOptions(p.style, p.explode, true, p.name, query, value,
+			runtime.BindQueryParameterOptions{Type: p.kind, Format: p.format})
+	default:
+		err = runtime.BindStyledParameterWithOptions("simple", p.name, text, value,
+			runtime.BindStyledParameterOptions{Explode: p.explode, Required: p.required, Type: p.kind, Format: p.format, ValueIsUnescaped: true})
+	}
+	if err != nil {
+		return nil, &InvalidParamFormatError{ParamName: p.name, Err: err}
+	}
+	return value, nil
+}
+
+// text returns the text of the parameter, except that of one with a style in a query, and whether the request has it.
+func (p parameter) text(r *http.Request, query url.Values) (text string, found bool) {
+	var values []string
+	switch p.in {
+	case "path":
+		return r.PathValue(p.key), true
+	case "query":
+		for name := range query {
+			found = found || name == p.key || p.style == "deepObject" && strings.HasPrefix(name, p.key+"[")
+		}
+		if p.style != "" {
+			return "", found
+		}
+		values = query[p.key]
+	case "header":
+		values = r.Header[p.key]
+	case "cookie":
+		if cookie, err := r.Cookie(p.key); err == nil {
+			return cookie.Value, true
+		}
+	}
+	return strings.Join(values, ""), len(values) == 1
+}
+
+// wrap returns a handler that runs the middlewares before next.
+func (siw *ServerInterfaceWrapper) wrap(next http.HandlerFunc) http.Handler {
+	handler := http.Handler(next)
+	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
+		handler = siw.HandlerMiddlewares[i](handler)
+	}
+	return handler
 }
 
 // ListProjects decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.Request) {
-
 	var params ListProjectsParams
-
-	if text, found := headerText(r, "X-Workspace-Id"); found {
-		var value WorkspaceID
-		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
-			return
-		}
-		params.WorkspaceID = value
-	} else {
-		siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "x-workspace-id"})
+	if value, err := readParameter[WorkspaceID](r, nil, parameter{in: "header", name: "x-workspace-id", valid: "header:x-workspace-id", key: "X-Workspace-Id", style: "simple", kind: "string", required: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.WorkspaceID = *value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListProjects(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListProjects(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // Login decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) Login(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.Login(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Login(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // Logout decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) Logout(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.Logout(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Logout(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // RefreshTokens decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RefreshTokens(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.RefreshTokens(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RefreshTokens(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // GetAvatar decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetAvatar(w http.ResponseWriter, r *http.Request) {
-
 	var params GetAvatarParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, true, "avatar_id", r.URL.Query(), &params.AvatarID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "avatar_id", err)
+	query := r.URL.Query()
+	if value, err := readParameter[AvatarID](r, query, parameter{in: "query", name: "avatar_id", valid: "query:avatar_id", key: "avatar_id", style: "form", kind: "string", explode: true, required: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.AvatarID = *value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetAvatar(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAvatar(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // CreateAvatar decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateAvatar(w http.ResponseWriter, r *http.Request) {
-
 	var params CreateAvatarParams
-
-	if text, found := headerText(r, "X-Workspace-Id"); found {
-		var value ProjectWorkspaceID
-		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
-			return
-		}
-		params.ProjectWorkspaceID = &value
+	if value, err := readParameter[ProjectWorkspaceID](r, nil, parameter{in: "header", name: "x-workspace-id", valid: "header:x-workspace-id", key: "X-Workspace-Id", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.ProjectWorkspaceID = value
 	}
-
-	if text, found := headerText(r, "Idempotency-Key"); found {
-		var value IdempotencyKey
-		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
-			return
-		}
-		params.IdempotencyKey = &value
+	if value, err := readParameter[IdempotencyKey](r, nil, parameter{in: "header", name: "Idempotency-Key", valid: "header:Idempotency-Key", key: "Idempotency-Key", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.IdempotencyKey = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.CreateAvatar(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateAvatar(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // CreateVideo decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateVideo(w http.ResponseWriter, r *http.Request) {
-
 	var params CreateVideoParams
-
-	if text, found := headerText(r, "X-Workspace-Id"); found {
-		var value ProjectWorkspaceID
-		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
-			return
-		}
-		params.ProjectWorkspaceID = &value
+	if value, err := readParameter[ProjectWorkspaceID](r, nil, parameter{in: "header", name: "x-workspace-id", valid: "header:x-workspace-id", key: "X-Workspace-Id", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.ProjectWorkspaceID = value
 	}
-
-	if text, found := headerText(r, "Idempotency-Key"); found {
-		var value IdempotencyKey
-		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
-			return
-		}
-		params.IdempotencyKey = &value
+	if value, err := readParameter[IdempotencyKey](r, nil, parameter{in: "header", name: "Idempotency-Key", valid: "header:Idempotency-Key", key: "Idempotency-Key", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.IdempotencyKey = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.CreateVideo(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateVideo(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // DeleteAvatar decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteAvatar(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.DeleteAvatar(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteAvatar(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // DeleteVideo decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteVideo(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.DeleteVideo(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteVideo(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // GetVideo decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetVideo(w http.ResponseWriter, r *http.Request) {
-
 	var params GetVideoParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, true, "inference_id", r.URL.Query(), &params.InferenceID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "inference_id", err)
+	query := r.URL.Query()
+	if value, err := readParameter[InferenceID](r, query, parameter{in: "query", name: "inference_id", valid: "query:inference_id", key: "inference_id", style: "form", kind: "string", explode: true, required: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.InferenceID = *value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetVideo(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetVideo(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ListAvatars decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListAvatars(w http.ResponseWriter, r *http.Request) {
-
 	var params ListAvatarsParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
-		siw.refuse(w, r, "limit", err)
+	query := r.URL.Query()
+	if value, err := readParameter[PageLimit](r, query, parameter{in: "query", name: "limit", valid: "query:limit", key: "limit", style: "form", kind: "integer", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Limit = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "cursor", err)
+	if value, err := readParameter[PageCursor](r, query, parameter{in: "query", name: "cursor", valid: "query:cursor", key: "cursor", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Cursor = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "status", err)
+	if value, err := readParameter[AvatarStatusFilter](r, query, parameter{in: "query", name: "status", valid: "query:status", key: "status", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Status = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "title", r.URL.Query(), &params.Title, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "title", err)
+	if value, err := readParameter[TitleFilter](r, query, parameter{in: "query", name: "title", valid: "query:title", key: "title", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Title = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListAvatars(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListAvatars(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ListVideos decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListVideos(w http.ResponseWriter, r *http.Request) {
-
 	var params ListVideosParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
-		siw.refuse(w, r, "limit", err)
+	query := r.URL.Query()
+	if value, err := readParameter[PageLimit](r, query, parameter{in: "query", name: "limit", valid: "query:limit", key: "limit", style: "form", kind: "integer", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Limit = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "cursor", err)
+	if value, err := readParameter[PageCursor](r, query, parameter{in: "query", name: "cursor", valid: "query:cursor", key: "cursor", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Cursor = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "status", err)
+	if value, err := readParameter[InferenceStatusFilter](r, query, parameter{in: "query", name: "status", valid: "query:status", key: "status", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Status = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "title", r.URL.Query(), &params.Title, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "title", err)
+	if value, err := readParameter[TitleFilter](r, query, parameter{in: "query", name: "title", valid: "query:title", key: "title", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Title = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "avatar_id", r.URL.Query(), &params.AvatarID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "avatar_id", err)
+	if value, err := readParameter[AvatarFilter](r, query, parameter{in: "query", name: "avatar_id", valid: "query:avatar_id", key: "avatar_id", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.AvatarID = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListVideos(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListVideos(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // SubmitConsent decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) SubmitConsent(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.SubmitConsent(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SubmitConsent(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ListEvents decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListEvents(w http.ResponseWriter, r *http.Request) {
-
 	var params ListEventsParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "order", err)
+	query := r.URL.Query()
+	if value, err := readParameter[EventOrder](r, query, parameter{in: "query", name: "order", valid: "query:order", key: "order", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Order = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "event_id", r.URL.Query(), &params.EventID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "event_id", err)
+	if value, err := readParameter[EventIDFilter](r, query, parameter{in: "query", name: "event_id", valid: "query:event_id", key: "event_id", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.EventID = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "event_type", r.URL.Query(), &params.EventType, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "event_type", err)
+	if value, err := readParameter[EventTypeFilter](r, query, parameter{in: "query", name: "event_type", valid: "query:event_type", key: "event_type", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.EventType = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "subject_id", r.URL.Query(), &params.SubjectID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "subject_id", err)
+	if value, err := readParameter[SubjectIDFilter](r, query, parameter{in: "query", name: "subject_id", valid: "query:subject_id", key: "subject_id", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.SubjectID = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "state", r.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "state", err)
+	if value, err := readParameter[EventStateFilter](r, query, parameter{in: "query", name: "state", valid: "query:state", key: "state", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.State = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "since", r.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"}); err != nil {
-		siw.refuse(w, r, "since", err)
+	if value, err := readParameter[Since](r, query, parameter{in: "query", name: "since", valid: "query:since", key: "since", style: "form", kind: "string", format: "date-time", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Since = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "until", r.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"}); err != nil {
-		siw.refuse(w, r, "until", err)
+	if value, err := readParameter[Until](r, query, parameter{in: "query", name: "until", valid: "query:until", key: "until", style: "form", kind: "string", format: "date-time", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Until = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "attempts", r.URL.Query(), &params.Attempts, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""}); err != nil {
-		siw.refuse(w, r, "attempts", err)
+	if value, err := readParameter[WithAttempts](r, query, parameter{in: "query", name: "attempts", valid: "query:attempts", key: "attempts", style: "form", kind: "boolean", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Attempts = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
-		siw.refuse(w, r, "limit", err)
+	if value, err := readParameter[PageLimit](r, query, parameter{in: "query", name: "limit", valid: "query:limit", key: "limit", style: "form", kind: "integer", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Limit = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "cursor", err)
+	if value, err := readParameter[PageCursor](r, query, parameter{in: "query", name: "cursor", valid: "query:cursor", key: "cursor", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Cursor = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListEvents(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListEvents(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ReplayEvents decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ReplayEvents(w http.ResponseWriter, r *http.Request) {
-
 	var params ReplayEventsParams
-
-	if text, found := headerText(r, "Idempotency-Key"); found {
-		var value IdempotencyKey
-		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
-			return
-		}
-		params.IdempotencyKey = &value
+	if value, err := readParameter[IdempotencyKey](r, nil, parameter{in: "header", name: "Idempotency-Key", valid: "header:Idempotency-Key", key: "Idempotency-Key", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.IdempotencyKey = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ReplayEvents(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ReplayEvents(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // StreamEvents decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) StreamEvents(w http.ResponseWriter, r *http.Request) {
-
 	var params StreamEventsParams
-
-	if text, found := headerText(r, "Last-Event-Id"); found {
-		var value LastEventID
-		err := runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
-			return
-		}
-		params.LastEventID = &value
+	if value, err := readParameter[LastEventID](r, nil, parameter{in: "header", name: "Last-Event-ID", valid: "header:Last-Event-ID", key: "Last-Event-Id", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.LastEventID = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.StreamEvents(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.StreamEvents(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // CreateLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreateLipsync(w http.ResponseWriter, r *http.Request) {
-
 	var params CreateLipsyncParams
-
-	if text, found := headerText(r, "X-Workspace-Id"); found {
-		var value ProjectWorkspaceID
-		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
-			return
-		}
-		params.ProjectWorkspaceID = &value
+	if value, err := readParameter[ProjectWorkspaceID](r, nil, parameter{in: "header", name: "x-workspace-id", valid: "header:x-workspace-id", key: "X-Workspace-Id", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.ProjectWorkspaceID = value
 	}
-
-	if text, found := headerText(r, "Idempotency-Key"); found {
-		var value IdempotencyKey
-		err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
-			return
-		}
-		params.IdempotencyKey = &value
+	if value, err := readParameter[IdempotencyKey](r, nil, parameter{in: "header", name: "Idempotency-Key", valid: "header:Idempotency-Key", key: "Idempotency-Key", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.IdempotencyKey = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.CreateLipsync(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateLipsync(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // DeleteLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeleteLipsync(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.DeleteLipsync(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteLipsync(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // GetLipsync decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetLipsync(w http.ResponseWriter, r *http.Request) {
-
 	var params GetLipsyncParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, true, "inference_id", r.URL.Query(), &params.InferenceID, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "inference_id", err)
+	query := r.URL.Query()
+	if value, err := readParameter[LipsyncID](r, query, parameter{in: "query", name: "inference_id", valid: "query:inference_id", key: "inference_id", style: "form", kind: "string", explode: true, required: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.InferenceID = *value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetLipsync(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLipsync(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ListLipsyncs decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListLipsyncs(w http.ResponseWriter, r *http.Request) {
-
 	var params ListLipsyncsParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
-		siw.refuse(w, r, "limit", err)
+	query := r.URL.Query()
+	if value, err := readParameter[PageLimit](r, query, parameter{in: "query", name: "limit", valid: "query:limit", key: "limit", style: "form", kind: "integer", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Limit = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "cursor", err)
+	if value, err := readParameter[PageCursor](r, query, parameter{in: "query", name: "cursor", valid: "query:cursor", key: "cursor", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Cursor = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "status", err)
+	if value, err := readParameter[InferenceStatusFilter](r, query, parameter{in: "query", name: "status", valid: "query:status", key: "status", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Status = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "title", r.URL.Query(), &params.Title, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "title", err)
+	if value, err := readParameter[TitleFilter](r, query, parameter{in: "query", name: "title", valid: "query:title", key: "title", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Title = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListLipsyncs(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListLipsyncs(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // UploadMedia decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) UploadMedia(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.UploadMedia(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UploadMedia(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // UpdateProject decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) UpdateProject(w http.ResponseWriter, r *http.Request) {
-
 	var params UpdateProjectParams
-
-	if text, found := headerText(r, "X-Workspace-Id"); found {
-		var value ChangedWorkspaceID
-		err := runtime.BindStyledParameterWithOptions("simple", "x-workspace-id", text, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "x-workspace-id", Err: err})
-			return
-		}
-		params.ChangedWorkspaceID = &value
+	if value, err := readParameter[ChangedWorkspaceID](r, nil, parameter{in: "header", name: "x-workspace-id", valid: "header:x-workspace-id", key: "X-Workspace-Id", style: "simple", kind: "string", pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.ChangedWorkspaceID = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.UpdateProject(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UpdateProject(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ListVoices decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListVoices(w http.ResponseWriter, r *http.Request) {
-
 	var params ListVoicesParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "language", r.URL.Query(), &params.Language, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "language", err)
+	query := r.URL.Query()
+	if value, err := readParameter[LanguageFilter](r, query, parameter{in: "query", name: "language", valid: "query:language", key: "language", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Language = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListVoices(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListVoices(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // ListEndpoints decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListEndpoints(w http.ResponseWriter, r *http.Request) {
-
 	var params ListEndpointsParams
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""}); err != nil {
-		siw.refuse(w, r, "limit", err)
+	query := r.URL.Query()
+	if value, err := readParameter[PageLimit](r, query, parameter{in: "query", name: "limit", valid: "query:limit", key: "limit", style: "form", kind: "integer", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Limit = value
 	}
-
-	if err := runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""}); err != nil {
-		siw.refuse(w, r, "cursor", err)
+	if value, err := readParameter[PageCursor](r, query, parameter{in: "query", name: "cursor", valid: "query:cursor", key: "cursor", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
 		return
+	} else if value != nil {
+		params.Cursor = value
 	}
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.ListEndpoints(w, r, params)
 		return
 	}
 	read := params // keeps params off the heap
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListEndpoints(w, r, read)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // RotateWebhookSecret decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.RotateWebhookSecret(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateWebhookSecret(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // GetWebhookSecrets decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetWebhookSecrets(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.GetWebhookSecrets(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetWebhookSecrets(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // SetEndpoint decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) SetEndpoint(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.SetEndpoint(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.SetEndpoint(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // TestWebhook decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Request) {
-
 	if len(siw.HandlerMiddlewares) == 0 {
 		siw.Handler.TestWebhook(w, r)
 		return
 	}
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	siw.wrap(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TestWebhook(w, r)
-	}))
-	for i := len(siw.HandlerMiddlewares) - 1; i >= 0; i-- {
-		handler = siw.HandlerMiddlewares[i](handler)
-	}
-	handler.ServeHTTP(w, r)
-}
-
-// refuse responds to a query parameter that cannot be decoded.
-func (siw *ServerInterfaceWrapper) refuse(w http.ResponseWriter, r *http.Request, name string, err error) {
-	if missing := (*runtime.RequiredParameterError)(nil); errors.As(err, &missing) {
-		siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: name})
-		return
-	}
-	siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: name, Err: err})
+	}).ServeHTTP(w, r)
 }
 
 // RequiredParamError reports that a required parameter is missing.
@@ -2838,25 +2735,6 @@ type RequiredParamError struct {
 }
 
 func (e *RequiredParamError) Error() string { return "parameter " + e.ParamName + " is required" }
-
-// RequiredHeaderError reports that a required header of a webhook is missing.
-type RequiredHeaderError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *RequiredHeaderError) Error() string { return "header " + e.ParamName + " is required" }
-func (e *RequiredHeaderError) Unwrap() error { return e.Err }
-
-// TooManyValuesForParamError reports that a header occurs more than once.
-type TooManyValuesForParamError struct {
-	ParamName string
-	Count     int
-}
-
-func (e *TooManyValuesForParamError) Error() string {
-	return fmt.Sprintf("header %s is given %d times", e.ParamName, e.Count)
-}
 
 // InvalidParamFormatError reports that a parameter is not in the style of the document.
 type InvalidParamFormatError struct {
@@ -2879,28 +2757,6 @@ func (e *UnmarshalingParamError) Error() string {
 	return "parameter " + e.ParamName + " as JSON: " + e.Err.Error()
 }
 func (e *UnmarshalingParamError) Unwrap() error { return e.Err }
-
-// queryText, headerText and cookieText return the value of a parameter as text.
-func queryText(r *http.Request, name string) (string, bool) {
-	values := r.URL.Query()[name]
-	return strings.Join(values, ""), len(values) == 1
-}
-
-// The name of a header is in canonical form.
-func headerText(r *http.Request, name string) (string, bool) {
-	if values := r.Header[name]; len(values) == 1 {
-		return values[0], true
-	}
-	return "", false
-}
-
-func cookieText(r *http.Request, name string) (string, bool) {
-	cookie, err := r.Cookie(name)
-	if err != nil {
-		return "", false
-	}
-	return cookie.Value, true
-}
 
 // Handler creates http.Handler with routing matching OpenAPI spec.
 func Handler(si ServerInterface) http.Handler {
