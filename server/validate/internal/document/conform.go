@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,9 +79,13 @@ func isBoolean(n *Node) bool {
 
 // prune removes the children of n whose type is wrong.
 func (d *Document) prune(n *Node) {
-	if len(d.unfit) > 0 && n.Filter(func(m Member) bool { return !d.unfit[m.Value] }) {
-		d.lossy[n] = true
+	if len(d.unfit) == 0 {
+		return
 	}
+	before := len(n.Members) + len(n.Elements)
+	n.Members = slices.DeleteFunc(n.Members, func(m Member) bool { return d.unfit[m.Value] })
+	n.Elements = slices.DeleteFunc(n.Elements, func(e *Node) bool { return d.unfit[e] })
+	d.lossy[n] = d.lossy[n] || len(n.Members)+len(n.Elements) < before
 }
 
 // object checks the members of an object.

@@ -16,7 +16,7 @@ import (
 // maxDepth limits the levels of nesting of a document.
 const maxDepth = 200
 
-// Node is a value of a document. It is safe for concurrent use while nothing calls [Node.Filter].
+// Node is a value of a document. It does not change after [Load].
 type Node struct {
 	Kind jsontext.Kind
 	// Text is the text of a string without quotes and escapes, or null, true, false or a number in JSON.
@@ -28,7 +28,7 @@ type Node struct {
 	// Position is where the value begins.
 	Position Position
 
-	parent *Node
+	parent *Node  // nil for the root; of a node with aliases, the one at the anchor
 	token  string // the name or the index in parent
 }
 
@@ -137,19 +137,6 @@ func (n *Node) All() iter.Seq2[string, *Node] {
 		}
 	}
 }
-
-// Filter removes the members, or elements, that keep rejects. keep gets an element as a member without a name.
-// Filter reports whether it has removed any.
-func (n *Node) Filter(keep func(Member) bool) (removed bool) {
-	members, elements := len(n.Members), len(n.Elements)
-	n.Members = slices.DeleteFunc(n.Members, func(m Member) bool { return !keep(m) })
-	n.Elements = slices.DeleteFunc(n.Elements, func(e *Node) bool { return !keep(Member{Value: e}) })
-	return len(n.Members) < members || len(n.Elements) < elements
-}
-
-// Parent returns the object or array that contains the node, or nil for the root. The parent of a node that
-// aliases refer to is the one at the anchor.
-func (n *Node) Parent() *Node { return n.parent }
 
 // Key returns the name of a member of n as a string, for errors that are about the name.
 func (n *Node) Key(m Member) *Node {

@@ -111,7 +111,7 @@ func (d *Document) load(text []byte) bool {
 	}
 	for _, link := range d.links {
 		if link.to != "Schema" { // cycles of schemas are detected during compilation
-			d.Resolve(link.from.Parent())
+			d.Resolve(link.from.parent)
 		}
 	}
 	d.uniqueIDs()
@@ -213,7 +213,7 @@ func (d *Document) identify(n, id *Node) {
 
 // resourceOf returns the resource that contains n.
 func (d *Document) resourceOf(n *Node) *resource {
-	for ; ; n = n.Parent() {
+	for ; ; n = n.parent {
 		if r := d.roots[n]; r != nil {
 			return r
 		}
