@@ -35,16 +35,13 @@ const firstExtension = "x-first"
 // that the others share, for the template of responses.
 func shareResponses(document *openapi3.T) {
 	seen := map[string]bool{}
-	for _, path := range slices.Sorted(maps.Keys(document.Paths.Map())) {
-		operations := document.Paths.Value(path).Operations()
-		for _, method := range slices.Sorted(maps.Keys(operations)) {
-			for status, ref := range operations[method].Responses.Map() {
-				if key := ref.Ref + " " + status; ref.Ref != "" && !seen[key] {
-					ref.Extensions, seen[key] = extended(map[string]any{firstExtension: true}, ref.Extensions), true
-				}
+	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
+		for status, ref := range operation.Responses.Map() {
+			if key := ref.Ref + " " + status; ref.Ref != "" && !seen[key] {
+				ref.Extensions, seen[key] = extended(map[string]any{firstExtension: true}, ref.Extensions), true
 			}
 		}
-	}
+	})
 }
 
 // withoutCallbacks removes the callbacks of all operations. Each refers to a webhook of the document,
