@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
@@ -39,5 +42,17 @@ func TestTemplates_areComparedWithOriginals(t *testing.T) {
 	ours, err := filepath.Glob("api/tools/generate/templates/*.tmpl")
 	if err != nil || len(ours) != len(originals) {
 		t.Errorf("%d templates replace %d originals: %v", len(ours), len(originals), err)
+	}
+}
+
+func TestTemplates_nameTheirTests(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("api/tools/generate/templates/README.md")
+	harness.Check(t, err)
+	for _, name := range regexp.MustCompile(`Test[A-Z]\w*`).FindAllString(string(text), -1) {
+		found := func(directory string) bool { return gobuild.FindTest(directory, name) == nil }
+		if !slices.ContainsFunc([]string{"api", "api/testdata/texts", "api/tools/generate"}, found) {
+			t.Errorf("there is no test %s", name)
+		}
 	}
 }
