@@ -82,6 +82,11 @@ func TestAvatars_filters(t *testing.T) {
 		if found != want {
 			t.Errorf("%q is in %d titles, want %d", title, found, want)
 		}
+		projects, err := c.ListProjects(t.Context(), client.WithWorkspace(service.Workspace), client.ListProjectsParams{Title: &title})
+		check(t, err)
+		if len(projects.Data) != want || projects.Size != 4 {
+			t.Errorf("%q is in the titles of %d projects, want %d; the size is %d", title, len(projects.Data), want, projects.Size)
+		}
 	}
 	for of, want := range map[string]int{ids[0]: 0, ids[1]: 1} {
 		found := 0

@@ -199,20 +199,35 @@ var operations = struct {
 	},
 }
 
+// ListProjectsParams are the optional parameters of [Client.ListProjects].
+type ListProjectsParams struct {
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
+	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
+	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
+	// character is a wildcard. Titles are compared when they are read: of a list with a `limit`, a page
+	// has fewer records, or none, while `next_cursor` leads to others.
+	Title *gen.TitleFilter
+}
+
+func (p ListProjectsParams) apply(c *call) { c.params = p }
+
 // ListProjects sends GET /projects/v2: list the projects of a workspace.
 //
-// Returns all projects of the workspace, newest first. The counts are of the caller's projects in this
-// workspace. A project is unpublished unless its status is `published`, ignoring case. The response is
-// the same 403 if the workspace does not exist and if the caller is not a member of it.
+// Returns all projects of the workspace, or those that `title` selects, newest first. The counts are
+// of all of the caller's projects in this workspace, whatever their titles are. A project is
+// unpublished unless its status is `published`, ignoring case. The response is the same 403 if the
+// workspace does not exist and if the caller is not a member of it.
 //
 // Projects are imported by an operator of the service, or are avatars, videos and lip-syncs: see
 // `x-workspace-id` of the creations.
 //
-// The operation is idempotent, so the client retries it.
+// The option [ListProjectsParams] sets optional parameters. The operation is idempotent, so the client retries it.
 // Errors of the service are [ErrInvalid], [ErrUnauthorized], [ErrForbidden], [ErrRateLimited], [ErrServer].
 func (c *Client) ListProjects(ctx context.Context, options ...CallOption) (*gen.ProjectList, error) {
 	call := c.call(&operations.ListProjects, options)
 	call.Header(style.Header{Name: "x-workspace-id"}, c.workspace)
+	optional := paramsOf[ListProjectsParams](call)
+	call.Query(style.Param{Name: "title", Style: "form", Explode: true}, optional.Title)
 	return decode[gen.ProjectList](call.send(ctx))
 }
 
@@ -374,8 +389,8 @@ type ListAvatarsParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
 	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
 	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
-	// character is a wildcard. Titles are compared when they are read: a page has fewer records than
-	// `limit`, or none, while `next_cursor` leads to others.
+	// character is a wildcard. Titles are compared when they are read: of a list with a `limit`, a page
+	// has fewer records, or none, while `next_cursor` leads to others.
 	Title *gen.TitleFilter
 }
 
@@ -414,8 +429,8 @@ type ListVideosParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
 	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
 	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
-	// character is a wildcard. Titles are compared when they are read: a page has fewer records than
-	// `limit`, or none, while `next_cursor` leads to others.
+	// character is a wildcard. Titles are compared when they are read: of a list with a `limit`, a page
+	// has fewer records, or none, while `next_cursor` leads to others.
 	Title *gen.TitleFilter
 
 	// Returns only videos made from this avatar.
@@ -630,8 +645,8 @@ type ListLipsyncsParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE`
 	// is in `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are
 	// encoded and how wide letters are, but `cafe` is not in `Café`. White space is one space, and no
-	// character is a wildcard. Titles are compared when they are read: a page has fewer records than
-	// `limit`, or none, while `next_cursor` leads to others.
+	// character is a wildcard. Titles are compared when they are read: of a list with a `limit`, a page
+	// has fewer records, or none, while `next_cursor` leads to others.
 	Title *gen.TitleFilter
 }
 

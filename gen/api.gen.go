@@ -1411,6 +1411,13 @@ type WrongCredentials = Problem
 
 // ListProjectsParams defines parameters for ListProjects.
 type ListProjectsParams struct {
+	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
+	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
+	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
+	// Titles are compared when they are read: of a list with a `limit`, a page has fewer records, or none, while
+	// `next_cursor` leads to others.
+	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
+
 	// The unique id of the workspace in which the projects exist.
 	WorkspaceID WorkspaceID `json:"x-workspace-id"`
 }
@@ -1473,8 +1480,8 @@ type ListAvatarsParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
 	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
 	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
-	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while `next_cursor`
-	// leads to others.
+	// Titles are compared when they are read: of a list with a `limit`, a page has fewer records, or none, while
+	// `next_cursor` leads to others.
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
@@ -1492,8 +1499,8 @@ type ListVideosParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
 	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
 	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
-	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while `next_cursor`
-	// leads to others.
+	// Titles are compared when they are read: of a list with a `limit`, a page has fewer records, or none, while
+	// `next_cursor` leads to others.
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 
 	// Returns only videos made from this avatar.
@@ -1586,8 +1593,8 @@ type ListLipsyncsParams struct {
 	// Returns only records whose title contains this text. Case is ignored as Unicode folds it: `STRASSE` is in
 	// `Straße`, and the four letters i of Turkish are one. It makes no difference how accents are encoded and how
 	// wide letters are, but `cafe` is not in `Café`. White space is one space, and no character is a wildcard.
-	// Titles are compared when they are read: a page has fewer records than `limit`, or none, while `next_cursor`
-	// leads to others.
+	// Titles are compared when they are read: of a list with a `limit`, a page has fewer records, or none, while
+	// `next_cursor` leads to others.
 	Title *TitleFilter `form:"title,omitempty" json:"title,omitempty"`
 }
 
@@ -2149,6 +2156,13 @@ func (siw *ServerInterfaceWrapper) wrap(next http.HandlerFunc) http.Handler {
 // ListProjects decodes the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListProjects(w http.ResponseWriter, r *http.Request) {
 	var params ListProjectsParams
+	query := r.URL.Query()
+	if value, err := readParameter[TitleFilter](r, query, parameter{in: "query", name: "title", valid: "query:title", key: "title", style: "form", kind: "string", explode: true, pointer: true}); err != nil {
+		siw.ErrorHandlerFunc(w, r, err)
+		return
+	} else if value != nil {
+		params.Title = value
+	}
 	if value, err := readParameter[WorkspaceID](r, nil, parameter{in: "header", name: "x-workspace-id", valid: "header:x-workspace-id", key: "X-Workspace-Id", style: "simple", kind: "string", required: true}); err != nil {
 		siw.ErrorHandlerFunc(w, r, err)
 		return

@@ -25,6 +25,7 @@ func (p *program) projectCommand() *cli.Command {
 					workspaceFlag(),
 					&cli.StringFlag{Name: "status", Usage: "list only projects with this status, such as published"},
 					&cli.StringFlag{Name: "tag", Usage: "list only projects with this tag"},
+					&cli.StringFlag{Name: "title", Usage: "list only projects whose title contains this text, in any case"},
 				}, p.listProjects),
 			p.serviceLeaf("share", "print a link at which everyone can watch the video of a project", "ID", example("project", "share ID\n  studio project share --off ID"),
 				[]cli.Flag{&cli.BoolFlag{Name: "off", Usage: "stop sharing; the link does not work any more"}}, p.shareProject),
@@ -34,7 +35,8 @@ func (p *program) projectCommand() *cli.Command {
 
 func (p *program) listProjects(ctx context.Context, command *cli.Command, c *client.Client) error {
 	var response client.Response
-	list, err := c.ListProjects(ctx, client.WithResponse(&response))
+	params := client.ListProjectsParams{Title: flagValue[gen.TitleFilter](command, "title")}
+	list, err := c.ListProjects(ctx, params, client.WithResponse(&response))
 	if err != nil {
 		return err
 	}

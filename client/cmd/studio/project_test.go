@@ -17,6 +17,8 @@ func TestProject_listsAndShares(t *testing.T) {
 		"--status=Published":              "[" + id + "]",
 		"--status=draft":                  "[01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20]",
 		"--tag=onboarding":                "[]",
+		"--title=EETING":                  "[" + id + "]",
+		"--title=one --status=draft":      "[01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20]",
 		"--tag=onboarding --status=draft": "[]",
 	} {
 		lines := strings.Split(p.must(t, "", append([]string{"project", "list"}, strings.Fields(args)...)...), "\n")

@@ -94,7 +94,7 @@ func testCommands(t *testing.T, dsn string) {
 	if _, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password"); err != nil {
 		t.Error(err)
 	}
-	list, err := d.studio.ListProjects(t.Context(), id, workspace)
+	list, err := d.studio.ListProjects(t.Context(), id, studio.ProjectFilter{WorkspaceID: workspace})
 	check(t, err)
 	for _, err := range list.Pages {
 		check(t, err)

@@ -111,8 +111,8 @@ type ProjectCounts struct {
 	Unpublished int
 }
 
-// ProjectList is the project list of a workspace. Pages iterates once over all projects, newest first. It reads them
-// page by page and keeps no reference to a page. It is not safe for concurrent use.
+// ProjectList is the project list of a workspace. Pages iterates once over the projects that its filter selects, newest
+// first. It reads them page by page and keeps no reference to a page. It is not safe for concurrent use.
 type ProjectList struct {
 	Pages iter.Seq2[[]Project, error]
 
@@ -120,17 +120,18 @@ type ProjectList struct {
 	more   *bool
 }
 
-// More reports whether the page over which the iteration passes is followed by another one, which is not read yet.
+// More reports whether the page over which the iteration passes is followed by projects that are not read yet.
 func (l ProjectList) More() bool { return *l.more }
 
-// Counts returns the counts of the projects over which the iteration has passed.
+// Counts returns the counts of the projects over which the iteration has passed, selected or not.
 func (l ProjectList) Counts() ProjectCounts { return *l.counts }
 
 // ListProjects returns the projects of a workspace to a member (section 4.1 of the interface). The error is
 // [ErrForbidden] if the user is not a member or the workspace does not exist.
-func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) (ProjectList, error) {
+func (s *Service) ListProjects(ctx context.Context, userID string, filter ProjectFilter) (ProjectList, error) {
+	filter.Title = searchable(filter.Title)
 	size := firstProjectPage
-	next, more, err := s.Store.Projects(ctx, workspaceID, userID, Position{}, size)
+	next, more, err := s.Store.Projects(ctx, filter.WorkspaceID, userID, Position{}, size)
 	if err != nil {
 		return ProjectList{}, err
 	}
@@ -142,12 +143,13 @@ func (s *Service) ListProjects(ctx context.Context, userID, workspaceID string) 
 			for _, project := range page {
 				list.counts.add(project, userID)
 			}
-			if !yield(page, nil) || !more {
+			page = slices.DeleteFunc(page, func(p Project) bool { return !filter.selects(p) })
+			if len(page) > 0 && !yield(page, nil) || !more {
 				return
 			}
 			size = min(2*size, maxProjectPage)
 			var err error
-			if next, more, err = s.Store.Projects(ctx, workspaceID, userID, last, size); err != nil {
+			if next, more, err = s.Store.Projects(ctx, filter.WorkspaceID, userID, last, size); err != nil {
 				yield(nil, err)
 				return
 			}

@@ -2,6 +2,7 @@ package studio_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		_, err = service.ImportProjects(t.Context(), projects)
 		check(t, err)
 
-		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
+		list, err := service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID})
 		check(t, err)
 		next := total
 		for page, err := range list.Pages {
@@ -53,9 +54,26 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		if next != 0 {
 			t.Errorf("%d projects are missing", next)
 		}
-		if counts := list.Counts(); counts.Size != 802 || counts.Unpublished != 401 {
-			t.Errorf("counts are %d and %d, want 802 and 401", counts.Size, counts.Unpublished)
+		wantCounts := func(list studio.ProjectList) {
+			t.Helper()
+			if counts := list.Counts(); counts.Size != 802 || counts.Unpublished != 401 {
+				t.Errorf("counts are %d and %d, want 802 and 401", counts.Size, counts.Unpublished)
+			}
 		}
+		wantCounts(list)
+		list, err = service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID, Title: "１20"})
+		check(t, err)
+		var found []string
+		for page, err := range list.Pages {
+			check(t, err)
+			for _, project := range page {
+				found = append(found, project.ID)
+			}
+		}
+		if want := []string{"project-1202", "project-1201", "project-1200", "project-1120", "project-0120"}; !slices.Equal(found, want) {
+			t.Errorf("the title is in %v, want %v", found, want)
+		}
+		wantCounts(list)
 		next = total
 		for cursor, again := "", true; again; again = cursor != "" {
 			page, err := service.ProjectPage(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}, cursor, 401) // the page ends between two with the same time
@@ -76,9 +94,9 @@ func TestListProjects_listsAllNewestFirstWithCounts(t *testing.T) {
 		}
 		_, err = service.ProjectPage(t.Context(), bob.ID, studio.ProjectFilter{WorkspaceID: workspace.ID}, "", 1)
 		wantError(t, err, studio.ErrForbidden) // not a member
-		_, err = service.ListProjects(t.Context(), bob.ID, workspace.ID)
+		_, err = service.ListProjects(t.Context(), bob.ID, studio.ProjectFilter{WorkspaceID: workspace.ID})
 		wantError(t, err, studio.ErrForbidden) // not a member
-		_, err = service.ListProjects(t.Context(), ada.ID, "no such workspace")
+		_, err = service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: "no such workspace"})
 		wantError(t, err, studio.ErrForbidden)
 	})
 }
@@ -98,7 +116,7 @@ func TestImportProjects_addsAllOrNone(t *testing.T) {
 		if index != 2 {
 			t.Errorf("project %d is said to exist, want 2", index)
 		}
-		list, err := service.ListProjects(t.Context(), ada.ID, workspace.ID)
+		list, err := service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: workspace.ID})
 		check(t, err)
 		for page, err := range list.Pages {
 			check(t, err)

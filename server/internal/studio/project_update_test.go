@@ -135,7 +135,7 @@ func TestProjectPage_mergesRecordsAndImportedProjects(t *testing.T) {
 				t.Errorf("%+v (-want +got):\n%s", filter, changes)
 			}
 		}
-		list, err := service.ListProjects(t.Context(), ada.ID, films)
+		list, err := service.ListProjects(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films})
 		check(t, err)
 		for _, err := range list.Pages {
 			check(t, err)

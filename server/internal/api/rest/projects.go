@@ -16,7 +16,8 @@ import (
 func (a *API) ListProjects(
 	ctx context.Context, request gen.ListProjectsRequestObject,
 ) (gen.ListProjectsResponseObject, error) {
-	list, err := a.studio.ListProjects(ctx, caller(ctx), request.Params.WorkspaceID)
+	p := request.Params
+	list, err := a.studio.ListProjects(ctx, caller(ctx), studio.ProjectFilter{WorkspaceID: p.WorkspaceID, Title: value(p.Title)})
 	if err != nil {
 		return nil, err
 	}
