@@ -30,7 +30,15 @@ func (s *Store) live(id string) (studio.Subject, error) {
 	if err == nil && !found.deletedAt.IsZero() {
 		err = studio.ErrNotFound
 	}
-	return found.Subject, err
+	return s.read(found), err
+}
+
+// read returns a subject with the title that its avatar has now. s.mu must be held.
+func (s *Store) read(row subject) studio.Subject {
+	if row.AvatarID != "" {
+		row.AvatarTitle = s.subjects[row.AvatarID].Title
+	}
+	return row.Subject
 }
 
 func (s *Store) CreateSubject(
@@ -98,7 +106,7 @@ func (s *Store) createdBefore(userID string, key studio.IdempotencyKey) (studio.
 	case !bytes.Equal(used.fingerprint, key.Fingerprint):
 		return studio.Subject{}, studio.ErrKeyReused
 	}
-	return s.subjects[used.subjectID].Subject, nil
+	return s.read(s.subjects[used.subjectID]), nil
 }
 
 // write writes a subject and its new events. s.mu must be held.
@@ -128,7 +136,7 @@ func (s *Store) ActiveSubject(_ context.Context, id string) (studio.Subject, err
 func (s *Store) subjectsOf(userID string, match func(studio.Subject) bool) (all []studio.Subject) {
 	for _, row := range s.subjects {
 		if row.UserID == userID && row.deletedAt.IsZero() && match(row.Subject) {
-			all = append(all, row.Subject)
+			all = append(all, s.read(row))
 		}
 	}
 	return all

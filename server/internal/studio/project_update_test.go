@@ -197,6 +197,29 @@ func TestUpdateProject_changesWhatItNames(t *testing.T) {
 	})
 }
 
+func TestUpdateProject_renamesTheAvatarInItsVideos(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		ada, _ := team(t, service, "ada@example.com")
+		avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: ada.ID, Title: new("Ada"), Request: []byte(`{}`)})
+		check(t, err)
+		check(t, publish(t, service, avatar))
+		video, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: ada.ID, Request: []byte(`{}`)})
+		check(t, err)
+		_, err = service.UpdateProject(t.Context(), ada.ID, avatar.ID, studio.ProjectChange{Title: new("Grace")})
+		check(t, err)
+		found, err := service.Find(t.Context(), ada.ID, studio.Video, video.ID)
+		check(t, err)
+		page, err := service.List(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Video}, "", 1)
+		check(t, err)
+		for _, video := range append(page.Subjects, found) {
+			if title := cmp.Or(video.AvatarTitle, new("without a title")); *title != "Grace" {
+				t.Errorf("the avatar of the video is %s", *title)
+			}
+		}
+	})
+}
+
 // A custom thumbnail is a copy of an upload, and is kept until the project has another one or is deleted.
 func TestUpdateProject_copiesTheThumbnail(t *testing.T) {
 	t.Parallel()
