@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -348,23 +349,40 @@ func TestListProjects_declaresTheLengthOfShortLists(t *testing.T) {
 	}
 }
 
-// U+0000 in an id matches no record, and in a title it is rejected. It does not cause a failure of the
-// service.
+// U+0000 in an id matches no record, and in a title it is rejected. In whatever text of a request, it does not cause a
+// failure of the service.
 func TestErrors_rejectU0000(t *testing.T) {
+	id, text, parameter := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), regexp.MustCompile(`"[,}\]]`), regexp.MustCompile(`&|$`)
 	eachSetup(t, func(s *setup) {
+		s.eachOperation(func(c operation) {
+			if c.reach == single && c.status == http.StatusOK {
+				target, body := id.ReplaceAllString(c.target, "a%00"), id.ReplaceAllString(c.body, `a\u0000`)
+				if status, answer := s.do(c.method, target, body, c.header); status != http.StatusNotFound {
+					s.t.Errorf("%s %s: %d %s, want 404", c.id, body, status, answer)
+				}
+			}
+			survives := func(target, body string) {
+				if status, answer := s.do(c.method, target, body, c.header); status >= http.StatusInternalServerError {
+					s.t.Errorf("%s %s: %d %s", target, body, status, answer)
+				}
+			}
+			if strings.Contains(c.target, "?") {
+				survives(parameter.ReplaceAllString(c.target, "%00$0"), c.body)
+			}
+			for _, end := range text.FindAllStringIndex(c.body, -1) {
+				survives(c.target, c.body[:end[0]]+`\u0000`+c.body[end[0]:])
+			}
+		})
 		for _, c := range []struct {
-			method, target, body string
-			status               int
+			target, body string
+			status       int
 		}{
-			{"GET", "/v1/avatars/avatar_details?avatar_id=a%00", "", 404},
-			{"POST", "/v1/avatars/submit_consent", `{"avatar_id":"a\u0000","granted":true}`, 404},
-			{"POST", "/v1/avatars/create_video", `{"avatar_id":"a\u0000"}`, 404},
-			{"POST", "/users/login", `{"email":"ada\u0000@example.com","password":"password"}`, 401},
-			{"POST", "/v1/lipsync/create_lipsync", `{"title":"a\u0000b"}`, 422},
-			{"POST", "/v1/lipsync/create_lipsync", `{"script":"a\u0000b"}`, 200},
+			{"/users/login", `{"email":"ada\u0000@example.com","password":"password"}`, 401},
+			{"/v1/lipsync/create_lipsync", `{"title":"a\u0000b"}`, 422},
+			{"/v1/lipsync/create_lipsync", `{"script":"a\u0000b"}`, 200},
 		} {
-			if status, answer := s.do(c.method, c.target, c.body, nil); status != c.status {
-				s.t.Errorf("%s %s %s: %d %s, want %d", c.method, c.target, c.body, status, answer, c.status)
+			if status, answer := s.do("POST", c.target, c.body, nil); status != c.status {
+				s.t.Errorf("POST %s %s: %d %s, want %d", c.target, c.body, status, answer, c.status)
 			}
 		}
 	})

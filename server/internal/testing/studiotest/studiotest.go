@@ -190,8 +190,8 @@ func Config(db studio.Store, now func() time.Time) studio.Config {
 	return cfg
 }
 
-// Webhooks accepts http and https URLs except those at https://refused.example/, and delivers to all but
-// https://down.example/.
+// Webhooks accepts http and https URLs except those at https://refused.example/ and those with U+0000, and delivers to
+// all but https://down.example/.
 type Webhooks struct{}
 
 // CanonicalURL returns an accepted URL as it is.
@@ -199,7 +199,7 @@ func (Webhooks) CanonicalURL(url string) (string, error) {
 	if strings.HasPrefix(url, "https://refused.example/") {
 		return "", &sender.RefusedError{Reason: "must not be refused", NotPublic: true}
 	}
-	if !strings.HasPrefix(url, "http") {
+	if !strings.HasPrefix(url, "http") || strings.ContainsRune(url, 0) {
 		return "", &sender.RefusedError{Reason: "must be http"}
 	}
 	return url, nil
