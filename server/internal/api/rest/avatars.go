@@ -25,6 +25,26 @@ func (a *API) CreateAvatar(
 	return gen.CreateAvatar200JSONResponse(a.avatar(subject)), nil
 }
 
+// SubmitConsent serves POST /v1/avatars/submit_consent.
+func (a *API) SubmitConsent(
+	ctx context.Context, request gen.SubmitConsentRequestObject,
+) (gen.SubmitConsentResponseObject, error) {
+	subject, err := a.studio.SubmitConsent(ctx, caller(ctx), request.Body.AvatarID, request.Body.Granted)
+	if err != nil {
+		return nil, err
+	}
+	return gen.SubmitConsent200JSONResponse(a.avatar(subject)), nil
+}
+
+// GetAvatar serves GET /v1/avatars/avatar_details.
+func (a *API) GetAvatar(ctx context.Context, request gen.GetAvatarRequestObject) (gen.GetAvatarResponseObject, error) {
+	subject, err := a.studio.Find(ctx, caller(ctx), studio.Avatar, request.Params.AvatarID)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetAvatar200JSONResponse(a.avatar(subject)), nil
+}
+
 func (a *API) avatar(s studio.Subject) gen.Avatar {
 	var input gen.CreateAvatarRequest
 	readInput(s, &input)

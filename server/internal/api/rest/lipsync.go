@@ -24,6 +24,17 @@ func (a *API) CreateLipsync(
 	return gen.CreateLipsync200JSONResponse(a.lipsync(subject)), nil
 }
 
+// GetLipsync serves GET /v1/lipsync/inference_details.
+func (a *API) GetLipsync(
+	ctx context.Context, request gen.GetLipsyncRequestObject,
+) (gen.GetLipsyncResponseObject, error) {
+	subject, err := a.studio.Find(ctx, caller(ctx), studio.Lipsync, request.Params.InferenceID)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetLipsync200JSONResponse(a.lipsync(subject)), nil
+}
+
 func (a *API) lipsync(s studio.Subject) gen.Lipsync {
 	var input gen.CreateLipsyncRequest
 	readInput(s, &input)

@@ -1,6 +1,6 @@
 // Package rest implements the generated server interface with the domain in package studio. It only converts
-// requests and responses, and contains no rules. The operations of the interface are in the file of their tag;
-// the extensions are in extensions.go, lists.go, deletions.go, media.go, events.go and webhooks.go.
+// requests and responses, and contains no rules. Operations are in the file of their tag. Those that
+// all kinds of records have are in lists.go and deletions.go.
 package rest
 
 import (

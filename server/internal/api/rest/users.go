@@ -17,6 +17,17 @@ func (a *API) Login(ctx context.Context, request gen.LoginRequestObject) (gen.Lo
 	return gen.Login200JSONResponse(tokenPair(pair)), nil
 }
 
+// RefreshTokens serves POST /users/refresh.
+func (a *API) RefreshTokens(
+	ctx context.Context, request gen.RefreshTokensRequestObject,
+) (gen.RefreshTokensResponseObject, error) {
+	pair, err := a.studio.Refresh(ctx, server.ClientAddr(ctx), request.Body.RefreshToken)
+	if err != nil {
+		return nil, err
+	}
+	return gen.RefreshTokens200JSONResponse(tokenPair(pair)), nil
+}
+
 // Logout serves POST /users/logout.
 func (a *API) Logout(ctx context.Context, request gen.LogoutRequestObject) (gen.LogoutResponseObject, error) {
 	return gen.Logout204Response{}, a.studio.EndSession(ctx, request.Body.RefreshToken)
