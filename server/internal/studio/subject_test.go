@@ -145,6 +145,9 @@ func TestInference_hasAnEventForFinalStatesOnly(t *testing.T) {
 
 				video, err := service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: user.ID})
 				check(t, err)
+				if video.WebhookURL == "" || video.WebhookURL != avatar.WebhookURL {
+					t.Errorf("the webhook of the video is %q, want that of the avatar: %q", video.WebhookURL, avatar.WebhookURL)
+				}
 				lipsync, err := service.CreateLipsync(t.Context(), registered(user))
 				check(t, err)
 				for _, subject := range []studio.Subject{video, lipsync} {
