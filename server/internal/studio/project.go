@@ -182,6 +182,11 @@ func (f ProjectFilter) selects(p Project) bool {
 		(f.Title == "" || hasTitle(p.title(), f.Title))
 }
 
+// list identifies the list of a filter in its cursors.
+func (f ProjectFilter) list(userID string) string {
+	return string(frame("projects", userID, f.WorkspaceID, f.Status, f.Tag, f.Title))
+}
+
 // ProjectPage is a page of a list of projects.
 type ProjectPage struct {
 	Projects []Project
@@ -197,8 +202,7 @@ func (s *Service) ProjectPage(ctx context.Context, userID string, filter Project
 	if filter == (ProjectFilter{WorkspaceID: filter.WorkspaceID}) {
 		selects = nil
 	}
-	list := string(frame("projects", userID, filter.WorkspaceID, filter.Status, filter.Tag, filter.Title))
-	projects, next, err := searchPages(s, list, cursor, limit, selects, func(after Position, limit int) ([]Project, bool, error) {
+	projects, next, err := searchPages(s, filter.list(userID), cursor, limit, selects, func(after Position, limit int) ([]Project, bool, error) {
 		return s.Store.Projects(ctx, filter.WorkspaceID, userID, after, limit)
 	}, Project.position)
 	return ProjectPage{projects, next}, err
