@@ -56,11 +56,11 @@ func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 func selects(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
-// sameLetters are letters that Unicode folds to several or, as the four i of Turkish, folds apart: a program does not
-// know the language of a title.
+// sameLetters are letters that Unicode folds to several, letters that it folds apart, as the four i of Turkish, because
+// a program does not know the language of a title, and the iota below a letter, which would join the letter before it.
 //
 //nolint:gochecknoglobals // a table
-var sameLetters = strings.NewReplacer("ß", "ss", "i\u0307", "i", "ı", "i")
+var sameLetters = strings.NewReplacer("ß", "ss", "i\u0307", "i", "ı", "i", "\u0345", "ι")
 
 // searchable returns a text so that two are equal if they differ only in case as Unicode folds it in full, in the width
 // of letters and other forms that Unicode calls compatible, in how accents are encoded, or in what [Line] drops.
