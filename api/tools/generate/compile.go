@@ -273,7 +273,7 @@ func (n *names) blame(err compileError) {
 	case operation.what != "":
 		err.text += "; see also " + operation.see()
 	}
-	if strings.HasPrefix(err.text, "undefined: ") && e.schema != nil {
+	if (strings.HasPrefix(err.text, "undefined: ") || strings.HasPrefix(err.text, "invalid recursive type")) && e.schema != nil {
 		e.fix = fixGoType
 	}
 	if blamed := fmt.Sprint(e.what, e.at.Line); !slices.Contains(n.blamed, blamed) {

@@ -24,14 +24,14 @@ type constructor struct {
 // item of a list in one. With constructors, a new required member breaks callers at compile time. A Go literal could
 // omit it. The parameters are in the order of the names of the members, so another order in the document swaps none.
 func constructors(document *openapi3.T) ([]constructor, error) {
-	schemas := map[string]*openapi3.Schema{}
+	schemas, seen := map[string]*openapi3.Schema{}, map[*openapi3.Schema]bool{}
 	eachOperation(document, func(_ *openapi3.PathItem, operation *openapi3.Operation) {
 		for status, response := range operation.Responses.Map() {
 			if !strings.HasPrefix(status, "2") {
 				continue
 			}
 			for _, media := range jsonTypes(response.Value.Content) {
-				collect(schemas, response.Value.Content[media].Schema)
+				collect(schemas, seen, response.Value.Content[media].Schema)
 			}
 		}
 	})
@@ -58,16 +58,20 @@ func constructors(document *openapi3.T) ([]constructor, error) {
 	return all, nil
 }
 
-// collect adds the component that ref refers to, and the components of the items of its lists.
-func collect(schemas map[string]*openapi3.Schema, ref *openapi3.SchemaRef) {
+// collect adds the component that ref refers to, and the components of the items of its lists. A list may be an item of
+// itself, so those that it has followed are in seen.
+func collect(schemas map[string]*openapi3.Schema, seen map[*openapi3.Schema]bool, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return
 	}
 	if name, ok := componentName(ref.Ref); ok && len(ref.Value.Properties) > 0 && schemas[name] == nil {
 		schemas[name] = ref.Value
 		for _, property := range ref.Value.Properties {
-			collect(schemas, property.Value.Items)
+			collect(schemas, seen, property.Value.Items)
 		}
 	}
-	collect(schemas, ref.Value.Items)
+	if !seen[ref.Value] {
+		seen[ref.Value] = true
+		collect(schemas, seen, ref.Value.Items)
+	}
 }

@@ -148,6 +148,7 @@ func refusals() []refused {
 		{schemas("A@: { enum: [ a, b ], x-enum-varnames: §[ B, B ] }"), "x-enum-varnames must be a list of different Go names: correct it", []string{schemas("A@: { enum: [ a, b ], x-enum-varnames: [ A, B ] }")}},
 		{schemas("A@: { type: string, x-go-type: §'a b' }"), `the x-go-type "a b" is no Go type: choose another`, []string{schemas("A@: { type: string, x-go-type: json.RawMessage }")}},
 		{schemas("§A@: { type: string, x-go-type: nowhere }"), "the code for the schema A@ does not compile (undefined: nowhere): choose another with x-go-type", []string{schemas("A@: { type: string, x-go-type: '[]byte' }")}},
+		{inJSON("{ $ref: '#/components/schemas/A@' }") + "\ncomponents:\n  schemas:\n    §A@: { type: array, items: { $ref: '#/components/schemas/A@' } }", "the code for the schema A@ does not compile (invalid recursive type: A@ refers to itself; see also the operation a@ in line 4): choose another with x-go-type", []string{schemas("A@: { type: array, x-go-type: '[]any', items: { $ref: '#/components/schemas/A@' } }")}},
 		{schemas("A@: { type: object, properties: { §b: { type: string, x-go-type: nowhere } } }"), `the code for the property "b" does not compile (undefined: nowhere): choose another with x-go-type`, []string{schemas("A@: { type: object, properties: { b: { type: string, x-go-type: string } } }")}},
 		{schemas("A@: { type: string, x-omitempty: §true }"), "x-omitempty is not generated: remove it", []string{schemas("A@: { type: string }")}},
 
