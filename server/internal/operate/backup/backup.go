@@ -133,7 +133,7 @@ func splitPlace(place string) (bucket string, every time.Duration, err error) {
 	every = defaultEvery
 	if options.Has("every") {
 		every, err = time.ParseDuration(options.Get("every"))
-		if err != nil || every < minEvery || every > maxEvery {
+		if err != nil || len(options["every"]) > 1 || every < minEvery || every > maxEvery {
 			return "", 0, ErrEvery
 		}
 		options.Del("every")

@@ -54,7 +54,8 @@ type Restored struct {
 // Restore restores the files of a backup and then its database. If it fails or is interrupted, it can be repeated.
 // Errors are ErrPlace, ErrTime, ErrNone, ErrPlain, keyring.ErrNoKey, and those of [store.Restore].
 func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
-	if dir, isFile := strings.CutPrefix(r.Place, "file:"); isFile {
+	location, _, _ := strings.Cut(r.Place, "?")
+	if dir, isFile := strings.CutPrefix(location, "file:"); isFile {
 		if _, err := os.Stat(dir); err != nil { // opening creates it
 			return result, err
 		}

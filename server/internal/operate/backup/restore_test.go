@@ -172,7 +172,7 @@ func TestRestore_findsDamage(t *testing.T) {
 		}
 		for at, want := range map[time.Time]error{first: nil, second: store.ErrDamaged} {
 			dsn, files := "sqlite:"+filepath.Join(t.TempDir(), "studio.db"), openMedia(t, t.TempDir())
-			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir, At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
+			restored, err := Restore(t.Context(), Restoration{Place: "file:" + dir + "?every=15m", At: at.Format(timeFormat), Database: dsn, Media: files, Keys: keys, Now: m.clock.Now})
 			if !errors.Is(err, want) || !slices.Equal(restored.Damaged, damaged) || restored.Files != 3-len(damaged) {
 				t.Errorf("%v: %v, %+v", at, err, restored)
 			}
