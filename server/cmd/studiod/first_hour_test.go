@@ -52,7 +52,7 @@ func TestGuide_firstHourOfATeam(t *testing.T) {
 		command := exec.CommandContext(t.Context(), "sh", "-euc", block)
 		command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 			return strings.HasPrefix(variable, "XDG_") || strings.HasPrefix(variable, "STUDIO_")
-		}), asDaemon+"=1", "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"), "STUDIO_DOCS=false", "STUDIO_LOG_FORMAT=text",
+		}), asDaemon+"=1", "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"), "STUDIO_LOG_FORMAT=text",
 			"STUDIO_ADDR="+a.addr(securePort), "STUDIO_HTTP_ADDR="+a.addr(plainPort), "SSL_CERT_FILE="+a.trust, acmeVariable+"="+a.url)
 		return command
 	}
