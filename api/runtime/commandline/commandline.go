@@ -41,10 +41,10 @@ func Prepare(root *cli.Command, stdin io.Reader, stdout, stderr io.Writer) {
 	root.Version, root.EnableShellCompletion = Version(), true
 	root.ExitErrHandler = func(context.Context, *cli.Command, error) {} // the caller prints errors and chooses the exit code
 	root.Commands = append(root.Commands, manCommand(root))
-	suggest(root)
+	suggest(root, columns(stdout))
 }
 
-func suggest(command *cli.Command) {
+func suggest(command *cli.Command, width int) {
 	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
 		text, hint := err.Error(), ";" // package cli has no other way to tell what is wrong
 		if name, unknown := strings.CutPrefix(text, "flag provided but not defined: "); unknown {
@@ -68,10 +68,10 @@ func suggest(command *cli.Command) {
 		}
 	}
 	for _, child := range command.Commands {
-		suggest(child)
+		suggest(child, width)
 	}
 	if len(command.Commands) == 0 && command.CustomHelpTemplate == "" {
-		explainFlags(command)
+		explainFlags(command, width)
 	}
 }
 

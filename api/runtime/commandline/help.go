@@ -1,17 +1,21 @@
 package commandline
 
 import (
+	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
 )
 
 // Widths in the help of a command, in columns.
 const (
-	helpWidth   = 120
+	helpWidth   = 120 // or less on a terminal
+	minWidth    = 60
 	helpIndent  = 3
 	optionWidth = 25 // a longer option has its text on the next line
 )
@@ -43,8 +47,18 @@ func Group(command *cli.Command, groups ...[]string) *cli.Command {
 	return command
 }
 
+// columns returns the width of a help that is written to out.
+func columns(out io.Writer) int {
+	if file, ok := out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return max(minWidth, min(width, helpWidth))
+		}
+	}
+	return helpWidth
+}
+
 // explainFlags gives a command without subcommands a help with its groups of flags, and booleans a default.
-func explainFlags(command *cli.Command) {
+func explainFlags(command *cli.Command, width int) {
 	for _, flag := range command.Flags {
 		if flag, ok := flag.(*cli.BoolFlag); ok && flag.DefaultText == "" {
 			flag.DefaultText = strconv.FormatBool(flag.Value)
@@ -59,9 +73,9 @@ func explainFlags(command *cli.Command) {
 			options.WriteString("\n" + strings.Repeat(" ", helpIndent) + title + ":\n")
 		}
 		name, text := describe(flag)
-		writeOption(options, name, text)
+		writeOption(options, name, text, width)
 	}
-	writeOption(options, "--help, -h", "show help")
+	writeOption(options, "--help, -h", "show help", width)
 	command.CustomHelpTemplate = helpTemplate + strings.ReplaceAll(options.String(), "{{", `{{"{{"}}`)
 }
 
@@ -75,7 +89,7 @@ func describe(flag cli.Flag) (name, text string) {
 }
 
 // writeOption writes an option and its text in two columns.
-func writeOption(to *strings.Builder, name, text string) {
+func writeOption(to *strings.Builder, name, text string, width int) {
 	const column = helpIndent + optionWidth + 2
 	next := "\n" + strings.Repeat(" ", column)
 	to.WriteString(strings.Repeat(" ", helpIndent) + name)
@@ -86,7 +100,7 @@ func writeOption(to *strings.Builder, name, text string) {
 		case i == 0 && at+2 <= column:
 			to.WriteString(next[1+at:])
 			at = column
-		case i == 0, at+1+length > helpWidth:
+		case i == 0, at+1+length > width:
 			to.WriteString(next)
 			at = column
 		default:

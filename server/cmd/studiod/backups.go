@@ -19,8 +19,8 @@ import (
 func backupFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backup",
-		Usage: "back up to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be, every hour or with ?every=15m " +
-			"or &every=15m as often; of PostgreSQL, only the files; see studiod restore",
+		Usage: "back up every hour to file:DIRECTORY or s3://BUCKET/PREFIX?region=…, where nothing else may be; with ?every=15m or " +
+			"&every=15m at its end, as often; of PostgreSQL, only the files; see studiod restore",
 		DefaultText: "no backups", Sources: cli.EnvVars("STUDIO_BACKUP"),
 	}
 }
