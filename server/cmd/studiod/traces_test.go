@@ -108,7 +108,7 @@ func withCollector(t *testing.T, collector string) []string {
 
 // createsSubject reports whether a span is the statement that inserts a subject.
 func createsSubject(span otlptest.Span) bool {
-	return strings.Contains(span.Attributes["db.query.text"], " INTO subjects ")
+	return span.Name == "INSERT subjects"
 }
 
 // only returns the single span of a trace with the given name.

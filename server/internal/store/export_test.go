@@ -378,3 +378,6 @@ func WrittenTables() string { return writtenTables() }
 func (s *Store) CheckPages(ctx context.Context, rows int) ([]Violation, error) {
 	return s.check(ctx, rows)
 }
+
+// SpanName calls spanName.
+func SpanName(statement string) string { return spanName(statement) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"slices"
 	"strings"
 
 	"github.com/XSAM/otelsql"
@@ -36,7 +37,28 @@ func groupContext(first trace.Span) context.Context {
 
 // newPostgresTracer returns a tracer of statements. It ignores statements whose context has no sampled span.
 func newPostgresTracer(traces trace.TracerProvider) pgx.QueryTracer {
-	return otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithDisableConnectionDetailsInAttributes())
+	return otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithDisableConnectionDetailsInAttributes(),
+		otelpgx.WithSpanNameFunc(spanName))
+}
+
+// spanName returns what a statement does after its WITH, and the table that it writes, such as INSERT events.
+func spanName(statement string) string {
+	words, depth := strings.Fields(statement), 0
+	for i, word := range words {
+		switch {
+		case depth > 0:
+		case word == "SELECT":
+			return word
+		case word == "INSERT", word == "UPDATE", word == "DELETE":
+			for _, table := range words[i+1:] {
+				if !slices.Contains([]string{"OR", "FAIL", "INTO", "FROM"}, table) {
+					return word + " " + table
+				}
+			}
+		}
+		depth += strings.Count(word, "(") - strings.Count(word, ")")
+	}
+	return strings.Join(words[:min(1, len(words))], "")
 }
 
 // openSQLiteDSN opens a pool. It traces statements as newPostgresTracer does, unless traces is nil.
@@ -52,8 +74,8 @@ func openSQLiteDSN(dsn string, traces trace.TracerProvider) (*sql.DB, error) {
 			},
 		}),
 		otelsql.WithSpanNameFormatter(func(_ context.Context, method otelsql.Method, query string) string {
-			if operation, _, _ := strings.Cut(query, " "); operation != "" {
-				return operation
+			if name := spanName(query); name != "" {
+				return name
 			}
 			return string(method)
 		}))
