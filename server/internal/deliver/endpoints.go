@@ -78,9 +78,18 @@ func (d *Deliverer) saveEndpoints(ctx, stop context.Context) {
 		})
 		studio.Pause(stop, endpointInterval)
 	}
+	var results []store.EndpointResult
 	studio.Persist(ctx, stop, func(ctx context.Context) bool {
-		results, more := d.endpoints.take()
-		d.faults.Error(ctx, "endpoints", d.Store.SaveResults(ctx, results))
-		return !more
+		for more := true; more; {
+			if results == nil {
+				results, more = d.endpoints.take()
+			}
+			if err := d.Store.SaveResults(ctx, results); err != nil {
+				d.faults.Error(ctx, "endpoints", err)
+				return false
+			}
+			results = nil
+		}
+		return true
 	})
 }
