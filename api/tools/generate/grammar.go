@@ -247,7 +247,11 @@ func (g *grammar) null(schema *yaml.Node) int {
 			isNull := func(one *yaml.Node) bool {
 				return keyword == "type" && one.Value == "null" || one.ShortTag() == "!!null"
 			}
-			parts = append(parts, map[bool]int{true: 1, false: -1}[slices.ContainsFunc(listed, isNull)])
+			allows := -1
+			if slices.ContainsFunc(listed, isNull) {
+				allows = 1
+			}
+			parts = append(parts, allows)
 		}
 	}
 	switch {
@@ -345,9 +349,6 @@ func (g *grammar) requestBody(body *yaml.Node) {
 		if items := itemsOf(described); items != nil {
 			g.refuse(items, "a request that is a stream is not generated: use a list in application/json, or a binary body")
 		}
-		if media == mediaForm {
-			g.form(member(described, "schema"), member(described, "encoding"))
-		}
 		g.media(media, described)
 	}
 }
@@ -406,15 +407,15 @@ func (g *grammar) response(response *yaml.Node) {
 		if items := itemsOf(described); items != nil && strings.HasSuffix(name, "json-seq") {
 			g.refuse(items, "a JSON text sequence is not generated: use application/jsonl")
 		}
-		if media == mediaForm {
-			g.form(member(described, "schema"), member(described, "encoding"))
-		}
 		g.media(media, described)
 	}
 }
 
-// media refuses media types whose parts have no names.
+// media refuses media types whose parts have no names, and fields of forms that have no type.
 func (g *grammar) media(media string, described *yaml.Node) {
+	if media == mediaForm {
+		g.form(member(described, "schema"), member(described, "encoding"))
+	}
 	if name, _, _ := mime.ParseMediaType(media); strings.HasPrefix(name, "multipart/") && name != "multipart/form-data" {
 		g.refuse(described, "%s is not generated: use multipart/form-data", name)
 		return
