@@ -23,7 +23,7 @@ func TestImports_linkNothingElse(t *testing.T) {
 		"github.com/jackc/pgx":         stored,
 		"go.opentelemetry.io":          append(stored, "server/internal/telemetry"),
 		"go.opentelemetry.io/otel/sdk": {studiod, "server/internal/telemetry/tracing/otlp"},
-		"google.golang.org":            {studiod, operate, testing},
+		"google.golang.org":            {testing},
 		"google.golang.org/grpc":       {},
 		"github.com/aws":               {},
 		"testing":                      {"api/tools", "client/clienttest", testing},

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 )
 
@@ -24,7 +22,7 @@ const (
 
 var errNoDatabase = errors.New("metrics: no database is open")
 
-// database is a [prometheus.Collector] for the metrics of a store, once one has been set.
+// database has the metrics of a store, once one has been set.
 type database struct {
 	mu     sync.Mutex
 	db     *store.Store
@@ -67,61 +65,30 @@ func (d *database) connections() []store.Connections {
 	return d.db.Connections()
 }
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
-}
-
-//nolint:gochecknoglobals // tables
-var (
-	databaseUp        = describe("studiod_database_up", "1 if the database can be read, and 0 otherwise.")
-	queueDue          = describe("studiod_queue_due", "Subjects with due work that is not in progress, up to 100,000, for all processes with the database.", "work")
-	queueOldest       = describe("studiod_queue_oldest_due_seconds", "How long the oldest due subject has been due, for all processes with the database.", "work")
-	openBreakers      = describe("studiod_breakers_open", "Receivers with an open circuit breaker, for all processes with the database.")
-	deliveriesPaused  = describe("studiod_deliveries_paused", "1 if an operator has paused all deliveries, and 0 otherwise.")
-	connections       = describe("studiod_database_connections", "Connections to the database, by pool and state.", "pool", "state")
-	mostConnections   = describe("studiod_database_connections_max", "The maximum number of connections of a pool.", "pool")
-	connectionWaits   = describe("studiod_database_connection_waits_total", "Waits for a free connection of a pool.", "pool")
-	connectionsWaited = describe("studiod_database_connection_wait_seconds_total", "Total time waited for a free connection of a pool.", "pool")
-)
-
-// Describe implements [prometheus.Collector].
-func (d *database) Describe(all chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{
-		databaseUp, queueDue, queueOldest, openBreakers, deliveriesPaused, connections, mostConnections, connectionWaits, connectionsWaited,
-	} {
-		all <- desc
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (d *database) Collect(all chan<- prometheus.Metric) {
-	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
-		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-	}
-	counter := func(desc *prometheus.Desc, value float64, labels ...string) {
-		all <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, labels...)
-	}
+func (d *database) collect(now scrape) {
 	for _, c := range d.connections() {
-		gauge(connections, float64(c.InUse), c.Pool, "in_use")
-		gauge(connections, float64(c.Idle), c.Pool, "idle")
-		gauge(mostConnections, float64(c.Max), c.Pool)
-		counter(connectionWaits, float64(c.Waits), c.Pool)
-		counter(connectionsWaited, c.Waited.Seconds(), c.Pool)
+		now.gaugef(float64(c.InUse), `studiod_database_connections{pool=%q,state="in_use"}`, c.Pool)
+		now.gaugef(float64(c.Idle), `studiod_database_connections{pool=%q,state="idle"}`, c.Pool)
+		now.gaugef(float64(c.Max), `studiod_database_connections_max{pool=%q}`, c.Pool)
+		now.counterf(float64(c.Waits), `studiod_database_connection_waits_total{pool=%q}`, c.Pool)
+		now.counterf(c.Waited.Seconds(), `studiod_database_connection_wait_seconds_total{pool=%q}`, c.Pool)
 	}
 	status, err := d.status(context.Background())
+	now.gaugef(oneIf(err == nil), "studiod_database_up")
 	if err != nil {
-		gauge(databaseUp, 0)
 		return
 	}
-	gauge(databaseUp, 1)
 	for work, waiting := range map[string]store.Waiting{"rendering": status.Rendering, "delivery": status.Delivery} {
-		gauge(queueDue, float64(waiting.Count), work)
-		gauge(queueOldest, max(waiting.Oldest.Seconds(), 0), work)
+		now.gaugef(float64(waiting.Count), `studiod_queue_due{work=%q}`, work)
+		now.gaugef(max(waiting.Oldest.Seconds(), 0), `studiod_queue_oldest_due_seconds{work=%q}`, work)
 	}
-	gauge(openBreakers, float64(status.OpenBreakers))
-	paused := 0.0
-	if !status.PausedSince.IsZero() {
-		paused = 1
+	now.gaugef(float64(status.OpenBreakers), "studiod_breakers_open")
+	now.gaugef(oneIf(!status.PausedSince.IsZero()), "studiod_deliveries_paused")
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
 	}
-	gauge(deliveriesPaused, paused)
+	return 0
 }

@@ -9,14 +9,14 @@ import (
 	"context"
 	"net/http"
 	"runtime"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/VictoriaMetrics/metrics"
+	"golang.org/x/sync/semaphore"
 
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/mail"
 	"github.com/avatarstudio/avatarstudio/server/internal/render"
@@ -25,31 +25,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-const (
-	// scrapes limits the concurrent scrapes.
-	scrapes = 4
-	// loginOperation is the operation whose responses are counted as logins.
-	loginOperation = "login"
-)
+// loginOperation is the operation whose responses are counted as logins.
+const loginOperation = "login"
 
 // Metrics are the metrics of a process. They are safe for concurrent use.
 type Metrics struct {
-	registry *prometheus.Registry
+	set      *metrics.Set
+	scrapes  *semaphore.Weighted
 	database *database
-
-	requests  *prometheus.CounterVec
-	durations *prometheus.HistogramVec
-	refused   *prometheus.CounterVec
-	logins    *prometheus.CounterVec
-
-	attempts         *prometheus.CounterVec
-	attemptDurations prometheus.Histogram
-
-	renderings         *prometheus.CounterVec
-	renderingDurations *prometheus.HistogramVec
-
-	streamEnds *prometheus.CounterVec
-	mails      *prometheus.CounterVec
 
 	mu        sync.RWMutex
 	responses map[response]responseMetrics
@@ -63,39 +46,22 @@ type response struct {
 
 // responseMetrics caches the metrics for a response, because looking them up takes longer than counting.
 type responseMetrics struct {
-	requests  prometheus.Counter
-	durations prometheus.Observer
-	login     prometheus.Counter // nil for other operations
+	requests  *metrics.Counter
+	durations *metrics.PrometheusHistogram
+	login     *metrics.Counter // nil for other operations
 }
 
 // New returns the metrics of a process. version is the version of the program.
 func New(version string) *Metrics {
+	metrics.ExposeMetadata(true)
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		database: new(database),
-		requests: counters("studiod_http_requests_total", "Requests, by operation and HTTP status; 0 is a connection that broke before the response.", "operation", "status"),
-		durations: histograms("studiod_http_request_duration_seconds", "Duration of requests, by operation.",
-			[]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}, "operation"),
-		refused:  counters("studiod_http_requests_refused_total", "Rejected requests, by the keyword of JSON Schema or of the service that they violated.", "keyword"),
-		logins:   counters("studiod_logins_total", "Logins, by outcome.", "outcome"),
-		attempts: counters("studiod_delivery_attempts_total", "Delivery attempts, by outcome and failure.", "outcome", "failure"),
-		attemptDurations: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "studiod_delivery_attempt_duration_seconds", Help: "Duration of delivery attempts.",
-			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
-		}),
-		renderings: counters("studiod_renderings_total", "Renderings, by kind and outcome.", "kind", "outcome"),
-		renderingDurations: histograms("studiod_rendering_duration_seconds", "Duration of renderings, by kind.",
-			[]float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900}, "kind"),
-		streamEnds: counters("studiod_event_streams_ended_total", "Ended streams of events, by reason.", "reason"),
-		mails:      counters("studiod_mails_total", "Mails to users and tries that are repeated, by outcome.", "outcome"),
-		responses:  make(map[response]responseMetrics),
+		set:       metrics.NewSet(),
+		scrapes:   semaphore.NewWeighted(scrapes),
+		database:  new(database),
+		responses: make(map[response]responseMetrics),
 	}
-	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "studiod_build_info", Help: "Version of the program.",
-		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
-	}, func() float64 { return 1 })
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.database, m.requests, m.durations, m.refused, m.logins, m.attempts, m.attemptDurations, m.renderings, m.renderingDurations, m.streamEnds, m.mails)
+	scrape{m.set}.gaugef(1, `studiod_build_info{go=%q,version=%q}`, runtime.Version(), version)
+	m.collect(m.database.collect)
 	m.begin()
 	return m
 }
@@ -104,36 +70,23 @@ func New(version string) *Metrics {
 // appears.
 func (m *Metrics) begin() {
 	for _, outcome := range loginOutcomes {
-		m.logins.WithLabelValues(outcome)
+		m.counterf(`studiod_logins_total{outcome=%q}`, outcome)
 	}
 	for _, known := range streamEnds {
-		m.streamEnds.WithLabelValues(known.reason)
+		m.counterf(`studiod_event_streams_ended_total{reason=%q}`, known.reason)
 	}
 	for _, outcome := range []mail.Outcome{mail.Sent, mail.Retried, mail.Failed, mail.Dropped} {
-		m.mails.WithLabelValues(string(outcome))
+		m.counterf(`studiod_mails_total{outcome=%q}`, outcome)
 	}
-	m.attempts.WithLabelValues(string(studio.EventDelivered), "")
+	m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, "", studio.EventDelivered)
 	for _, outcome := range []studio.EventState{studio.EventPending, studio.EventExhausted} {
-		m.attempts.WithLabelValues(string(outcome), string(sender.FailureStatus))
+		m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, sender.FailureStatus, outcome)
 	}
 	for _, rules := range studio.Kinds() {
 		for _, outcome := range []render.Outcome{render.Succeeded, render.Retried, render.Failed} {
-			m.renderings.WithLabelValues(string(rules.Kind), string(outcome))
+			m.counterf(`studiod_renderings_total{kind=%q,outcome=%q}`, rules.Kind, outcome)
 		}
 	}
-}
-
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-}
-
-// Handler returns the handler for scrapes.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
 }
 
 // Watch adds the metrics of a database: its queue and its connections. A scrape before that lacks them.
@@ -141,14 +94,13 @@ func (m *Metrics) Watch(db *store.Store) { m.database.watch(db) }
 
 // WatchCertificate adds the expiry of the certificate of the server. Call it once.
 func (m *Metrics) WatchCertificate(expires func() time.Time) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "studiod_certificate_expiry_timestamp_seconds", Help: "When the certificate for TLS expires; 0 if there is none yet.",
-	}, func() float64 {
+	m.collect(func(now scrape) {
+		expiry := 0.0
 		if at := expires(); !at.IsZero() {
-			return float64(at.Unix())
+			expiry = float64(at.Unix())
 		}
-		return 0
-	}))
+		now.gaugef(expiry, "studiod_certificate_expiry_timestamp_seconds")
+	})
 }
 
 // Status returns the status of the queue in the database, which it caches for 5 seconds to a minute, the longer
@@ -157,22 +109,18 @@ func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.d
 
 // RecordResponse counts a response. It can be used as the OnResponse function of server.Config.
 func (m *Metrics) RecordResponse(a server.Response) {
-	metrics := m.of(response{a.OperationID, a.Status})
-	metrics.requests.Inc()
-	metrics.durations.Observe(a.Duration.Seconds())
-	if metrics.login != nil {
-		metrics.login.Inc()
+	counted := m.of(response{a.OperationID, a.Status})
+	counted.requests.Inc()
+	counted.durations.Update(a.Duration.Seconds())
+	if counted.login != nil {
+		counted.login.Inc()
 	}
 	if a.Status >= http.StatusInternalServerError { // the violations are not of the request
 		return
 	}
 	for i, v := range a.Violations {
-		counted := false
-		for _, earlier := range a.Violations[:i] {
-			counted = counted || earlier.Keyword == v.Keyword
-		}
-		if !counted {
-			m.refused.WithLabelValues(v.Keyword).Inc()
+		if !slices.ContainsFunc(a.Violations[:i], func(earlier gen.Violation) bool { return earlier.Keyword == v.Keyword }) {
+			m.counterf(`studiod_http_requests_refused_total{keyword=%q}`, v.Keyword).Inc()
 		}
 	}
 }
@@ -188,10 +136,11 @@ func (m *Metrics) of(a response) responseMetrics {
 	if operation == "" {
 		operation = "none"
 	}
-	known.requests = m.requests.WithLabelValues(operation, strconv.Itoa(a.status))
-	known.durations = m.durations.WithLabelValues(operation)
+	known.requests = m.counterf(`studiod_http_requests_total{operation=%q,status="%d"}`, operation, a.status)
+	known.durations = m.histogramf([]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		`studiod_http_request_duration_seconds{operation=%q}`, operation)
 	if a.operation == loginOperation {
-		known.login = m.logins.WithLabelValues(loginOutcome(a.status))
+		known.login = m.counterf(`studiod_logins_total{outcome=%q}`, loginOutcome(a.status))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -223,15 +172,19 @@ func loginOutcome(status int) string {
 
 // Attempted counts a delivery attempt, with the state of the event after it, for deliver.Config.
 func (m *Metrics) Attempted(outcome studio.EventState, attempt sender.Attempt) {
-	m.attempts.WithLabelValues(string(outcome), string(attempt.Failure)).Inc()
-	m.attemptDurations.Observe(attempt.Duration.Seconds())
+	m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, attempt.Failure, outcome).Inc()
+	m.histogramf([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}, "studiod_delivery_attempt_duration_seconds").
+		Update(attempt.Duration.Seconds())
 }
 
 // Rendered counts a rendering, for render.Config.
 func (m *Metrics) Rendered(kind studio.Kind, outcome render.Outcome, took time.Duration) {
-	m.renderings.WithLabelValues(string(kind), string(outcome)).Inc()
-	m.renderingDurations.WithLabelValues(string(kind)).Observe(took.Seconds())
+	m.counterf(`studiod_renderings_total{kind=%q,outcome=%q}`, kind, outcome).Inc()
+	m.histogramf([]float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900}, `studiod_rendering_duration_seconds{kind=%q}`, kind).
+		Update(took.Seconds())
 }
 
 // Mailed counts a mail or a try, for mail.Config.
-func (m *Metrics) Mailed(outcome mail.Outcome) { m.mails.WithLabelValues(string(outcome)).Inc() }
+func (m *Metrics) Mailed(outcome mail.Outcome) {
+	m.counterf(`studiod_mails_total{outcome=%q}`, outcome).Inc()
+}

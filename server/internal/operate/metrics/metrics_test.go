@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ func scrape(m *metrics.Metrics) string {
 func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	t.Helper()
 	shown := scrape(m)
+	if unexplained := regexp.MustCompile(`(?m)^# HELP studiod_\w+$`).FindString(shown); unexplained != "" {
+		t.Errorf("there is no text in %q", unexplained)
+	}
 	for _, line := range lines {
 		if !strings.Contains(shown, "\n"+line+"\n") {
 			name, _, _ := strings.Cut(line, "{")

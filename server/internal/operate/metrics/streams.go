@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -30,7 +28,7 @@ func (m *Metrics) StreamEnded(reason error) {
 	reason = cmp.Or(reason, context.Canceled)
 	for _, known := range streamEnds {
 		if known.err == nil || errors.Is(reason, known.err) {
-			m.streamEnds.WithLabelValues(known.reason).Inc()
+			m.counterf(`studiod_event_streams_ended_total{reason=%q}`, known.reason).Inc()
 			return
 		}
 	}
@@ -38,12 +36,9 @@ func (m *Metrics) StreamEnded(reason error) {
 
 // WatchStreams adds the counts of the streams of events. Call it once.
 func (m *Metrics) WatchStreams(counts func() (open int, sent uint64)) {
-	m.registry.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "studiod_event_streams", Help: "Open streams of events.",
-		}, func() float64 { open, _ := counts(); return float64(open) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "studiod_event_stream_items_total", Help: "Items sent to streams of events.",
-		}, func() float64 { _, sent := counts(); return float64(sent) }),
-	)
+	m.collect(func(now scrape) {
+		open, sent := counts()
+		now.gaugef(float64(open), "studiod_event_streams")
+		now.counterf(float64(sent), "studiod_event_stream_items_total")
+	})
 }
