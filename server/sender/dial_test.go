@@ -2,9 +2,15 @@ package sender_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -90,7 +97,7 @@ func TestSend_blocksDNSRebinding(t *testing.T) {
 	t.Parallel()
 	outside, inside := listenOnBoth(t, "127.0.0.2", "127.0.0.1")
 	once := faultserver.Respond(http.StatusOK, http.Header{"Connection": {"close"}}, "")
-	faultserver.New(t, faultserver.Config{Listener: outside, Script: faultserver.InOrder(once)})
+	faultserver.NewAt(t, outside, once)
 	forbidDials(t, inside)
 	var address atomic.Value
 	address.Store("127.0.0.2")
@@ -126,12 +133,12 @@ func TestSend_dialsPublicAddressesOnly(t *testing.T) {
 					AllowNetworks: []netip.Prefix{netip.PrefixFrom(netip.MustParseAddr(tt.public), netip.MustParseAddr(tt.public).BitLen())},
 					Resolver:      resolver(t, always("hook.test", order...)),
 				})
-				server := faultserver.New(t, faultserver.Config{Listener: outside})
+				server := faultserver.NewAt(t, outside)
 				m := message("http://hook.test:" + portOf(outside))
 				if attempt := s.Send(t.Context(), m); !attempt.Delivered() || attempt.Address != server.Address() {
 					t.Errorf("%+v", attempt)
 				}
-				server.Refuse()
+				server.Close()
 				s.Close()
 				attempt := s.Send(t.Context(), m)
 				if attempt.Failure != sender.FailureConnect && attempt.Failure != sender.FailureDNS {
@@ -164,8 +171,8 @@ func TestSend_limitsDNSLookups(t *testing.T) {
 
 func TestSend_reportsConnectFailures(t *testing.T) {
 	t.Parallel()
-	refusing := receiver(t)
-	refusing.Refuse()
+	refusing := faultserver.New(t)
+	refusing.Close()
 	known := resolver(t, always("hook.test", "127.0.0.1"))
 	for _, tt := range []struct {
 		name    string
@@ -189,81 +196,98 @@ func TestSend_reportsConnectFailures(t *testing.T) {
 	}
 }
 
-func TestSend_reportsTLSFailures(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		host  string
-		mode  faultserver.TLS
-		trust bool
-		want  sender.Failure
-	}{
-		{"trusted", "hook.test", faultserver.Trusted, true, ""},
-		{"trailing dot", "hook.test.", faultserver.Trusted, true, ""},
-		{"unknown authority", "hook.test", faultserver.Trusted, false, sender.FailureTLS},
-		{"self-signed", "hook.test", faultserver.SelfSigned, true, sender.FailureTLS},
-		{"wrong host", "other.test", faultserver.Trusted, true, sender.FailureTLS},
-		{"expired", "hook.test", faultserver.Expired, true, sender.FailureTLS},
-		{"old version", "hook.test", faultserver.OldVersion, true, sender.FailureTLS},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			server := faultserver.New(t, faultserver.Config{TLS: tt.mode, Hosts: []string{"hook.test"}})
-			cfg := sender.Config{Resolver: resolver(t, func(string) []string { return []string{"127.0.0.1"} })}
-			if tt.trust {
-				cfg.RootCAs = server.RootCAs()
-			}
-			target := strings.Replace(server.URL(), "127.0.0.1", tt.host, 1)
-			attempt := newSender(t, cfg).Send(t.Context(), message(target))
-			if attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address != server.Address() {
-				t.Errorf("%+v", attempt)
-			}
-			if attempt.Delivered() != (server.Count() == 1) {
-				t.Errorf("%d requests", server.Count())
-			}
-		})
-	}
-}
-
-// A receiver that offers HTTP/2 gets HTTP/1.1.
-func TestSend_usesHTTP1(t *testing.T) {
-	t.Parallel()
+// serveTLS starts a receiver for example.com and 127.0.0.1 that offers HTTP/2. It returns the authority of its certificate,
+// which cfg may replace.
+func serveTLS(t *testing.T, cfg *tls.Config) (*httptest.Server, *x509.CertPool) {
+	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 1 {
 			t.Errorf("spoke %s", r.Proto)
 		}
 	}))
-	server.EnableHTTP2 = true
+	server.EnableHTTP2, server.TLS, server.Config.ErrorLog = true, cfg, log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	attempt := newSender(t, sender.Config{RootCAs: roots}).Send(t.Context(), message(server.URL))
-	if !attempt.Delivered() {
-		t.Errorf("%+v", attempt)
+	return server, roots
+}
+
+// expired returns a certificate that expired a day ago.
+func expired(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	harness.Check(t, err)
+	now := time.Now()
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.AddDate(0, 0, -9), NotAfter: now.AddDate(0, 0, -1), DNSNames: []string{"example.com"}}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
+	harness.Check(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestSend_reportsTLSFailures(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		host  string
+		cfg   *tls.Config
+		trust bool
+		want  sender.Failure
+	}{
+		{"trusted, with HTTP/1.1 where HTTP/2 is offered", "example.com", nil, true, ""},
+		{"trailing dot", "example.com.", nil, true, ""},
+		{"unknown authority", "example.com", nil, false, sender.FailureTLS},
+		{"wrong host", "other.test", nil, true, sender.FailureTLS},
+		{"expired", "example.com", &tls.Config{Certificates: []tls.Certificate{expired(t)}}, true, sender.FailureTLS},
+		{"old version", "example.com", &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, true, sender.FailureTLS},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server, roots := serveTLS(t, tt.cfg)
+			cfg := sender.Config{Resolver: resolver(t, func(string) []string { return []string{"127.0.0.1"} })}
+			if tt.trust {
+				cfg.RootCAs = roots
+			}
+			attempt := newSender(t, cfg).Send(t.Context(), message(strings.Replace(server.URL, "127.0.0.1", tt.host, 1)))
+			if attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address != server.Listener.Addr().String() {
+				t.Errorf("%+v", attempt)
+			}
+		})
 	}
 }
 
 func TestSend_limitsTheTLSHandshake(t *testing.T) {
 	t.Parallel()
+	reads := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 	for _, tt := range []struct {
-		name    string
-		timeout time.Duration
-		mode    faultserver.TLS
-		want    sender.Failure
-		took    time.Duration
+		name     string
+		timeout  time.Duration
+		receiver func(net.Conn)
+		want     sender.Failure
+		took     time.Duration
 	}{
-		{"closes", 0, faultserver.HandshakeClose, sender.FailureTLS, 0},
-		{"speaks plain HTTP", 0, faultserver.HandshakeHTTP, sender.FailureTLS, 0},
-		{"stalls", 0, faultserver.HandshakeHang, sender.FailureTimeout, 5 * time.Second},
-		{"stalls past the deadline", 3 * time.Second, faultserver.HandshakeHang, sender.FailureTimeout, 3 * time.Second},
+		{"closes", 0, func(conn net.Conn) { _ = conn.Close() }, sender.FailureTLS, 0},
+		{"speaks plain HTTP", 0, func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 64<<10))
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+		}, sender.FailureTLS, 0},
+		{"stalls", 0, reads, sender.FailureTimeout, 5 * time.Second},
+		{"stalls past the deadline", 3 * time.Second, reads, sender.FailureTimeout, 3 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			attempt := attemptAt(t, faultserver.Config{TLS: tt.mode}, sender.Config{Timeout: tt.timeout}, message("https://127.0.0.1/"))
-			if attempt.Failure != tt.want || attempt.Duration != tt.took || attempt.Status != 0 {
-				t.Errorf("%+v", attempt)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newSender(t, sender.Config{Timeout: tt.timeout})
+				s.DialWith(func(context.Context, string, string) (net.Conn, error) {
+					ours, theirs := net.Pipe()
+					go tt.receiver(theirs)
+					return ours, nil
+				})
+				attempt := s.Send(t.Context(), message("https://127.0.0.1/"))
+				if attempt.Failure != tt.want || attempt.Duration != tt.took || attempt.Status != 0 {
+					t.Errorf("%+v", attempt)
+				}
+			})
 		})
 	}
 }

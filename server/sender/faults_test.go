@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -68,7 +67,7 @@ func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			server := receiver(t, tt.fault)
+			server := faultserver.New(t, tt.fault)
 			s := newSender(t, sender.Config{Timeout: tt.timeout})
 			m := message(server.URL() + "/?token=topsecret")
 			attempts, connections := 2, 2
@@ -117,7 +116,7 @@ func checkNoSecrets(t *testing.T, attempt sender.Attempt, m sender.Message) {
 func TestSend_deliversAfterFailures(t *testing.T) {
 	t.Parallel()
 	fails := faultserver.Status(http.StatusInternalServerError)
-	server := receiver(t, fails, fails, faultserver.ResetAfterBody(), fails, faultserver.Fault{})
+	server := faultserver.New(t, fails, fails, faultserver.ResetAfterBody(), fails, faultserver.Status(200))
 	s := newSender(t, sender.Config{})
 	for n := 1; n <= 5; n++ {
 		if attempt := s.Send(t.Context(), message(server.URL())); attempt.Delivered() != (n == 5) {
@@ -134,7 +133,7 @@ func TestSend_deliversAfterFailures(t *testing.T) {
 func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 	const attempts = 50
-	server := receiver(t, faultserver.CloseBetween())
+	server := faultserver.New(t, faultserver.CloseBetween())
 	s := newSender(t, sender.Config{})
 	delivered := 0
 	for range attempts {
@@ -153,18 +152,18 @@ func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
 // Refused connections are distinct from invalid responses, and do not affect later attempts.
 func TestSend_reportsRefusedConnections(t *testing.T) {
 	t.Parallel()
-	server := receiver(t)
+	server := faultserver.New(t)
 	s := newSender(t, sender.Config{})
 	m := message(server.URL())
 	if attempt := s.Send(t.Context(), m); !attempt.Delivered() {
 		t.Errorf("before: %+v", attempt)
 	}
-	server.Refuse()
+	server.Close()
 	s.Close()
 	if attempt := s.Send(t.Context(), m); attempt.Failure != sender.FailureConnect || attempt.Address != server.Address() {
 		t.Errorf("refusing: %+v", attempt)
 	}
-	harness.Check(t, server.Resume())
+	faultserver.NewAt(t, listen(t, server.Address()))
 	if attempt := s.Send(t.Context(), m); !attempt.Delivered() {
 		t.Errorf("after: %+v", attempt)
 	}
@@ -178,7 +177,7 @@ func TestSend_boundsMemoryUnderHostileResponses(t *testing.T) { // not parallel,
 		faultserver.Hang(), faultserver.SlowHeaders(timeout / 10), faultserver.SlowBody(timeout / 10), faultserver.HugeBody(10e9),
 		faultserver.GzipBomb(), faultserver.HugeHeaders(1 << 20), faultserver.ManyHeaders(1 << 17), faultserver.EndlessInformational(),
 	}
-	server := receiver(t, slices.Repeat(faults, 8)...)
+	server := faultserver.New(t, slices.Repeat(faults, 8)...)
 	s := newSender(t, sender.Config{Timeout: timeout})
 	m := message(server.URL())
 	var before, after runtime.MemStats

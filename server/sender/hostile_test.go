@@ -53,8 +53,7 @@ func TestSend_endsByTheDeadline(t *testing.T) {
 			t.Parallel()
 			m := message("http://127.0.0.1/?token=topsecret")
 			m.Body = bytes.Repeat([]byte("x"), 64<<10) // more than the buffers of a pipe hold
-			server := faultserver.Config{Script: faultserver.InOrder(tt.fault)}
-			attempt := attemptAt(t, server, sender.Config{}, m)
+			attempt := attemptAt(t, tt.fault, sender.Config{}, m)
 			if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address == "" {
 				t.Errorf("%+v", attempt)
 			}
@@ -68,7 +67,7 @@ func TestSend_endsByTheDeadline(t *testing.T) {
 // A sender requests uncompressed responses and decompresses none.
 func TestSend_neverDecompresses(t *testing.T) {
 	t.Parallel()
-	server := receiver(t, faultserver.GzipBomb())
+	server := faultserver.New(t, faultserver.GzipBomb())
 	attempt := newSender(t, sender.Config{}).Send(t.Context(), message(server.URL()))
 	if !attempt.Delivered() || len(attempt.Excerpt) != 4<<10 || !bytes.HasPrefix(attempt.Excerpt, []byte{0x1f, 0x8b}) {
 		t.Errorf("status %d, kept %d bytes", attempt.Status, len(attempt.Excerpt))
@@ -80,7 +79,7 @@ func TestSend_neverDecompresses(t *testing.T) {
 
 // The memory for an attempt stays small, however much the receiver sends.
 func BenchmarkSend_Endless(b *testing.B) {
-	m := message(receiver(b, faultserver.HugeBody(10e9)).URL())
+	m := message(faultserver.New(b, faultserver.HugeBody(10e9)).URL())
 	s := newSender(b, sender.Config{})
 	b.ReportAllocs()
 	for b.Loop() {

@@ -50,21 +50,14 @@ func message(url string) sender.Message {
 	}
 }
 
-// receiver starts a server that responds to each request with the next fault, and repeats the last one.
-func receiver(tb testing.TB, faults ...faultserver.Fault) *faultserver.Server {
-	tb.Helper()
-	return faultserver.New(tb, faultserver.Config{Script: faultserver.InOrder(faults...)})
-}
-
 // attemptAt makes one attempt at a receiver behind a pipe, on a synthetic clock. It fails the test if the
 // sender reads more of a response than its limits and one buffer.
-func attemptAt(t *testing.T, server faultserver.Config, cfg sender.Config, m sender.Message) (attempt sender.Attempt) {
+func attemptAt(t *testing.T, fault faultserver.Fault, cfg sender.Config, m sender.Message) (attempt sender.Attempt) {
 	t.Helper()
 	var read atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
 		pipe := faultserver.NewPipe()
-		server.Listener = pipe
-		faultserver.New(t, server)
+		faultserver.NewAt(t, pipe, fault)
 		s := newSender(t, cfg)
 		s.DialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := pipe.DialContext(ctx, network, address)
@@ -100,7 +93,7 @@ func listen(tb testing.TB, address string) net.Listener {
 // forbidDials fails the test if anything has connected to listener by the end of the test.
 func forbidDials(tb testing.TB, listener net.Listener) {
 	tb.Helper()
-	server := faultserver.New(tb, faultserver.Config{Listener: listener})
+	server := faultserver.NewAt(tb, listener)
 	tb.Cleanup(func() {
 		if n := server.Connections(); n != 0 {
 			tb.Errorf("%d connections reached %s", n, server.Address())

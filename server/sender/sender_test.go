@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -20,7 +21,7 @@ import (
 func TestSend_sendsASignedRequest(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	server := receiver(t, faultserver.Respond(http.StatusAccepted, nil, "thanks"))
+	server := faultserver.New(t, faultserver.Respond(http.StatusAccepted, nil, "thanks"))
 	m := message(server.URL() + "/hook?token=topsecret#part")
 	m.Secrets = append(m.Secrets, webhook.NewSecret())
 	m.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -83,7 +84,7 @@ func TestSend_deliversWith2xxOnly(t *testing.T) {
 	t.Parallel()
 	s := newSender(t, sender.Config{})
 	for _, status := range []int{200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 409, 410, 413, 425, 429, 500, 503, 599, 999} {
-		attempt := s.Send(t.Context(), message(receiver(t, faultserver.Status(status)).URL()))
+		attempt := s.Send(t.Context(), message(faultserver.New(t, faultserver.Status(status)).URL()))
 		delivered := status < 300
 		if attempt.Status != status || attempt.Delivered() != delivered || (attempt.Failure == "") != delivered ||
 			!delivered && attempt.Failure != sender.FailureStatus {
@@ -99,7 +100,7 @@ func TestSend_followsNoRedirects(t *testing.T) {
 	forbidDials(t, inside)
 	s := newSender(t, sender.Config{})
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		server := receiver(t, faultserver.Redirect(status, "http://"+inside.Addr().String()+"/"))
+		server := faultserver.New(t, faultserver.Redirect(status, "http://"+inside.Addr().String()+"/"))
 		if attempt := s.Send(t.Context(), message(server.URL())); attempt.Status != status || attempt.Failure != sender.FailureStatus {
 			t.Errorf("%d: %+v", status, attempt)
 		}
@@ -114,12 +115,11 @@ func TestSend_ignoresTheProxyOfTheEnvironment(t *testing.T) {
 	if err != nil || u == nil {
 		t.Fatalf("the environment has no proxy: %v, %v", u, err)
 	}
-	for _, mode := range []faultserver.TLS{faultserver.Plain, faultserver.Trusted} {
-		server := faultserver.New(t, faultserver.Config{TLS: mode, Hosts: []string{"hook.test"}})
-		s := newSender(t, sender.Config{Resolver: resolver(t, always("hook.test", "127.0.0.1")), RootCAs: server.RootCAs()})
-		attempt := s.Send(t.Context(), message(strings.Replace(server.URL(), "127.0.0.1", "hook.test", 1)))
-		if !attempt.Delivered() {
-			t.Errorf("%s: %+v", server.URL(), attempt)
+	secure, roots := serveTLS(t, nil)
+	for _, url := range []string{faultserver.New(t).URL(), secure.URL} {
+		s := newSender(t, sender.Config{Resolver: resolver(t, always("example.com", "127.0.0.1")), RootCAs: roots})
+		if attempt := s.Send(t.Context(), message(strings.Replace(url, "127.0.0.1", "example.com", 1))); !attempt.Delivered() {
+			t.Errorf("%s: %+v", url, attempt)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestSend_reusesConnections(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			server := receiver(t, faultserver.Respond(http.StatusOK, nil, strings.Repeat("x", tt.size)))
+			server := faultserver.New(t, faultserver.Respond(http.StatusOK, nil, strings.Repeat("x", tt.size)))
 			s := newSender(t, sender.Config{})
 			for range 3 {
 				attempt := s.Send(t.Context(), message(server.URL()))
@@ -159,7 +159,7 @@ func TestSend_reusesConnections(t *testing.T) {
 // response.
 func TestSend_neverResendsARequest(t *testing.T) {
 	t.Parallel()
-	server := receiver(t, faultserver.Fault{}, faultserver.Cut(""))
+	server := faultserver.New(t, faultserver.Status(200), faultserver.Cut(""))
 	s := newSender(t, sender.Config{})
 	first, second := s.Send(t.Context(), message(server.URL())), s.Send(t.Context(), message(server.URL()))
 	if !first.Delivered() || second.Failure != sender.FailureReset || server.Count() != 2 {
@@ -170,12 +170,12 @@ func TestSend_neverResendsARequest(t *testing.T) {
 // The caller can end an attempt by its context, canceled or with its own deadline.
 func TestSend_endsWithTheContext(t *testing.T) {
 	t.Parallel()
-	server := receiver(t, faultserver.Hang())
+	server := faultserver.New(t, faultserver.Hang())
 	m := message(server.URL())
 	s := newSender(t, sender.Config{})
 
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { _ = server.Wait(ctx, 1); cancel() }()
+	go func() { harness.Poll(ctx, time.Minute, func() bool { return server.Count() == 1 }); cancel() }()
 	if attempt := s.Send(ctx, m); attempt.Failure != sender.FailureCanceled || attempt.Address == "" {
 		t.Errorf("under way: %+v", attempt)
 	}
@@ -226,7 +226,7 @@ func TestRetryAfter_parsesSecondsAndDates(t *testing.T) {
 }
 
 func BenchmarkSend(b *testing.B) {
-	m := message(faultserver.New(b, faultserver.Config{Keep: -1}).URL())
+	m := message(faultserver.New(b).URL())
 	s := newSender(b, sender.Config{})
 	b.ReportAllocs()
 	for b.Loop() {

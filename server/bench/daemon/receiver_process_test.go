@@ -9,7 +9,6 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -47,17 +46,14 @@ func (p *process) fault(mode string, port int, secret webhook.Secret) faultserve
 			faultserver.SlowBody(100*time.Millisecond), faultserver.EndlessInformational())
 		return all[port%len(all)]
 	}
-	return faultserver.Func(func(_ context.Context, conn net.Conn, request faultserver.Request) bool {
-		status := p.receive(request, mode, secret)
-		_, err := io.WriteString(conn, "HTTP/1.1 "+strconv.Itoa(status)+" "+http.StatusText(status)+"\r\nContent-Length: 0\r\n\r\n")
-		return err == nil
-	})
+	return faultserver.Func(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(p.receive(r, mode, secret)) })
 }
 
 // receive verifies and counts a request. It returns the status of the response.
-func (p *process) receive(request faultserver.Request, mode string, secret webhook.Secret) int {
+func (p *process) receive(request *http.Request, mode string, secret webhook.Secret) int {
 	now := time.Now()
-	verified := webhook.Verify(request.Header, request.Body, now, secret)
+	body, err := io.ReadAll(request.Body)
+	verified := errors.Join(err, webhook.Verify(request.Header, body, now, secret))
 	sequence, err := strconv.ParseInt(request.Header.Get(webhook.HeaderSequence), 10, 64)
 	var event struct {
 		Data struct {
@@ -66,14 +62,14 @@ func (p *process) receive(request faultserver.Request, mode string, secret webho
 			Status      string `json:"status"`
 		} `json:"data"`
 	}
-	err = errors.Join(verified, err, json.Unmarshal(request.Body, &event))
+	err = errors.Join(verified, err, json.Unmarshal(body, &event))
 	id, subject := request.Header.Get(webhook.HeaderID), cmp.Or(event.Data.InferenceID, event.Data.AvatarID)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil || subject == "" || event.Data.Status == "failed" {
 		p.tally.Wrong++
-		p.tally.FirstWrong = cmp.Or(p.tally.FirstWrong, fmt.Sprintf("%s: %v", request.Body, err))
+		p.tally.FirstWrong = cmp.Or(p.tally.FirstWrong, fmt.Sprintf("%s: %v", body, err))
 		return http.StatusUnauthorized
 	}
 	// The last event may be repeated if the daemon was killed before it recorded the acceptance.

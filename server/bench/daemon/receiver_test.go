@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
@@ -127,12 +127,7 @@ func runReceiver(in io.Reader, out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			server, err := faultserver.Start(faultserver.Config{Keep: -1, Script: faultserver.InOrder(p.fault(mode, i, secret))})
-			if err != nil {
-				return err
-			}
-			defer server.Close()
-			urls[mode] = append(urls[mode], server.URL()+"/")
+			urls[mode] = append(urls[mode], httptest.NewServer(p.fault(mode, i, secret)).URL+"/") // until the process exits
 		}
 	}
 	err := encoder.Encode(urls)

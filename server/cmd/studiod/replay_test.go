@@ -67,12 +67,13 @@ func testReceiverGone(t *testing.T, dsn string) {
 	t.Helper()
 	prepareDatabase(t, dsn)
 	var back atomic.Bool
-	receiver := faultserver.New(t, faultserver.Config{Script: func(faultserver.Request) faultserver.Fault {
+	receiver := faultserver.New(t, faultserver.Func(func(w http.ResponseWriter, r *http.Request) {
 		if back.Load() {
-			return faultserver.Status(http.StatusNoContent)
+			w.WriteHeader(http.StatusNoContent)
+			return
 		}
-		return faultserver.Respond(http.StatusGone, nil, hostile)
-	}})
+		faultserver.Respond(http.StatusGone, nil, hostile).ServeHTTP(w, r)
+	}))
 	p := startProcess(t, dsn, "--renderer=simulate:0s")
 	avatar, err := p.client.CreateAvatar(t.Context(), avatarRequest("Ada", receiver.URL()+"/hooks?key=canary-query"))
 	check(t, err)

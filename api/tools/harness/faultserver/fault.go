@@ -4,56 +4,50 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
-	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
 
-const (
-	ok         = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-	badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
-)
-
-// Fault is a faulty response to a request. It has no state and is safe for concurrent use. The zero value
-// responds with 200.
+// Fault is a faulty response to a request. It has no state and is safe for concurrent use.
 type Fault struct {
 	early bool // runs before the request body is read
-	serve func(ctx context.Context, conn net.Conn, r Request) (keep bool)
+	serve http.HandlerFunc
 }
 
-func (f Fault) run(ctx context.Context, conn net.Conn, r Request) (keep bool) {
-	if f.serve != nil {
-		return f.serve(ctx, conn, r)
-	}
-	_, err := io.WriteString(conn, ok)
-	return err == nil
+// ServeHTTP responds with the fault.
+func (f Fault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.read(r)
+	f.serve(w, r)
 }
 
-// Func returns a custom fault. serve is called with the raw connection after the whole request has been read.
-// ctx ends when the server closes the connection. serve reports whether the connection may be used for
-// another request. It is called concurrently.
-func Func(serve func(ctx context.Context, conn net.Conn, r Request) (keep bool)) Fault {
-	return Fault{serve: serve}
+// Func returns a custom fault, whose handler is called after the whole request has been read.
+func Func(serve http.HandlerFunc) Fault { return Fault{serve: serve} }
+
+// onConn returns a fault that has the connection for itself. It closes the connection at the end, and when the server is
+// closed.
+func onConn(serve func(ctx context.Context, conn net.Conn)) Fault {
+	return Func(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return // the sender has gone
+		}
+		defer func() { _ = conn.Close() }()
+		defer context.AfterFunc(r.Context(), func() { _ = conn.Close() })()
+		serve(r.Context(), conn)
+	})
 }
 
 // Respond responds with a well-formed response. The connection stays open.
 func Respond(status int, header http.Header, body string) Fault {
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "HTTP/1.1 %03d %s\r\n", status, http.StatusText(status))
-	_ = header.Write(&text)
-	if status/100 != 1 && status != http.StatusNoContent && status != http.StatusNotModified {
-		fmt.Fprintf(&text, "Content-Length: %d\r\n", len(body))
-	} else {
-		body = ""
-	}
-	text.WriteString("\r\n" + body)
-	return Func(func(_ context.Context, conn net.Conn, _ Request) bool {
-		_, err := conn.Write(text.Bytes())
-		return err == nil
+	return Func(func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), header)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
 	})
 }
 
@@ -75,26 +69,20 @@ func Raw(text string) Fault { return Repeat(text, "", 0) }
 
 // Cut writes text, which may be empty, and then closes the connection.
 func Cut(text string) Fault {
-	return Func(func(_ context.Context, conn net.Conn, _ Request) bool {
-		_, _ = io.WriteString(conn, text)
-		return false
-	})
+	return onConn(func(_ context.Context, conn net.Conn) { _, _ = io.WriteString(conn, text) })
 }
 
 // Repeat writes head, and then block repeatedly, with a pause of every in between, until the sender closes
 // the connection.
 func Repeat(head, block string, every time.Duration) Fault {
-	once, again := []byte(head), []byte(block)
-	return Func(func(ctx context.Context, conn net.Conn, _ Request) bool {
-		_, err := conn.Write(once)
+	return onConn(func(ctx context.Context, conn net.Conn) {
+		_, err := io.WriteString(conn, head)
 		if block == "" {
 			_, _ = io.Copy(io.Discard, conn)
-			return false
 		}
-		for err == nil && wait(ctx, every) {
-			_, err = conn.Write(again)
+		for err == nil && block != "" && wait(ctx, every) {
+			_, err = io.WriteString(conn, block)
 		}
-		return false
 	})
 }
 
@@ -103,17 +91,12 @@ func Hang() Fault { return Raw("") }
 
 // Stall stops reading after the request headers and never responds.
 func Stall() Fault {
-	return Fault{early: true, serve: func(ctx context.Context, _ net.Conn, _ Request) bool {
-		<-ctx.Done()
-		return false
-	}}
+	return Fault{early: true, serve: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
 }
 
 // Late responds with 200 after a delay, which may exceed the timeout of the sender.
 func Late(delay time.Duration) Fault {
-	return Func(func(ctx context.Context, conn net.Conn, r Request) bool {
-		return wait(ctx, delay) && Fault{}.run(ctx, conn, r)
-	})
+	return Func(func(_ http.ResponseWriter, r *http.Request) { wait(r.Context(), delay) })
 }
 
 // SlowHeaders starts a 200 response whose headers never end. It sends one byte every interval.
@@ -125,7 +108,7 @@ func SlowBody(every time.Duration) Fault {
 }
 
 // HugeBody responds with 200 and a body of size bytes, as fast as the sender reads.
-func HugeBody(size int64) Fault { return flood("", size, bytes.Repeat([]byte{'x'}, 64<<10)) }
+func HugeBody(size int64) Fault { return flood(nil, size, bytes.Repeat([]byte{'x'}, 64<<10)) }
 
 // GzipBomb responds with 200 and 10 MB that decompress to 10 GB, even if the request does not accept gzip.
 func GzipBomb() Fault {
@@ -134,7 +117,7 @@ func GzipBomb() Fault {
 	_, _ = writer.Write(make([]byte, 1<<20))
 	_ = writer.Close()
 	block := bytes.Repeat(member.Bytes(), 64) // writes of 1 KiB would use three times the CPU time
-	return flood("Content-Encoding: gzip\r\n", int64(member.Len())*10_000, block)
+	return flood(http.Header{"Content-Encoding": {"gzip"}}, int64(member.Len())*10_000, block)
 }
 
 // HugeHeaders responds with 200 and a single header of size bytes.
@@ -158,35 +141,29 @@ func HTTP10() Fault { return Cut("HTTP/1.0 200 OK\r\n\r\nok") }
 
 // CloseBetween responds with 200 as if the connection stayed open, and then closes it, so that the next
 // request may be sent on a closing connection.
-func CloseBetween() Fault { return Cut(ok) }
+func CloseBetween() Fault { return Cut("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
 
 // ResetMidRequest resets the connection before the request body is read.
-func ResetMidRequest() Fault { return Fault{early: true, serve: reset} }
+func ResetMidRequest() Fault { return Fault{early: true, serve: ResetAfterBody().serve} }
 
-// ResetAfterBody reads the whole request, and then resets the connection.
-func ResetAfterBody() Fault { return Func(reset) }
-
-// reset closes a TCP connection with RST instead of FIN.
-func reset(_ context.Context, conn net.Conn, _ Request) bool {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
-	if lingerer, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
-		_ = lingerer.SetLinger(0)
-	}
-	_ = conn.Close()
-	return false
+// ResetAfterBody reads the whole request, and then resets the connection: with RST instead of FIN.
+func ResetAfterBody() Fault {
+	return onConn(func(_ context.Context, conn net.Conn) {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	})
 }
 
 // flood responds with 200 and repeated blocks up to length, and keeps the connection open.
-func flood(header string, length int64, block []byte) Fault {
-	head := fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n", header, length)
-	return Func(func(_ context.Context, conn net.Conn, _ Request) bool {
-		_, err := io.WriteString(conn, head)
+func flood(header http.Header, length int64, block []byte) Fault {
+	return Func(func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), header)
+		w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
+		var err error
 		for left := length; err == nil && left > 0; left -= int64(len(block)) {
-			_, err = conn.Write(block[:min(left, int64(len(block)))])
+			_, err = w.Write(block[:min(left, int64(len(block)))])
 		}
-		return err == nil
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Pipe is an in-memory listener for [Config.Listener]. With a Pipe, a server and its clients can run in a
+// Pipe is an in-memory listener for [NewAt]. With a Pipe, a server and its clients can run in a
 // bubble of testing/synctest, on its synthetic clock. The connections are those of [net.Pipe], which are
 // unbuffered and cannot be reset.
 type Pipe struct {

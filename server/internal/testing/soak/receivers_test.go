@@ -2,9 +2,8 @@ package soak_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"net"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -69,10 +68,7 @@ func receive(d *deployment, origins int, answer func(arrival) int) *receivers {
 		r.answer = func(arrival) int { return http.StatusNoContent }
 	}
 	for i := range origins {
-		fault := faultserver.Func(func(ctx context.Context, conn net.Conn, request faultserver.Request) bool {
-			return r.serve(ctx, conn, request, i)
-		})
-		server := faultserver.New(d.t, faultserver.Config{Script: faultserver.InOrder(fault), Keep: -1})
+		server := faultserver.New(d.t, faultserver.Func(func(w http.ResponseWriter, request *http.Request) { r.serve(w, request, i) }))
 		r.urls = append(r.urls, server.URL()+"/hooks")
 	}
 	return r
@@ -107,23 +103,26 @@ func startAtInFlightLimit(d *deployment, origins int, answer func(arrival) int) 
 	return r, p
 }
 
-func (r *receivers) serve(ctx context.Context, conn net.Conn, request faultserver.Request, receiver int) bool {
-	a, ok := r.arrive(request, receiver)
+func (r *receivers) serve(w http.ResponseWriter, request *http.Request, receiver int) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	a, ok := r.arrive(request.Header, body, receiver)
 	status := http.StatusBadRequest
 	if ok {
 		status = r.answer(a)
 		r.accept(a, status)
 	}
 	if status == 0 {
-		return false
+		panic(http.ErrAbortHandler)
 	}
-	response := http.Response{ProtoMajor: 1, ProtoMinor: 1, StatusCode: status}
-	return ctx.Err() == nil && response.Write(conn) == nil
+	w.WriteHeader(status)
 }
 
 // arrive checks and counts a request. It returns false, and fails the test, if the request is invalid.
-func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival, ok bool) {
-	if err := webhook.Verify(request.Header, request.Body, time.Now(), r.secret); err != nil {
+func (r *receivers) arrive(header http.Header, sent []byte, receiver int) (a arrival, ok bool) {
+	if err := webhook.Verify(header, sent, time.Now(), r.secret); err != nil {
 		r.t.Error(err)
 		return a, false
 	}
@@ -134,15 +133,15 @@ func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival
 			Status      string `json:"status"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(request.Body, &body); err != nil {
-		r.t.Errorf("%s: %v", request.Body, err)
+	if err := json.Unmarshal(sent, &body); err != nil {
+		r.t.Errorf("%s: %v", sent, err)
 		return a, false
 	}
-	id := request.Header.Get(webhook.HeaderID)
-	sequence, err := strconv.Atoi(request.Header.Get(webhook.HeaderSequence))
+	id := header.Get(webhook.HeaderID)
+	sequence, err := strconv.Atoi(header.Get(webhook.HeaderSequence))
 	a = arrival{receiver: receiver, subject: body.Data.AvatarID + body.Data.InferenceID, sequence: sequence}
 	if err != nil || a.subject == "" || sequence < 1 {
-		r.t.Errorf("the body %s has the sequence %d: %v", request.Body, sequence, err)
+		r.t.Errorf("the body %s has the sequence %d: %v", sent, sequence, err)
 		return a, false
 	}
 
@@ -161,14 +160,14 @@ func (r *receivers) arrive(request faultserver.Request, receiver int) (a arrival
 	s.unanswered, s.generation = true, r.generation
 	switch {
 	case sequence == len(s.events)+1 && (sequence == 1 || s.events[sequence-2].accepted):
-		s.events = append(s.events, &event{id: id, body: request.Body, status: body.Data.Status})
+		s.events = append(s.events, &event{id: id, body: sent, status: body.Data.Status})
 	case sequence != len(s.events):
 		r.t.Errorf("event %d of %s arrives after %d events", sequence, a.subject, len(s.events))
 		return a, false
 	}
 	e := s.events[sequence-1]
-	if e.id != id || !bytes.Equal(e.body, request.Body) {
-		r.t.Errorf("event %d of %s is %s %s, and then %s %s", sequence, a.subject, e.id, e.body, id, request.Body)
+	if e.id != id || !bytes.Equal(e.body, sent) {
+		r.t.Errorf("event %d of %s is %s %s, and then %s %s", sequence, a.subject, e.id, e.body, id, sent)
 	}
 	if e.accepted {
 		r.duplicates++
