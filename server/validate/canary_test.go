@@ -1,69 +1,16 @@
 package validate_test
 
 import (
-	"encoding/json"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 const canary = "cAnArY-7f3"
-
-// mutations returns copies of value with the canary in each place: as a value, as an element of the wrong
-// type, and as a name.
-func mutations(value any) []any {
-	results := []any{canary, []any{canary}, object{canary: canary}, object{canary: object{canary: []any{canary}}}}
-	switch v := value.(type) {
-	case object:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			for _, mutated := range mutations(v[name]) {
-				member := maps.Clone(v)
-				member[name] = mutated
-				results = append(results, member)
-			}
-			renamed := maps.Clone(v)
-			renamed[canary] = renamed[name]
-			delete(renamed, name)
-			results = append(results, renamed)
-		}
-	case []any:
-		for i := range v {
-			for _, mutated := range mutations(v[i]) {
-				elements := slices.Clone(v)
-				elements[i] = mutated
-				results = append(results, elements)
-			}
-		}
-	}
-	return results
-}
-
-// canaryBodies returns bodies that contain the canary. Some are not valid JSON.
-func canaryBodies(tb testing.TB, body string) []string {
-	tb.Helper()
-	bodies := []string{
-		`{"` + canary + `": 1, "` + canary + `": 2}`,
-		`{"a": {"` + canary + `": 1, "` + canary + `": 2}}`,
-		`{"` + canary,
-		`{"` + canary + `": ` + canary + `}`,
-		`{} ` + canary,
-		"\"" + canary + "\xff\"",
-		`{"` + canary + `": ` + nested(100) + `}`,
-	}
-	var value any
-	harness.Check(tb, json.Unmarshal([]byte(body), &value))
-	for _, mutated := range mutations(value) {
-		bodies = append(bodies, asJSON(mutated))
-	}
-	return bodies
-}
 
 // canaryErrors counts the errors that it has checked.
 type canaryErrors struct {
@@ -95,8 +42,13 @@ func TestSchema_Validate_echoesNoSubmittedValue(t *testing.T) {
 	c := &canaryErrors{T: t}
 	for i := range schemas {
 		s, _ := v.Schema(schemaName(i))
-		for _, body := range canaryBodies(t, g.body(i)) {
-			c.check(asJSON(g.schemas[i]), failure(t, s.Validate([]byte(body))))
+		for range 5 {
+			body := g.body(i)
+			for _, part := range []string{`"a"`, `"tag"`, `"b"`, "1", "true", ",", "}", "["} {
+				for _, with := range []string{`"` + canary + `"`, canary, `{"` + canary + `":`, "[" + canary + "\xff"} {
+					c.check(asJSON(g.schemas[i]), failure(t, s.Validate([]byte(strings.ReplaceAll(body, part, with)))))
+				}
+			}
 		}
 	}
 	if c.count < 10*schemas {
@@ -113,7 +65,7 @@ func TestOperation_echoesNoSubmittedValue(t *testing.T) {
 	post := operationOf(t, "POST", `{"requestBody": {"required": true, `+content+`}, "responses": {"200": {"description": "d", `+content+`,
 		"headers": {"X-A": {"schema": {"type": "integer"}}}}}}`, `{"properties": {"a": {"type": "integer"}}, "additionalProperties": false}`, validate.Config{})
 	bodies := map[string][]string{
-		"application/json": canaryBodies(t, `{"a": 1}`), "application/json; charset=$": {"{}"}, "application/$": {"$"}, "$": {"$"}, "text/plain": {"$"},
+		"application/json": {`{"$":1,"$":2}`, `{"a":{"$":1,"$":2}}`, `{"$`, `{"$":$}`, `{} $`, `{"a":"$"}`, `{"a":["$"]}`, `{"a":{"$":"$"}}`}, "application/json; charset=$": {"{}"}, "application/$": {"$"}, "$": {"$"}, "text/plain": {"$"},
 		"application/x-www-form-urlencoded": {"$", "$=$", "name=$", "name=a&age=$", "name=a&where[$]=1", "name=a&where={$", "name=a&list=[$]"},
 		"multipart/form-data":               {"$"},
 		"multipart/form-data; boundary=$":   {"--$\r\n$: $\r\n\r\n$\r\n--$"},

@@ -171,17 +171,6 @@ func TestOperation_Handler_limitsTheBody(t *testing.T) {
 	}
 }
 
-func TestOperation_Handler_limitsTheBodyToOneMiBByDefault(t *testing.T) {
-	t.Parallel()
-	o := operationOf(t, "POST", takesBody, `{}`, validate.Config{})
-	for size, want := range map[int]int{1 << 20: 0, 1<<20 + 1: 413} {
-		body := `"` + strings.Repeat("x", size-2) + `"`
-		if got := serve(t, o, jsonRequest("POST", "/p", body)); status(got.err) != want || want == 0 && got.body != body {
-			t.Errorf("%d: got %v", size, got.err)
-		}
-	}
-}
-
 // Exceeding the limit of another middleware is answered with 413. Other read errors are not sent to the
 // caller.
 func TestOperation_Handler_reportsReadErrors(t *testing.T) {
@@ -196,34 +185,6 @@ func TestOperation_Handler_reportsReadErrors(t *testing.T) {
 	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{}`), iotest.ErrReader(errors.New("secret cause")))), -1
 	if got := serve(t, o, r); status(got.err) != 400 || got.err.Detail != "The body could not be read." {
 		t.Errorf("got %v", got.err)
-	}
-}
-
-func TestOperation_Handler_acceptsAnEmptyOptionalBody(t *testing.T) {
-	t.Parallel()
-	required := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
-	optional := operationOf(t, "POST", mayTakeBody, anyObject, validate.Config{})
-	chunked := func() *http.Request {
-		r := jsonRequest("POST", "/p", "")
-		r.Body, r.ContentLength = io.NopCloser(strings.NewReader("")), -1
-		return r
-	}
-	bare := httptest.NewRequest("POST", "/p", http.NoBody)
-	for name, c := range map[string]struct {
-		o    *validate.Operation
-		r    *http.Request
-		want string
-	}{
-		"required":               {required, jsonRequest("POST", "/p", ""), " required"},
-		"required chunked":       {required, chunked(), " required"},
-		"optional":               {optional, bare, "ok"},
-		"optional chunked":       {optional, chunked(), "ok"},
-		"optional but there":     {optional, jsonRequest("POST", "/p", `[]`), " type"},
-		"optional, there and ok": {optional, jsonRequest("POST", "/p", `{}`), "ok"},
-	} {
-		if got := violations(serve(t, c.o, c.r).err); got != c.want {
-			t.Errorf("%s: got %q", name, got)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package validate_test
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -84,30 +83,6 @@ func TestLoad_rejectsInvalidSchemas(t *testing.T) {
 // tagged returns an object schema with a constant member k.
 func tagged(value, more string) string {
 	return `{"type": "object", "required": ["k"], "properties": {"k": {"const": "` + value + `"}` + more + `}}`
-}
-
-// null is only allowed as a value of const and similar keywords.
-func TestLoad_rejectsNull(t *testing.T) {
-	t.Parallel()
-	for _, keyword := range []string{
-		"enum", "type", "maxLength", "maximum", "properties", "required", "items", "allOf", "oneOf", "not", "if",
-		"additionalProperties", "exclusiveMinimum", "pattern", "format", "discriminator", "unevaluatedProperties", "title",
-	} {
-		yaml := "openapi: 3.1.0\ninfo: {title: t, version: '1'}\n" +
-			"components:\n  schemas:\n    S:\n      default: null\n      example: null\n      " + keyword + ":\n"
-		json := `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"},
-"components": {"schemas": {"S": {"default": null,
-  "` + keyword + `": null}}}}`
-		for text, place := range map[string]string{
-			yaml: "openapi.yaml:8:" + strconv.Itoa(len(keyword)+8),
-			json: "openapi.yaml:3:" + strconv.Itoa(len(keyword)+7),
-		} {
-			_, err := validate.Load([]byte(text), validate.Config{})
-			if err == nil || !strings.HasPrefix(err.Error(), "validate: "+place+": /components/schemas/S/"+keyword+": must be ") {
-				t.Errorf("%s: got %v", keyword, err)
-			}
-		}
-	}
 }
 
 func TestLoad_rejectsInvalidOperations(t *testing.T) {
