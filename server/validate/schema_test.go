@@ -12,57 +12,16 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 		name, schema string
 		cases        map[string]string // body to violations
 	}{
-		{
-			"type", `{"type": "object", "properties": {"s": {"type": "string"}, "b": {"type": "boolean"},
-			"n": {"type": "null"}, "a": {"type": "array"}, "o": {"type": "object"}, "l": {"type": ["string", "null"]}}}`,
-			map[string]string{
-				`{"s": "x", "b": true, "n": null, "a": [], "o": {}, "l": null}`: "ok",
-				`{"l": "x", "b": false}`:                                  "ok",
-				`{"s": 1, "b": "true", "n": 0, "a": {}, "o": [], "l": 1}`: "/s type, /b type, /n type, /a type, /o type, /l type",
-				`[]`:   " type",
-				`null`: " type",
-				`{}`:   "ok",
-			},
-		},
-		{"integer", `{"type": "integer"}`, map[string]string{
-			`0`: "ok", `-0`: "ok", `-12`: "ok", `9223372036854775807`: "ok", `-9223372036854775808`: "ok",
-			`1.0`: " type", `1e3`: " type", `1E3`: " type", `1.5`: " type", `"1"`: " type",
-			`9223372036854775808`: " format", `-9223372036854775809`: " format",
-			strings.Repeat("9", 500): " format",
+		{"integer", `{"type": ["integer", "null"], "format": "int32"}`, map[string]string{
+			`2147483647`: "ok", `null`: "ok", `2147483648`: " format", `-2147483649`: " format", `1.0`: " type", `1e3`: " type", `"1"`: " type",
 		}},
-		{"int32", `{"type": ["integer", "null"], "format": "int32"}`, map[string]string{
-			`2147483647`: "ok", `null`: "ok", `2147483648`: " format", `-2147483649`: " format", `1.0`: " type",
-		}},
-		{"int64", `{"type": "integer", "format": "int64"}`, map[string]string{
-			`9223372036854775807`: "ok", `9223372036854775808`: " format",
-		}},
-		{"int8", `{"type": "integer", "format": "int8"}`, map[string]string{`127`: "ok", `-128`: "ok", `128`: " format"}},
-		{"uint8", `{"type": "integer", "format": "uint8"}`, map[string]string{`255`: "ok", `256`: " format", `-1`: " format", `-0`: " format"}},
 		{"uint64", `{"type": "integer", "format": "uint64"}`, map[string]string{
-			`18446744073709551615`: "ok", `18446744073709551616`: " format", `1.0`: " type",
+			`18446744073709551615`: "ok", `18446744073709551616`: " format", `-1`: " format", `-0`: " format", strings.Repeat("9", 500): " format",
 		}},
-		{"any number", `{"type": "number"}`, map[string]string{`16777217`: "ok", `1e300`: "ok", `1e400`: " format"}},
-		{"number", `{"type": "number", "format": "double"}`, map[string]string{
-			`1`: "ok", `1.5`: "ok", `1e300`: "ok", `1e400`: " format", `-1e400`: " format", `true`: " type",
-		}},
+		{"number", `{"type": "number"}`, map[string]string{`16777217`: "ok", `1e300`: "ok", `1e400`: " format", `-1e400`: " format"}},
 		{"float", `{"type": "number", "format": "float"}`, map[string]string{`1e38`: "ok", `1e39`: " format"}},
 		{"an integer of any number", `{"type": ["integer", "number"], "format": "int32"}`, map[string]string{
 			`1`: "ok", `1.5`: " type", `2147483648`: " format",
-		}},
-		{"integer or string", `{"type": ["integer", "string"], "format": "uuid"}`, map[string]string{
-			`1`: "ok", `1.5`: " type", `"x"`: " format", `9223372036854775808`: " format",
-		}},
-		{
-			"required", `{"type": "object", "required": ["b", "a"], "properties": {"a": {}, "b": {"type": "string"}}}`,
-			map[string]string{
-				`{}`:                     "/b required, /a required",
-				`{"a": null}`:            "/b required",
-				`{"a": 1, "b": ""}`:      "ok",
-				`{"b": null, "a": null}`: "/b type",
-			},
-		},
-		{"required with a default", `{"required": ["a"], "properties": {"a": {"default": 1}, "b": {"const": 1}}}`, map[string]string{
-			`{}`: "/a required", `{"b": 1}`: "/a required",
 		}},
 		{
 			"required but not declared", `{"type": "object", "required": ["x/y~z"], "additionalProperties": false}`,
@@ -75,53 +34,19 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 			"additionalProperties schema", `{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}`,
 			map[string]string{`{"a": "x", "b": 1}`: "ok", `{"b": "x", "c": [1]}`: "/* type"},
 		},
-		{
-			"additionalProperties false", `{"type": "object", "properties": {"a": {}}, "additionalProperties": false}`,
-			map[string]string{`{"a": 1}`: "ok", `{"b": 1, "c": 2}`: " additionalProperties"},
-		},
-		{"additionalProperties true", `{"type": "object", "additionalProperties": true}`, map[string]string{`{"b": {"c": 1}}`: "ok"}},
-		{"additionalProperties empty", `{"type": "object", "additionalProperties": {}}`, map[string]string{`{"b": {"c": 1}}`: "ok"}},
-		{"items", `{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2}`, map[string]string{
-			`["a"]`: "ok", `[]`: " minItems", `["a", "b", "c"]`: " maxItems", `["a", 1]`: "/1 type", `[1, "a", 1]`: "/0 type, /2 type,  maxItems",
-		}},
-		{"minProperties and maxProperties", `{"type": "object", "minProperties": 1, "maxProperties": 2}`, map[string]string{
-			`{}`: " minProperties", `{"a": 1, "b": 2}`: "ok", `{"a": 1, "b": 2, "c": 3}`: " maxProperties",
-		}},
-		{"maxLength 0", `{"type": "string", "maxLength": 0}`, map[string]string{`""`: "ok", `"a"`: " maxLength"}},
-		{"length in runes", `{"type": "string", "minLength": 2, "maxLength": 3}`, map[string]string{
-			`"äöü"`: "ok", `"\u00e4\u00f6"`: "ok", `"😀"`: " minLength", `"\ud83d\ude00"`: " minLength", `"abcd"`: " maxLength",
-		}},
-		{"pattern is unanchored", `{"type": "string", "pattern": "b+"}`, map[string]string{
-			`"abc"`: "ok", `"\u0062"`: "ok", `"ac"`: " pattern",
-		}},
 		{"enum", `{"enum": ["a", 1, null, true, {"a": [1, {"b": 2}]}, [1, "x"]]}`, map[string]string{
 			`"a"`: "ok", `"\u0061"`: "ok", `1`: "ok", `1.0`: "ok", `10e-1`: "ok", `null`: "ok", `true`: "ok",
 			`{"a": [1.0, {"b": 2}]}`: "ok", `[1, "x"]`: "ok",
 			`"b"`: " enum", `2`: " enum", `"1"`: " enum", `false`: " enum", `{}`: " enum", `{"a": [1, {"b": 3}]}`: " enum",
 			`[1]`: " enum", `["x", 1]`: " enum", `[1, "x", 2]`: " enum", `{"a": [1, {"b": 2}], "c": 1}`: " enum",
 		}},
-		{"format of any type", `{"format": "date"}`, map[string]string{`"2026-01-12"`: "ok", `"x"`: " format", `1`: "ok", `{}`: "ok"}},
-		{"enum of scalars", `{"enum": ["a", 0]}`, map[string]string{`{}`: " enum", `[]`: " enum", `-0.0e7`: "ok"}},
-		{"const", `{"type": "string", "const": "a"}`, map[string]string{`"a"`: "ok", `"b"`: " const", `{"a": "a"}`: " type"}},
 		{"const of a scalar", `{"const": 9007199254740992, "maximum": 1e15}`, map[string]string{
 			`9007199254740993`: " const,  maximum", `[9007199254740992]`: " const", `{}`: " const",
-		}},
-		{"const of an object", `{"const": {"a": 1, "b": [2]}}`, map[string]string{
-			`{"b": [2], "a": 1}`: "ok", `{"a": 1}`: " const", `[{"b": [2], "a": 1}]`: " const", `"a"`: " const",
-		}},
-		{"bounds", `{"type": "number", "minimum": 0.1, "maximum": 10}`, map[string]string{
-			`0.1`: "ok", `10`: "ok", `1e1`: "ok", `0.09999999999999999999999999`: " minimum", `10.00000000000000000000001`: " maximum",
-			`-5`: " minimum", `1e-7`: " minimum", `0`: " minimum",
-		}},
-		{"exclusive bounds", `{"type": "number", "exclusiveMinimum": -2, "exclusiveMaximum": 0}`, map[string]string{
-			`-1`: "ok", `-2`: " exclusiveMinimum", `-2.0`: " exclusiveMinimum", `0`: " exclusiveMaximum", `-0.0`: " exclusiveMaximum",
-			`-1e-300`: "ok", `-20e-1`: " exclusiveMinimum", `-1.9999`: "ok", `-3`: " exclusiveMinimum",
 		}},
 		{"huge exponents", `{"minimum": -1, "maximum": 1}`, map[string]string{
 			`1e99999999999999999999`: " maximum", `-1e99999999999999999999`: " minimum", `1e-99999999999999999999`: "ok",
 			`0e99999999999999999999`: "ok",
 		}},
-		{"minimum 0", `{"type": "integer", "minimum": 0}`, map[string]string{`0`: "ok", `-0`: "ok", `-1`: " minimum"}},
 		{
 			"allOf", `{"type": "object", "properties": {"a": {"minLength": 2}},
 			"allOf": [{"required": ["a"]}, {"properties": {"a": {"type": "string", "maxLength": 3}}, "allOf": [{"minProperties": 2}]}]}`,
@@ -131,13 +56,6 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 			},
 		},
 		{"allOf says a thing once", `{"allOf": [{"type": "string"}, {"type": "string"}]}`, map[string]string{`1`: " type"}},
-		{
-			"allOf with additionalProperties", `{"properties": {"a": {}}, "allOf": [{"additionalProperties": {"type": "string"}}]}`,
-			map[string]string{`{"a": 1}`: "/a type", `{"a": "x"}`: "ok"},
-		},
-		{"additionalProperties beside allOf", `{"additionalProperties": false, "allOf": [{"properties": {"a": {}}}]}`, map[string]string{
-			`{"a": 1}`: " additionalProperties",
-		}},
 		{"oneOf with null", `{"oneOf": [{"type": "object", "required": ["a"]}, {"type": "null"}]}`, map[string]string{
 			`null`: "ok", `{"a": 1}`: "ok", `{}`: "/a required", `1`: " type", `[]`: " type",
 		}},
@@ -147,7 +65,6 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 		{"anyOf with null and anything", `{"anyOf": [{"enum": ["a"]}, {"type": "null"}]}`, map[string]string{
 			`null`: "ok", `"a"`: "ok", `1`: " enum",
 		}},
-		{"oneOf of one", `{"oneOf": [{"type": "string"}]}`, map[string]string{`"x"`: "ok", `null`: " type"}},
 		{
 			"oneOf by const", `{"oneOf": [
 			{"type": "object", "required": ["k", "a"], "properties": {"k": {"const": "A"}, "a": {"type": "string"}}},

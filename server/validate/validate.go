@@ -93,7 +93,7 @@
 // an encoding it is name=value, with name[key]=value for arrays and objects, or JSON for an object.
 //
 // The items of a body with an itemSchema are checked one by one: the lines of application/jsonl and
-// application/x-ndjson, the texts of application/json-seq, and server-sent events. OpenAPI 3.1 has no itemSchema, so
+// application/x-ndjson, and server-sent events. OpenAPI 3.1 has no itemSchema, so
 // the extension x-itemSchema has the same meaning. A schema beside x-itemSchema is for programs that do not know the
 // extension; this package ignores it.
 //
