@@ -56,8 +56,7 @@
 // does a 204: unlike browsers, the client does not ask for more. Any other stream that breaks off is an [ErrCut]: the
 // client does not send the request again after the response has begun.
 //
-// [Client.EventsSince] lists the past events of the user and goes on with the stream of new ones. [Client.Raw] returns
-// the items of any stream as text.
+// [Client.EventsSince] lists the past events of the user and goes on with the stream of new ones.
 //
 // # Waiting and files
 //

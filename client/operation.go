@@ -19,7 +19,7 @@ type operation struct {
 	accept           []string
 
 	// Of bodyItems.
-	format    stream.Format // any if zero
+	format    stream.Format
 	resumable bool          // the events have ids
 }
 

@@ -162,8 +162,7 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 		return nil
 	}
 	contentType := a.response.Header.Get("Content-Type")
-	format, ok := stream.FormatOf(contentType)
-	if want := s.operation.format; !ok || want != 0 && format != want {
+	if format, ok := stream.FormatOf(contentType); !ok || format != s.operation.format {
 		return newError(a.response, noteNotPromised)
 	}
 	source := &workingReader{newTimeoutReader(body, max(s.timeout, idleTimeout), body.cancel), time.Now().Add(s.retry.MaxDelay), &s.worked}

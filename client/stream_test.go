@@ -224,25 +224,6 @@ func TestStreamEvents_asksForToken(t *testing.T) {
 	}
 }
 
-// The data of events without a content schema is text, and Raw shows any stream as text.
-func TestRaw_showsAnyStream(t *testing.T) {
-	t.Parallel()
-	for contentType, test := range map[string]struct{ body, want string }{
-		sse:                 {"id: 1\nevent: a\nretry: 5\ndata: x\ndata: y\n\n", "{1 a 5ms x\ny false}"},
-		"application/jsonl": {"{\"a\":1}\n[2]\n", `{  0s {"a":1} false} {  0s [2] false}`},
-	} {
-		s := newConnections(contentType, test.body)
-		got, err := collect(s.start(t, static).Raw(t.Context(), http.MethodPost, "/stream?a=b", []byte("[1]"), client.After("7")), func(e *stream.Event[string]) string { return fmt.Sprint(*e) })
-		if seen := s.requests("POST /stream"); got != test.want || err != nil || seen[0].body != "[1]" || seen[0].query != "a=b" || s.after[0] != "7" {
-			t.Errorf("%s: %s, error %v, %v", contentType, got, err, seen)
-		}
-	}
-	s := newConnections(sse)
-	if _, err := collect(s.start(t, static).Raw(t.Context(), http.MethodGet, "@example.com/", nil), func(*stream.Event[string]) string { return "" }); err == nil || len(s.seen) > 0 {
-		t.Errorf("another host: %v", err)
-	}
-}
-
 // Each range sends a request. Leaving the range, or the end of the context, closes the connection.
 func TestStream_endsWithTheRange(t *testing.T) {
 	t.Parallel()

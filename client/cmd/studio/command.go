@@ -37,7 +37,6 @@ Examples:
 			p.endpointCommand(),
 			p.webhookCommand(),
 			p.listenCommand(),
-			p.streamCommand(),
 			p.triggerCommand(),
 			p.versionCommand(),
 		},
