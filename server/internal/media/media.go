@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -68,12 +67,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	if !ok {
 		return s, nil
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, err
-	}
 	s.dir = directory.Path()
-	s.name = host + " " + s.dir
 	if cfg.Places != nil {
 		s.Guard()
 		known, err := cfg.Places.KnowsPlace(ctx, s.name)

@@ -34,6 +34,9 @@ func TestStore_makesNoDirectoryAnewThatIsGone(t *testing.T) {
 	check(t, err)
 	const missing = "uploads/2/file.jpg"
 	check(t, s.Write(t.Context(), key, strings.NewReader("content")))
+	if known, err := cfg.Places.KnowsPlace(t.Context(), cfg.Bucket+"/"); !known {
+		t.Errorf("the place is not known on other machines and in other containers: %v", err)
+	}
 	none := func(bucket.Object) error { return nil }
 	calls := map[string]func() error{
 		"Write":               func() error { return s.Write(t.Context(), missing, strings.NewReader("lost")) },

@@ -7,7 +7,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// AddPlace adds a place in which the installation has files, such as a directory of a host. It may be known.
+// AddPlace adds a place in which the installation has files, such as a directory. It may be known.
 func (s *Store) AddPlace(ctx context.Context, name string) error {
 	return s.exec(ctx, `INSERT INTO places (name) VALUES ($1) ON CONFLICT (name) DO NOTHING`, name)
 }
