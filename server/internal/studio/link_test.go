@@ -207,6 +207,15 @@ func (b brokenAfterwards) ResetPassword(ctx context.Context, hash []byte, userID
 	return b.changed(b.Store.ResetPassword(ctx, hash, userID, passwordHash, session, now))
 }
 
+func (b brokenAfterwards) RemoveUser(ctx context.Context, userID string, now time.Time) error {
+	return b.changed(b.Store.RemoveUser(ctx, userID, now))
+}
+
+func (b brokenAfterwards) NextBatch(ctx context.Context, id string, now time.Time) (studio.Erased, error) {
+	erased, err := b.Store.NextBatch(ctx, id, now)
+	return erased, errors.Join(b.failure(), err)
+}
+
 func (b brokenAfterwards) AddRefreshToken(ctx context.Context, token studio.RefreshToken, passwordHash string, now time.Time) error {
 	return errors.Join(b.failure(), b.changed(b.Store.AddRefreshToken(ctx, token, passwordHash, now)))
 }
@@ -225,8 +234,8 @@ func (b brokenAfterwards) SeeAddress(context.Context, string, string, time.Time)
 	return b.failure()
 }
 
-// Whatever changes a password or begins a session succeeds if the change was made, although the database fails right
-// after it.
+// Whatever changes a password, begins a session or removes a user succeeds if the change was made, although the database
+// fails right after it.
 func TestSessions_beginWithTheChange(t *testing.T) {
 	t.Parallel()
 	eachLink(t, func(t *testing.T, newService func(func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose) {
@@ -255,6 +264,14 @@ func TestSessions_beginWithTheChange(t *testing.T) {
 			user, _, err := service.Session(t.Context(), token)
 			if check(t, err); user.Email != email {
 				t.Errorf("the session is of %s", user.Email)
+			}
+		}
+		if purpose == studio.InviteLink { // others may be the last operator
+			user, err := service.UserByEmail(t.Context(), email)
+			check(t, err)
+			check(t, service.Leave(t.Context(), client, user, "another password"))
+			if !broken.Load() {
+				t.Error("the user is not removed")
 			}
 		}
 	})

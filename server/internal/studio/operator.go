@@ -156,7 +156,7 @@ func (s *Service) removeUser(ctx context.Context, by, user User, action string) 
 	if err == nil {
 		err = s.finish(ctx, user.ID)
 	}
-	if errors.Is(err, context.Canceled) { // the user is removed, and a daemon erases the rest
+	if errors.Is(err, context.Canceled) || errors.Is(err, ErrBusy) { // the user is removed, and a daemon erases the rest
 		err = nil
 	}
 	return err
