@@ -1,11 +1,7 @@
 package ratelimit
 
 import (
-	"context"
-	"fmt"
-	"math"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,8 +10,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server"
 )
 
 // An operation whose method is safe is limited as a read, and all other operations are not.
@@ -83,47 +77,4 @@ func TestLimiter_removesUnusedBuckets(t *testing.T) {
 			t.Error("a bucket that is in use is removed")
 		}
 	})
-}
-
-func BenchmarkTake(b *testing.B) {
-	l := New(Config{Rate: math.MaxInt32 / 2})
-	for i := range 10_000 {
-		l.take(fmt.Sprintf("01936f3e-7c00-7a3b-8c44-%012d", i), reads)
-	}
-	const user = "01936f3e-7c00-7a3b-8c44-000000005000"
-	b.ReportAllocs()
-	for b.Loop() {
-		l.take(user, classOf(http.MethodGet, "listProjects"))
-	}
-}
-
-// lists responds with an empty list.
-type lists struct{ server.Unimplemented }
-
-func (lists) ListLipsyncs(context.Context, gen.ListLipsyncsRequestObject) (gen.ListLipsyncsResponseObject, error) {
-	return gen.ListLipsyncs200JSONResponse{Data: []gen.Lipsync{}}, nil
-}
-
-// BenchmarkHandler measures the cost of admission for a request.
-func BenchmarkHandler(b *testing.B) {
-	for name, admit := range map[string]func(http.Handler) http.Handler{
-		"without": nil, "with": New(Config{Rate: math.MaxInt32 / 2}).Admit,
-	} {
-		handler, err := server.New(lists{}, server.Config{Admit: admit, Authenticator: server.AuthenticatorFunc(
-			func(context.Context, string) (server.Principal, error) {
-				return server.Principal{UserID: "01936f3e-7c00-7a3b-8c44-000000005000"}, nil
-			},
-		)})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			request := httptest.NewRequest(http.MethodGet, "/v1/lipsync/list", nil)
-			request.Header.Set("Authorization", "Bearer token")
-			b.ReportAllocs()
-			for b.Loop() {
-				handler.ServeHTTP(httptest.NewRecorder(), request)
-			}
-		})
-	}
 }

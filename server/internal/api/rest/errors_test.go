@@ -238,21 +238,3 @@ func TestErrors_areInTheDocument(t *testing.T) {
 		t.Errorf("%d codes are found", made)
 	}
 }
-
-// The document lists all keywords that are not of JSON Schema, and all locations of violations.
-func TestViolation_isDocumented(t *testing.T) {
-	t.Parallel()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	harness.Check(t, err)
-	violation := document.Components.Schemas["Violation"].Value.Properties
-	for keyword := range strings.FieldsSeq("duplicate case repeated escape style content contentType cursor webhook idempotency media text voice") {
-		if !strings.Contains(strings.Join(strings.Fields(violation["keyword"].Value.Description), " "), "`"+keyword+"`: ") {
-			t.Errorf("the keyword %s is missing", keyword)
-		}
-	}
-	for _, place := range []string{"path:NAME", "query:NAME", "header:NAME", "cookie:NAME"} {
-		if !strings.Contains(violation["pointer"].Value.Description, place) {
-			t.Errorf("the place %s is missing", place)
-		}
-	}
-}

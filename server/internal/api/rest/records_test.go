@@ -10,19 +10,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// record has the members that the responses for all kinds have in common.
+// record has the ids in a response for a record.
 type record struct {
-	AvatarID      string  `json:"avatar_id"`
-	InferenceID   string  `json:"inference_id"`
-	Status        string  `json:"status"`
-	CreatedAt     string  `json:"created_at"`
-	UpdatedAt     string  `json:"updated_at"`
-	FailureReason string  `json:"failure_reason"`
-	Video         string  `json:"video"`
-	VideoURL      string  `json:"video_url"`
-	Thumbnail     string  `json:"thumbnail"`
-	ThumbnailURL  string  `json:"thumbnail_url"`
-	Progress      float64 `json:"progress"`
+	AvatarID    string `json:"avatar_id"`
+	InferenceID string `json:"inference_id"`
 }
 
 // record sends a request that must succeed.
@@ -49,7 +40,7 @@ func (s *setup) publish(id string) {
 // kinds returns all kinds of records, with the id of a published avatar for those that require one.
 func (s *setup) kinds() []kind {
 	s.t.Helper()
-	avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
+	avatar := s.record("POST", "/v1/avatars/create_avatar", `{"title":"Ada"}`, nil)
 	s.publish(avatar.AvatarID)
 	return []kind{
 		{studio.Avatar, "/v1/avatars/create_avatar", `{"title":"Ada"}`, "/v1/avatars/avatar_details?avatar_id=", "/v1/avatars/list"},
@@ -70,114 +61,53 @@ func (k kind) id(r record) string {
 	return r.InferenceID
 }
 
-// A failed record has the reason and the time, in UTC.
-func TestResponse_ofAFailedRecord(t *testing.T) {
+// A response has the input of its record, its checks and its results, or the reason of its failure, with times in UTC.
+func TestResponse_showsTheRecord(t *testing.T) {
 	eachSetup(t, func(s *setup) {
-		for _, kind := range s.kinds() {
-			created := s.record("POST", kind.create, kind.body, nil)
-			if created.UpdatedAt != created.CreatedAt || created.Status != "processing" {
-				s.t.Errorf("%s answers %+v", kind.create, created)
+		const webhook = `,"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}}`
+		checks := []studio.Check{{Name: "one_face", OK: true, Message: "There is one face."}, {Name: "light", Message: "It is dark."}}
+		made := studio.Rendering{
+			Video: "out.mp4", Thumbnail: "out.jpg", Subtitles: "out.srt", Captions: "out.vtt", Language: "en-GB", Checks: checks,
+		}
+		const shown = `[{"check_name":"one_face","check_status":"SUCCESS","message":"There is one face."},` +
+			`{"check_name":"light","check_status":"FAILED","message":"It is dark."}]`
+		failed := &studio.RenderError{Reason: "No face."}
+		kinds := s.kinds()
+		avatar := strings.Split(kinds[1].body, `"`)[3]
+		spoken := strings.Trim(kinds[1].body, "{}") + `,"text":"Hi.","voice":"en-gb","language":"en-AU"}`
+		for _, test := range []struct {
+			kind
+			input string
+			made  studio.Rendering
+			err   error
+			want  string
+		}{
+			{kinds[0], `{"title":"Ada","base_video_url":"https://media.example.com/ada.mp4"` + webhook, studio.Rendering{Thumbnail: "out.jpg", Checks: checks}, nil, `{"avatar_id":"ID","avatar_processing_results":` + shown + `,"avatar_webhook":{"webhook_url":"https://hooks.example.com/?key=1"},
+				"base_video":"https://media.example.com/ada.mp4","created_at":"BEGAN","progress":100,"status":"consent_pending",
+				"thumbnail":"RESULT/out.jpg","title":"Ada","updated_at":"ENDED"}`},
+			{kinds[1], `{"title":"Greeting",` + spoken, made, nil, `{"avatar_id":"AVATAR","avatar_title":"Ada","captions":"RESULT/out.vtt","checks":` + shown + `,"created_at":"BEGAN","inference_id":"ID",
+				"input_text":"Hi.","language":"en-GB","progress":100,"status":"succeeded","subtitles":"RESULT/out.srt","thumbnail":"RESULT/out.jpg",
+				"title":"Greeting","updated_at":"ENDED","video":"RESULT/out.mp4","voice":"en-gb"}`},
+			{kinds[2], `{"description":"Once","video_url":"https://media.example.com/1","audio_url":"https://media.example.com/2",
+				"use_audio_from_video":true,"sync_mode":"remap"}`, made, nil, `{"checks":` + shown + `,"created_at":"BEGAN","description":"Once","inference_id":"ID","input_audio":"https://media.example.com/2",
+				"input_video":"https://media.example.com/1","progress":100,"status":"succeeded","sync_mode":"remap","thumbnail_url":"RESULT/out.jpg",
+				"updated_at":"ENDED","use_audio_from_video":true,"video_url":"RESULT/out.mp4"}`},
+			{kinds[0], kinds[0].body, studio.Rendering{}, failed, `{"avatar_id":"ID","created_at":"BEGAN","failure_reason":"No face.","progress":40,"status":"failed","title":"Ada","updated_at":"ENDED"}`},
+			{kinds[1], kinds[1].body, studio.Rendering{}, failed, `{"avatar_id":"AVATAR","avatar_title":"Ada","created_at":"BEGAN","failure_reason":"No face.","inference_id":"ID","progress":40,"status":"failed","updated_at":"ENDED"}`},
+			{kinds[2], kinds[2].body, studio.Rendering{}, failed, `{"created_at":"BEGAN","failure_reason":"No face.","inference_id":"ID","progress":40,"status":"failed","title":"Ada","updated_at":"ENDED"}`},
+		} {
+			id, began := test.id(s.record("POST", test.create, test.input, nil)), s.clock.Now()
+			s.check(s.studio.Progressed(s.t.Context(), id, studio.Progress{Done: 0.4, Stage: "drawing", Left: 9500 * time.Millisecond}))
+			if _, answer := s.do("GET", test.details+id, "", nil); !strings.Contains(answer, `"progress":40,"progress_stage":"drawing","seconds_left":10`) {
+				s.t.Errorf("while it is rendered, %s answers %s", test.details, answer)
 			}
 			s.clock.Add(time.Minute)
-			_, err := s.studio.Rendered(s.t.Context(), kind.id(created), studio.Rendering{}, &studio.RenderError{Reason: "No face."})
+			_, err := s.studio.Rendered(s.t.Context(), id, test.made, test.err)
 			s.check(err)
-			failed := s.record("GET", kind.details+kind.id(created), "", nil)
-			if failed.Status != "failed" || failed.FailureReason != "No face." {
-				s.t.Errorf("%s answers %+v", kind.details, failed)
-			}
-			began, ended := s.utc(failed.CreatedAt), s.utc(failed.UpdatedAt)
-			if failed.CreatedAt != created.CreatedAt || ended.Sub(began) != time.Minute {
-				s.t.Errorf("%s: created at %s, updated at %s", kind.details, failed.CreatedAt, failed.UpdatedAt)
-			}
-		}
-	})
-}
-
-func (s *setup) utc(text string) time.Time {
-	s.t.Helper()
-	at, err := time.Parse("2006-01-02T15:04:05.999999Z", text)
-	s.check(err)
-	return at
-}
-
-// A succeeded video or lip-sync has the URLs of its results and the checks of its inputs.
-func TestResponse_ofASucceededRecord(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		for _, kind := range s.kinds()[1:] {
-			created := s.record("POST", kind.create, kind.body, nil)
-			_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{
-				Video: "out.mp4", Thumbnail: "out.jpg", Checks: []studio.Check{{Name: "heard_in_mono", Message: "No."}},
-			}, nil)
-			s.check(err)
-			if _, answer := s.do("GET", kind.details+created.InferenceID, "", nil); !strings.Contains(answer, `"checks":[{"check_name":"heard_in_mono","check_status":"FAILED","message":"No."}]`) {
-				s.t.Errorf("%s does not show the check", answer)
-			}
-			done := s.record("GET", kind.details+created.InferenceID, "", nil)
-			address := "https://media.example.com/results/" + created.InferenceID
-			if done.Status != "succeeded" || done.FailureReason != "" || done.Progress != 100 ||
-				done.Video+done.VideoURL != address+"/out.mp4" || done.Thumbnail+done.ThumbnailURL != address+"/out.jpg" {
-				s.t.Errorf("%s answers %+v", kind.details, done)
-			}
-		}
-	})
-}
-
-// A video of a text has its voice and its subtitles.
-func TestResponse_ofASpokenVideo(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		kind := s.kinds()[1]
-		body := strings.TrimSuffix(kind.body, "}") + `,"text":"Hi.","voice":"en-gb","language":"en-AU"}`
-		created := s.record("POST", kind.create, body, nil)
-		_, err := s.studio.Rendered(s.t.Context(), created.InferenceID, studio.Rendering{
-			Video: "out.mp4", Subtitles: "out.srt", Captions: "out.vtt", Language: "en-GB",
-		}, nil)
-		s.check(err)
-		_, answer := s.do("GET", kind.details+created.InferenceID, "", nil)
-		address := "https://media.example.com/results/" + created.InferenceID
-		for _, want := range []string{
-			`"voice":"en-gb"`, `"language":"en-GB"`, `"subtitles":"` + address + `/out.srt"`, `"captions":"` + address + `/out.vtt"`,
-		} {
-			if !strings.Contains(answer, want) {
-				s.t.Errorf("%s does not show %s", answer, want)
-			}
-		}
-	})
-}
-
-// An avatar has the progress and the results of its processing.
-func TestResponse_ofAnAvatar(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		created := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
-		details := "/v1/avatars/avatar_details?avatar_id=" + created.AvatarID
-		s.check(s.studio.Progressed(s.t.Context(), created.AvatarID, studio.Progress{Done: 0.4, Stage: "drawing", Left: 9500 * time.Millisecond}))
-		if _, answer := s.do("GET", details, "", nil); !strings.Contains(answer, `"progress":40,"progress_stage":"drawing","seconds_left":10`) {
-			s.t.Errorf("an avatar that is drawn is %s", answer)
-		}
-		checks := []studio.Check{{Name: "one_face", OK: true, Message: "There is one face."}, {Name: "light", Message: "It is dark."}}
-		_, err := s.studio.Rendered(s.t.Context(), created.AvatarID, studio.Rendering{Checks: checks, Thumbnail: "face.jpg"}, nil)
-		s.check(err)
-		_, answer := s.do("GET", details, "", nil)
-		for _, want := range []string{
-			`"avatar_processing_results":[{"check_name":"one_face","check_status":"SUCCESS","message":"There is one face."},` +
-				`{"check_name":"light","check_status":"FAILED","message":"It is dark."}]`,
-			`"thumbnail":"https://media.example.com/results/` + created.AvatarID + `/face.jpg"`,
-		} {
-			if !strings.Contains(answer, want) {
-				s.t.Errorf("%s does not show %s", answer, want)
-			}
-		}
-	})
-}
-
-// All creations accept an idempotency key.
-func TestCreate_isIdempotentWithAKey(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		for _, kind := range s.kinds() {
-			key := map[string]string{"Idempotency-Key": "key-of-" + kind.create}
-			first, again := s.record("POST", kind.create, kind.body, key), s.record("POST", kind.create, kind.body, key)
-			other := s.record("POST", kind.create, kind.body, nil)
-			if kind.id(first) != kind.id(again) || kind.id(first) == kind.id(other) {
-				s.t.Errorf("%s made %s, then %s with the same key and %s without", kind.create, kind.id(first), kind.id(again), kind.id(other))
+			_, answer := s.do("GET", test.details+id, "", nil)
+			answer = strings.NewReplacer("https://media.example.com/results/"+id, "RESULT", id, "ID", avatar, "AVATAR", began.Format(time.RFC3339), "BEGAN", s.clock.Now().Format(time.RFC3339), "ENDED").Replace(answer)
+			if answer != strings.ReplaceAll(test.want, "\n\t\t\t\t", "")+"\n" {
+				s.t.Errorf("%s answers\n%swant\n%s", test.details, answer, test.want)
 			}
 		}
 	})

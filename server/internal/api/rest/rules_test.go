@@ -42,21 +42,6 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 	})
 }
 
-// A decision has the effect that its request names.
-func TestSubmitConsent_decides(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		for granted, want := range map[string]string{"true": "published", "false": "consent_failed"} {
-			avatar := s.record("POST", "/v1/avatars/create_avatar", `{}`, nil)
-			_, err := s.studio.Rendered(s.t.Context(), avatar.AvatarID, studio.Rendering{}, nil)
-			s.check(err)
-			decided := s.record("POST", "/v1/avatars/submit_consent", `{"avatar_id":"`+avatar.AvatarID+`","granted":`+granted+`}`, nil)
-			if decided.Status != want {
-				s.t.Errorf("granted %s: %s, want %s", granted, decided.Status, want)
-			}
-		}
-	})
-}
-
 // Every operation that has a caller acts for the caller only.
 func TestOperations_actForTheirCaller(t *testing.T) {
 	inMemory(t, func(s *setup) {

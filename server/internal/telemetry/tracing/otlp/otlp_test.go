@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -109,23 +108,6 @@ func TestExporter_logsFailuresOnce(t *testing.T) {
 	}
 }
 
-// A collector that rejects spans is logged like one that fails.
-func TestExporter_logsRejectedSpans(t *testing.T) {
-	t.Parallel()
-	collector := otlptest.New(t, func(w http.ResponseWriter, _ *http.Request) bool {
-		_, err := w.Write([]byte(`{"partialSuccess":{"rejectedSpans":"1","errorMessage":"canary"}}`))
-		return err == nil
-	})
-	var log bytes.Buffer
-	exporter := open(t, otlp.Config{URL: collector.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	_, span := exporter.Tracer().Start(t.Context(), "deliver")
-	span.End()
-	exporter.Close()
-	if text := log.String(); !strings.Contains(text, "rejects 1 span") || strings.Contains(text, "canary") {
-		t.Errorf("the log is %s", text)
-	}
-}
-
 // A batch that the collector is too busy for is sent again, with the headers of the environment, and arrives.
 func TestExporter_repeatsWhatCollectorIsTooBusyFor(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20canary, x-team = a%3Db")
@@ -188,39 +170,5 @@ func TestNew_refusesInvalidEnvironment(t *testing.T) {
 				t.Errorf("New returns %v, want %v", err, c.want)
 			}
 		})
-	}
-}
-
-// Sampling selects whole traces: all spans of a trace are exported, or none.
-func TestExporter_samplesWholeTraces(t *testing.T) {
-	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
-	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.1")
-	collector := otlptest.New(t, nil)
-	exporter := open(t, otlp.Config{URL: collector.URL})
-	var working sync.WaitGroup
-	for range 10 {
-		working.Go(func() {
-			for range 200 {
-				ctx, outer := exporter.Tracer().Start(context.Background(), "render")
-				_, inner := exporter.Tracer().Start(ctx, "deliver")
-				inner.End()
-				outer.End()
-			}
-		})
-	}
-	working.Wait()
-	exporter.Flush(t.Context())
-	exporter.Close()
-	kept := make(map[string]int)
-	for _, span := range collector.Spans() {
-		kept[span.Trace]++
-	}
-	if len(kept) < 100 || len(kept) > 320 { // expected 200, ± nine standard deviations
-		t.Errorf("%d of 2000 traces are exported", len(kept))
-	}
-	for trace, spans := range kept {
-		if spans != 2 {
-			t.Errorf("trace %s has %d spans", trace, spans)
-		}
 	}
 }
