@@ -192,7 +192,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if d.traces != nil {
 		handler = &tracing.Handler{Next: handler, Tracer: d.traces.Tracer()}
 	}
-	handler = cfg.TrustedProxies.Handler(route(withDocs(handler), d.tokens, publicKeysPath))
+	handler = cfg.TrustedProxies.Handler(withDocs(handler))
 	if d.certificate != nil {
 		handler = withStrictTransport(handler)
 	}

@@ -96,7 +96,6 @@ func resources(t *testing.T, p *process, email, workspace string) []resource {
 		{name: "/docs", path: "/docs"},
 		{name: "/openapi.json", path: "/openapi.json"},
 		{name: "/openapi.yaml", path: "/openapi.yaml"},
-		{name: "public keys", path: publicKeysPath},
 		{name: "problems", path: "/nowhere"},
 		{name: "projects", path: "/projects/v2", header: append([]string{"x-workspace-id", workspace}, user...)},
 		{name: "avatars", path: "/v1/avatars/list?limit=100", header: user},

@@ -112,7 +112,7 @@ func (d *testDaemon) everything(t *testing.T) (all []served) {
 	} {
 		all = append(all, served{method: http.MethodPost, path: "/console" + path, body: form, headers: page})
 	}
-	for _, address := range []string{link, link + "/video.mp4", file, d.url() + "/docs", d.url() + publicKeysPath} {
+	for _, address := range []string{link, link + "/video.mp4", file, d.url() + "/docs"} {
 		all = append(all, served{method: http.MethodGet, path: strings.TrimPrefix(address, d.url()), free: !strings.HasPrefix(address, link)})
 	}
 	return all

@@ -17,9 +17,6 @@ const (
 	// the time from which they are used.
 	signingKeyName = "access-token"
 	signingKeyFrom = signingKeyName + " from "
-
-	// publicKeysPath serves the public keys, with which other services can verify access tokens.
-	publicKeysPath = "/.well-known/jwks.json"
 )
 
 func rotateTokensCommand() *cli.Command {
@@ -27,7 +24,7 @@ func rotateTokensCommand() *cli.Command {
 		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak; access tokens become invalid, and clients renew them with refresh tokens"},
 	}, rotateSigningKey),
 		`Daemons use the new key after a minute, when all have read it. Tokens that the old key signed stay valid until
-they expire, within an hour. Until then, `+publicKeysPath+` has both keys.
+they expire, within an hour.
 
 Example: studiod token rotate`)
 }

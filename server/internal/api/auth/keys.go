@@ -5,20 +5,16 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server"
 )
 
 const (
-	// KeyOverlap is the time from the creation of a key until it signs, in which all daemons load it and
-	// other services fetch its public key. [Tokens.RunKeys] loads keys six times in it.
+	// KeyOverlap is the time from the creation of a key until it signs, in which all daemons load it.
+	// [Tokens.RunKeys] loads keys six times in it.
 	KeyOverlap = time.Minute
 	// keysInterval is the interval at which keys are loaded.
 	keysInterval = KeyOverlap / 6
@@ -51,7 +47,7 @@ func (t *Tokens) SetKeys(keys []SigningKey) error {
 			return fmt.Errorf("auth: signing keys must have %d bytes", ed25519.SeedSize)
 		}
 		private := ed25519.NewKeyFromSeed(key.Seed)
-		all[i] = signingKey{private: private, id: jwkOf(private).thumbprint(), from: key.From}
+		all[i] = signingKey{private: private, id: thumbprint(private), from: key.From}
 		if i > 0 {
 			all[i-1].until = Retired(key.From)
 		}
@@ -63,6 +59,13 @@ func (t *Tokens) SetKeys(keys []SigningKey) error {
 		clear(t.seen) // it may contain tokens of removed keys
 	}
 	return nil
+}
+
+// thumbprint returns the id of the public key of a key (RFC 7638 and RFC 8037).
+func thumbprint(private ed25519.PrivateKey) string {
+	public := base64.RawURLEncoding.EncodeToString(private[ed25519.SeedSize:])
+	hash := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + public + `"}`))
+	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
 // Retired returns when a key is no longer needed, given the time at which the next key replaced it: when its
@@ -114,58 +117,4 @@ func (t *Tokens) RunKeys(ctx context.Context, read func(context.Context) ([]Sign
 		return t.SetKeys(keys)
 	}
 	reload(ctx, keysInterval, load, func(err error) { logger.WarnContext(ctx, "signing keys not read", "err", err) })
-}
-
-// jwk is a public key in the format of RFC 8037.
-type jwk struct { // in the order that RFC 7638 requires
-	Curve string `json:"crv"`
-	Type  string `json:"kty"`
-	X     string `json:"x"`
-}
-
-func jwkOf(private ed25519.PrivateKey) jwk {
-	public := private[ed25519.SeedSize:]
-	return jwk{Curve: "Ed25519", Type: "OKP", X: base64.RawURLEncoding.EncodeToString(public)}
-}
-
-func (k jwk) thumbprint() string {
-	text, err := json.Marshal(k)
-	if err != nil { // cannot happen for three strings
-		panic(err)
-	}
-	hash := sha256.Sum256(text)
-	return base64.RawURLEncoding.EncodeToString(hash[:])
-}
-
-// ServeHTTP responds to GET and HEAD with the public keys as a JWK set (RFC 7517), which may be cached for
-// [KeyOverlap].
-func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		server.WriteProblem(w, r, &server.Error{
-			Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This path does not support this method.",
-		})
-		return
-	}
-	type member struct {
-		jwk
-
-		Algorithm string `json:"alg"`
-		Use       string `json:"use"`
-		ID        string `json:"kid"`
-	}
-	set := struct {
-		Keys []member `json:"keys"`
-	}{Keys: []member{}}
-	for _, key := range t.verifiers() {
-		set.Keys = append(set.Keys, member{jwkOf(key.private), algorithm, "sig", key.id})
-	}
-	text, err := json.Marshal(set)
-	if err != nil {
-		panic(err)
-	}
-	w.Header().Set("Content-Type", "application/jwk-set+json")
-	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", KeyOverlap/time.Second))
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(text) // the caller may have disconnected
 }

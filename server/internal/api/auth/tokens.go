@@ -34,9 +34,8 @@ const (
 var errToken = errors.New("auth: not a valid access token")
 
 // Tokens issues and verifies access tokens. They are JWTs, signed with Ed25519, with the ids of the user and the
-// session, and the expiry. Tokens is also an http.Handler for its public keys, so that other programs can verify the
-// tokens. Verification uses only the token and the known revocations. The signatures of up to 10,000 verified tokens
-// are not verified again. Tokens is safe for concurrent use.
+// session, and the expiry. Verification uses only the token and the known revocations. The signatures of up to 10,000
+// verified tokens are not verified again. Tokens is safe for concurrent use.
 type Tokens struct {
 	// Revocations is checked for each token. If nil, no tokens are revoked.
 	Revocations *Revocations
