@@ -212,7 +212,7 @@ func (s *setup) requests() map[string]operation {
 			shows: `"state":"paused"`,
 		},
 		"GET /v1/webhooks/secret":         {reach: account, shows: `{"data":[{"secret":"whsec_`},
-		"POST /v1/webhooks/rotate_secret": {reach: account, shows: `{"data":[{"secret":"whsec_`},
+		"POST /v1/webhooks/rotate_secret": {reach: account, shows: `"},{"expires_at":"2026-01-13T12:00:00Z","secret":"whsec_`},
 		"POST /v1/webhooks/test": {
 			reach: account,
 			body:  `{"webhook_url":"https://hooks.example.com/","event_type":"avatar_event"}`,

@@ -94,10 +94,6 @@ func Restore(ctx context.Context, r Restoration) (result Restored, err error) {
 		}
 	}
 	if err := sealer.check(ctx, place, p.key); err != nil {
-		before := slices.DeleteFunc(until(points, p.time), func(p point) bool { return !sealer.accepts(p.key) })
-		if errors.Is(err, ErrPlain) && len(before) > 0 {
-			err = fmt.Errorf("%w; the last encrypted one before it is %s", err, latest(before).time.Format(timeFormat))
-		}
 		return result, fmt.Errorf("%s: %w", p.key, err)
 	}
 	result.Files, result.Damaged, err = sealer.restoreMedia(ctx, place, p.time, r.Media)

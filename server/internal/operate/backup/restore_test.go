@@ -107,33 +107,6 @@ func TestRestore_returnsRecordsAndFilesAsTheyWere(t *testing.T) {
 	})
 }
 
-// A backup that is not encrypted is not restored with keys. The error never advises to restore it without them, and
-// names the last backup that is encrypted.
-func TestRestore_namesTheEncryptedBackupBeforeAPlainOne(t *testing.T) {
-	t.Parallel()
-	keys := keyring.New()
-	m := newMachine(t, "file:"+t.TempDir(), studiotest.NewSQLite(t), keys)
-	first := m.backUpAfter(0)
-	second := m.backUpAfter(time.Hour)
-	for _, at := range []time.Time{first.Add(-time.Minute), first.Add(time.Minute), second.Add(time.Minute)} {
-		check(t, m.place.Write(t.Context(), pointKey(at, databaseExtension), strings.NewReader("forged")))
-	}
-	m.clock.Add(time.Hour)
-	for at, want := range map[string]string{
-		"latest": second.Format(timeFormat),
-		first.Add(time.Minute).Format(timeFormat):  first.Format(timeFormat),
-		first.Add(-time.Minute).Format(timeFormat): "",
-	} {
-		_, err := Restore(t.Context(), Restoration{
-			Place: m.cfg.Place, At: at, Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Media: openMedia(t, t.TempDir()), Keys: keys, Now: m.clock.Now,
-		})
-		if !errors.Is(err, ErrPlain) || !strings.Contains(err.Error(), "an earlier TIME, or remove") || strings.Contains(err.Error(), "key file") ||
-			!strings.HasSuffix(err.Error(), want) || want == "" && strings.Contains(err.Error(), "before it is") {
-			t.Errorf("%s: %v, want %s", at, err, want)
-		}
-	}
-}
-
 // forger is a recipient that writes the key of a file as plain text.
 type forger struct{}
 
