@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
@@ -98,62 +96,9 @@ var decodings = []string{
 	strings.Repeat(`{"a":`, 20000), `{"a":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`,
 }
 
-func TestGenerated_decodesLikeReference(t *testing.T) {
-	t.Parallel()
-	for _, text := range decodings {
-		checkDecoding(t, []byte(text))
-	}
-}
-
-func TestGenerated_decodesRandomObjectsLikeReference(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	names := []string{"title", "webhook", "webhook_data", "avatar_id", "text", `\u0074ext`, "more", `m\u006fre`, "é", `\"`, ""}
-	values := []string{
-		`"a"`, `"\u0061"`, `"\\"`, `"é"`, `""`, "null", "true", "1", "-1.5e3", "[]", "{}", `{"enabled":true}`, `{"enabled":1}`,
-		`{"webhook_url":"}"}`, `{"enabled":null,"webhook_url":"a"}`, `[{"title":"]"},"[",[ ]]`,
-	}
-	spaces := []string{"", "", "", " ", "\n\t", "\r "}
-	pick := func(from []string) string { return from[random.IntN(len(from))] }
-	long := func() string { // with what ends or slows the search for its end, at each offset
-		return strings.Repeat("a", random.IntN(20)) + pick([]string{"", `\"`, `\\`, "é", "\xff", "\x7f"}) + strings.Repeat("b", random.IntN(20))
-	}
-	for range 5000 {
-		text := pick(spaces) + "{"
-		for i := range random.IntN(6) {
-			if i > 0 {
-				text += ","
-			}
-			name, value := pick(append(names, long())), pick(append(values, `"`+long()+`"`))
-			text += pick(spaces) + `"` + name + `"` + pick(spaces) + ":" + pick(spaces) + value + pick(spaces)
-		}
-		checkDecoding(t, []byte(text+"}"+pick(spaces)))
-	}
-}
-
 func FuzzGenerated_decodesLikeReference(f *testing.F) {
 	for _, text := range decodings {
-		if len(text) < 1000 {
-			f.Add([]byte(text))
-		}
+		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { checkDecoding(t, text) })
-}
-
-// The service compares the bytes of a retried request with those of the stored one, so the order of members must not
-// vary.
-func TestGenerated_encodesMembersSortedByName(t *testing.T) {
-	t.Parallel()
-	const want = `{"a":[1,{"y":1,"x":2}],"title":"T","u":null,"video_url":"V","z":"z"}`
-	for _, text := range []string{
-		`{"z":"z","video_url":"V","u":null,"title":"T","a":[1,{"y":1,"x":2}]}`, "{ \"a\" : [ 1,{\"y\":1, \"x\":2}],\n\"video_url\":\"V\",\"\\u007a\":\"z\",\"u\":null,\"title\":\"T\"}",
-	} {
-		var request gen.CreateLipsyncRequest
-		harness.Check(t, json.Unmarshal([]byte(text), &request))
-		for range 10 {
-			if got, err := json.Marshal(request); string(got) != want || err != nil {
-				t.Errorf("got %s, %v", got, err)
-			}
-		}
-	}
 }

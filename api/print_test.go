@@ -32,10 +32,3 @@ func TestModels_printValues(t *testing.T) {
 		t.Errorf("a typed event is printed as %s", got)
 	}
 }
-
-func TestOr_returnsAnotherValueOnlyIfThereIsNone(t *testing.T) {
-	t.Parallel()
-	if a, b := gen.Or(new(""), "untitled"), gen.Or(nil, "untitled"); a != "" || b != "untitled" {
-		t.Errorf("%q and %q", a, b)
-	}
-}

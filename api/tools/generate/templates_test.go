@@ -49,7 +49,7 @@ func TestTemplates_nameTheirTests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("api/tools/generate/templates/README.md")
 	harness.Check(t, err)
-	for _, name := range regexp.MustCompile(`Test[A-Z]\w*`).FindAllString(string(text), -1) {
+	for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`).FindAllString(string(text), -1) {
 		found := func(directory string) bool { return gobuild.FindTest(directory, name) == nil }
 		if !slices.ContainsFunc([]string{"api", "api/testdata/texts", "api/tools/generate"}, found) {
 			t.Errorf("there is no test %s", name)
