@@ -36,6 +36,11 @@ func checkGrammar(file string, text []byte) error {
 	for _, group := range []string{"paths", "webhooks"} {
 		g.each(member(g.root, group), g.pathItem)
 	}
+	for path, item := range members(member(g.root, "paths")) {
+		if strings.Contains(path, "\n") {
+			g.refuse(item, "the path %q has a line break: rename it", path)
+		}
+	}
 	components := member(g.root, "components")
 	for group, visit := range map[string]func(*yaml.Node){
 		"parameters": g.parameter, "headers": g.header, "requestBodies": g.requestBody, "responses": g.response,
@@ -167,6 +172,9 @@ var (
 )
 
 func (g *grammar) operation(operation *yaml.Node) {
+	if id := member(operation, "operationId"); len(text(id)) > 200 {
+		g.refuse(id, "an operationId of more than 200 bytes is no name for a file: choose another")
+	}
 	for _, parameter := range elements(member(operation, "parameters")) {
 		g.once(parameter, g.parameter)
 	}

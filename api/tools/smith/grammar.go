@@ -14,13 +14,13 @@ var Grammar = []string{
 	"format date-time", "format date", "format uuid", "format byte", "format email", "format duration", "format uri",
 	"format int32", "format int64", "format uint8", "format uint64", "format double", "format float",
 	"list", "map", "free value", "free object", "free list", "several types", "constant", "null",
-	"nullable type", "union with null", "oneOf", "anyOf", "discriminator", "default of a discriminator", "allOf", "allOf that refines",
+	"nullable type", "union with null", "oneOf", "oneOf with additionalProperties", "anyOf", "discriminator", "default of a discriminator", "allOf", "allOf that refines",
 	"read only", "write only", "closed object", "open object", "names of any script", "names that Go code uses",
 
 	"body in JSON", "body in JSON that may be null", "body in another JSON", "body in versions of JSON", "body without a schema", "optional body",
 	"body in text", "body in bytes", "body in a range", "body in several types",
-	"urlencoded", "urlencoded list", "urlencoded list with commas", "urlencoded JSON",
-	"multipart", "multipart list", "multipart file", "multipart files", "multipart JSON",
+	"urlencoded", "urlencoded list", "urlencoded list with commas", "urlencoded JSON", "urlencoded list of JSON",
+	"multipart", "multipart list", "multipart file", "multipart files", "multipart JSON", "multipart list of JSON",
 
 	"response without content", "response in JSON", "response in another JSON", "response without a schema", "response in text", "response in bytes",
 	"response in a range", "response in several types", "JSON lines", "NDJSON", "server-sent events", "server-sent events of several types",

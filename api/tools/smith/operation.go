@@ -73,7 +73,7 @@ func (s *Smith) form(media string) members {
 				encoding[field] = members{"contentType": "application/json"}
 			}
 		case 4:
-			s.use(name + " JSON")
+			s.use(name + " list of JSON")
 			properties[field] = members{"type": "array", "items": s.object(1), "maxItems": 3}
 		case 5:
 			if name != "multipart" {

@@ -163,7 +163,8 @@ func (s *Smith) nullable(schema members) members {
 }
 
 func (s *Smith) union(depth int) members {
-	switch s.IntN(4) {
+	text := members{"type": "string"}
+	switch s.IntN(5) {
 	case 0:
 		s.use("oneOf")
 		return members{"oneOf": []any{members{"type": "string"}, members{"type": "integer"}}}
@@ -172,6 +173,13 @@ func (s *Smith) union(depth int) members {
 		return members{"anyOf": []any{s.reference(), members{"type": "boolean"}, members{"type": "array", "items": s.value(depth - 1)}}}
 	case 2:
 		return s.tagged()
+	case 3:
+		s.use("oneOf with additionalProperties")
+		part := func() members {
+			name := s.name()
+			return members{"type": "object", "required": []any{name}, "properties": members{name: text}, "additionalProperties": text}
+		}
+		return members{"oneOf": []any{part(), part()}, "additionalProperties": text}
 	}
 	s.use("oneOf")
 	return members{"oneOf": []any{members{"type": "integer"}, s.object(depth - 1)}}
