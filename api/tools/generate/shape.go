@@ -47,7 +47,7 @@ func shape(file string, document *openapi3.T) error {
 	}
 	eachOperation(document, func(item *openapi3.PathItem, o *openapi3.Operation) {
 		for _, p := range slices.Concat(item.Parameters, o.Parameters) {
-			s.parameter(p.Value, o.OperationID+" "+p.Value.Name)
+			s.parameter(p.Value, o.OperationID+" params "+p.Value.Name)
 		}
 		if o.RequestBody != nil {
 			s.content(o.RequestBody.Value.Content, o.OperationID)
