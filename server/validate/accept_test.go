@@ -58,7 +58,6 @@ func TestLoad_acceptsOpenAPI32(t *testing.T) {
 		"an unused media type":    "components: {mediaTypes: {A: {itemSchema: {}}}}",
 		"two media types":         content("application/json: {schema: {type: array}}, application/jsonl: {itemSchema: {type: object}}, text/event-stream: {itemSchema: {}}"),
 		"a recursive event":       content("text/event-stream: {itemSchema: {$ref: '#/components/schemas/E'}}") + "\ncomponents: {schemas: {E: {properties: {data: {contentMediaType: application/json, contentSchema: {properties: {next: {$ref: '#/components/schemas/E'}}}}}}}}",
-		"reserved characters":     "paths: {'/a/{b}': {get: {parameters: [{name: b, in: path, required: true, allowReserved: true, schema: {type: string}}, {name: c, in: cookie, allowReserved: true, schema: {type: string}}], " + okResponses + "}}}",
 		"another method":          "paths: {/a: {query: {" + okResponses + "}, additionalOperations: {LINK: {" + okResponses + "}}}}\nwebhooks: {w: {additionalOperations: {NOTIFY: {" + okResponses + "}}}}",
 		"an optional device flow": "components: {securitySchemes: {a: {type: oauth2, deprecated: true, flows: {deviceAuthorization: {deviceAuthorizationUrl: u, tokenUrl: t, scopes: {}}}}}}",
 	} {

@@ -92,11 +92,7 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 		c.Fail(member, "is for query parameters")
 	}
 	if member := source.Get("allowReserved"); member.IsTrue() && p.in != inQuery {
-		if p.in == inHeader || p.style == styleCookie {
-			c.Fail(member, "is for values that are percent-encoded")
-		} else {
-			c.Since32(member)
-		}
+		c.Unsupported(member, "is for query parameters")
 	}
 	c.value(p, source)
 	return p
@@ -106,15 +102,16 @@ func (c *compiler) parameter(source *document.Node, name string, in *document.No
 func (c *compiler) serialization(p *parameter, styles []string, source *document.Node) {
 	p.style = styles[0]
 	if style := source.Get("style"); style != nil {
-		p.style = style.Text
-		if !slices.Contains(styles, p.style) {
+		switch {
+		case slices.Contains(styles, style.Text):
+			p.style = style.Text
+		case style.Text == "cookie":
+			c.NotSupported(style)
+		default:
 			c.Fail(style, "is not "+document.OneOf(styles))
 		}
-		if p.style == styleCookie {
-			c.Since32(style)
-		}
 	}
-	p.explode = p.style == styleForm || p.style == styleCookie
+	p.explode = p.style == styleForm
 	if explode := source.Get("explode"); explode != nil {
 		p.explode = explode.IsTrue()
 	}

@@ -146,31 +146,6 @@ func TestValidator_Operation_hasAdditionalMethods(t *testing.T) {
 	}
 }
 
-// The style cookie is one cookie for each element or member, without percent-encoding.
-func TestOperation_Handler_checksCookiesOfTheStyleCookie(t *testing.T) {
-	t.Parallel()
-	o := operationOf(t, "GET", `{"parameters": [
-		{"name": "color", "in": "cookie", "style": "cookie", "schema": {"type": "array", "items": {"type": "string", "maxLength": 5}}},
-		{"name": "greeting", "in": "cookie", "style": "cookie", "explode": false, "schema": {"type": "array", "items": {"type": "string"}}}],
-		`+anyResponse+`}`, anyObject, validate.Config{})
-	for cookies, want := range map[string]string{
-		"color=blue; color=black":    `["blue","black"] `,
-		"color=a%20b; greeting=a,b!": `["a%20b"] ["a","b!"]`,
-		"":                           " ",
-		"color=orange":               "cookie:color/0 maxLength",
-	} {
-		r := httptest.NewRequest("GET", "/p", nil)
-		r.Header.Set("Cookie", cookies)
-		got := violations(serve(t, o, r).err)
-		if got == "ok" {
-			got = r.PathValue("cookie:color") + " " + r.PathValue("cookie:greeting")
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", cookies, got, want)
-		}
-	}
-}
-
 // A free-form exploded object gets the names that the document gives to nothing else in the same place.
 func TestOperation_Handler_freeFormTakesNoDeclaredName(t *testing.T) {
 	t.Parallel()

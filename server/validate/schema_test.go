@@ -187,21 +187,3 @@ func TestSchema_Validate_usesTheDiscriminatorAsAHint(t *testing.T) {
 		`[]`:                                      " oneOf",
 	})
 }
-
-// defaultMapping names the alternative of values whose discriminator is missing or names no other.
-func TestSchema_Validate_usesDefaultMappingAsAHint(t *testing.T) {
-	t.Parallel()
-	s, _ := compile(t, `{"openapi": "3.2.0", "components": {"schemas": {
-		"S": {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Other"}],
-			"discriminator": {"propertyName": "pet", "defaultMapping": "Other"}},
-		"Cat": {"type": "object", "required": ["pet"], "properties": {"pet": {"const": "Cat"}, "lives": {"type": "integer"}}},
-		"Other": {"type": "object", "required": ["name"], "properties": {"pet": {"not": {"enum": ["Cat"]}}}}}}}`).Schema("S")
-	checkBodies(t, s, map[string]string{
-		`{"pet": "Cat", "lives": 9}`:   "ok",
-		`{"pet": "bird", "name": "a"}`: "ok",
-		`{"name": "a"}`:                "ok",
-		`{"pet": "Cat", "lives": "9"}`: "/lives type",
-		`{"pet": "bird"}`:              "/name required",
-		`{}`:                           "/name required",
-	})
-}

@@ -21,8 +21,7 @@ const (
 
 // SecurityScheme is a security scheme of the document.
 type SecurityScheme struct {
-	// Name is the name of the scheme in the components of the document, or the URI with which a requirement refers
-	// to it.
+	// Name is the name of the scheme in the components of the document.
 	Name string
 	Kind SecurityKind
 	// In is "header", "query" or "cookie", and Parameter is the name there. Both are set only for API keys.

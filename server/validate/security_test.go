@@ -46,8 +46,6 @@ func TestOperation_Security_listsAlternatives(t *testing.T) {
 		{`"security": [{"bearer": ["admin"]}, {}],`, ``, "(bearer:bearer[admin])()"},
 		{`"security": [{"query": [], "header": []}, {"basic": []}],`, ``, "(header:apiKey@header.X-Key query:apiKey@query.key)(basic:basic)"},
 		{`"security": [{"cookie": []}, {"tls": []}],`, ``, "(cookie:apiKey@cookie.session)(tls:mutualTLS)"},
-		{`"security": [{"#/components/securitySchemes/basic": []}],`, ``, "(#/components/securitySchemes/basic:basic)"},
-		{`"security": [{"./openapi.yaml#/components/securitySchemes/oauth": ["read"]}],`, ``, "(./openapi.yaml#/components/securitySchemes/oauth:bearer[read])"},
 		{`"security": [{"device": ["tv"]}],`, ``, "(device:bearer[tv])"},
 		{`"security": [{"oauth": ["read", "write"], "oidc": ["any"]}],`, ``, "(oauth:bearer[read write] oidc:bearer[any])"},
 	} {

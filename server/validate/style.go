@@ -20,7 +20,6 @@ const (
 	styleSpaceDelimited = "spaceDelimited"
 	stylePipeDelimited  = "pipeDelimited"
 	styleDeepObject     = "deepObject"
-	styleCookie         = "cookie"
 )
 
 // stylesIn returns the styles of parameters in one location. The first is the default.
@@ -31,7 +30,7 @@ func stylesIn(in string) []string {
 	case inQuery:
 		return []string{styleForm, styleSpaceDelimited, stylePipeDelimited, styleDeepObject}
 	case inCookie:
-		return []string{styleForm, styleCookie}
+		return []string{styleForm}
 	}
 	return []string{styleSimple}
 }

@@ -59,8 +59,9 @@
 //   - a schema that constrains more than the length of a body that is not JSON, text or a form
 //   - the style of a part, and the headers of a form field
 //   - a schema beside an itemSchema
-//   - of OpenAPI 3.2: parameters in querystring, prefixEncoding, itemEncoding, an encoding in another encoding, an
-//     itemSchema of multipart bodies, $self
+//   - of OpenAPI 3.2: parameters in querystring, the style cookie, allowReserved outside of queries, security schemes
+//     by their URI, prefixEncoding, itemEncoding, an encoding in another encoding, an itemSchema of multipart bodies,
+//     $self
 //   - content of a response whose status has no content, such as 204
 //   - an HTTP authentication scheme other than bearer and basic
 //

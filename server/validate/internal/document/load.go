@@ -43,7 +43,6 @@ type Document struct {
 	operations []*Node              // all operations, in the order of the document
 	targets    map[*Node]*Node      // by the value of $ref or $dynamicRef
 	used       map[*Node]bool       // the targets, once they have been asked for
-	schemes    map[*Node]*Node      // references to security schemes, by the scopes beside them
 }
 
 // resource is a document, or a schema with an $id.
@@ -77,7 +76,6 @@ func Load(text []byte, cfg Config) (d *Document, ok bool) {
 		resources: make(map[string]*resource),
 		roots:     make(map[*Node]*resource),
 		targets:   make(map[*Node]*Node),
-		schemes:   make(map[*Node]*Node),
 	}
 	for name, text := range cfg.Others {
 		d.unread[fileURI(name).String()] = text
@@ -173,16 +171,14 @@ func (d *Document) schema(n *Node) {
 	d.addLink(n, "$ref", "Schema")
 	d.addLink(n, "$dynamicRef", "Schema")
 	discriminator := n.Get("discriminator")
+	targets := []*Node{discriminator.Get("defaultMapping")}
 	for _, target := range discriminator.Get("mapping").All() {
-		d.addMapped(target)
+		targets = append(targets, target)
 	}
-	d.addMapped(discriminator.Get("defaultMapping"))
-}
-
-// addMapped records the reference to a schema in a discriminator, unless it is the name of a component.
-func (d *Document) addMapped(target *Node) {
-	if target != nil && target.Kind == jsontext.KindString && d.Mapped(target.Text) == nil {
-		d.links = append(d.links, link{target, "Schema"})
+	for _, target := range targets { // components or references
+		if target != nil && target.Kind == jsontext.KindString && d.Mapped(target.Text) == nil {
+			d.links = append(d.links, link{target, "Schema"})
+		}
 	}
 }
 

@@ -124,12 +124,8 @@ func (d *Document) Target(ref *Node) *Node { return d.targets[ref] }
 // SecurityScheme returns the scheme that a requirement names, by the list of scopes beside the name, or nil. A name
 // that is no scheme is an error.
 func (d *Document) SecurityScheme(name string, scopes *Node) *Node {
-	scheme, ref := d.Resolve(d.Root.Get("components").Get("securitySchemes").Get(name)), d.schemes[scopes]
-	switch {
-	case scheme != nil:
-	case ref != nil: // since OpenAPI 3.2
-		scheme = d.Resolve(d.targets[ref])
-	default:
+	scheme := d.Resolve(d.Root.Get("components").Get("securitySchemes").Get(name))
+	if scheme == nil {
 		d.Fail(scopes, "is no security scheme of the document")
 	}
 	return scheme

@@ -46,12 +46,5 @@ func (d *Document) Errors() []Error {
 	return d.errs
 }
 
-// Since32 reports a value that needs OpenAPI 3.2.
-func (d *Document) Since32(n *Node) {
-	if !d.Is32 {
-		d.Unsupported(n, needs32)
-	}
-}
-
 // NotSupported reports a value that needs a part of OpenAPI 3.2 that is not supported.
 func (d *Document) NotSupported(n *Node) { d.Unsupported(n, notSupported) }

@@ -18,14 +18,6 @@ func (d *Document) rules(n *Node, rule string) {
 		if !slices.ContainsFunc(n.Members, func(m Member) bool { return !strings.HasPrefix(m.Name, "x-") }) && !d.lossy[n] {
 			d.Fail(n, "must have a response")
 		}
-	case "SecurityRequirement":
-		for _, m := range n.Members {
-			if known := d.Root.Get("components").Get("securitySchemes").Get(m.Name); known == nil && d.Is32 && strings.ContainsAny(m.Name, "/#") {
-				ref := n.Key(m)
-				d.schemes[m.Value] = ref
-				d.links = append(d.links, link{ref, "SecurityScheme"})
-			}
-		}
 	case "SecurityScheme":
 		d.securityScheme(n)
 	case "OAuthFlows":

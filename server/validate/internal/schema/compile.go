@@ -143,14 +143,6 @@ func (c *Compiler) inPlace(s *scope, n *Node, source *document.Node) {
 			n.unions = append(n.unions, c.union(s, keyword, alternatives, source.Get("discriminator")))
 		}
 	}
-	discriminator := source.Get("discriminator")
-	if name := discriminator.Get("propertyName"); c.Is32 && name != nil && len(n.unions) > 0 && discriminator.Get("defaultMapping") == nil {
-		c.WhenCompiled(func() {
-			if !n.requires(name.Text) {
-				c.Fail(discriminator, "must have the member defaultMapping, because "+name.Text+" is optional")
-			}
-		})
-	}
 }
 
 // rejectCycles reports schemas that contain themselves at the same location of a value, and whether there are

@@ -52,23 +52,6 @@ type Node struct {
 	condition *condition
 }
 
-// requires reports whether every object that matches n has a member. It must not be called before cycles have been
-// rejected.
-func (n *Node) requires(name string) bool {
-	if n == nil {
-		return false
-	}
-	if m := n.members[name]; m != nil && m.index >= 0 {
-		return true
-	}
-	return slices.ContainsFunc(n.allOf, func(other *Node) bool { return other.requires(name) }) ||
-		slices.ContainsFunc(n.unions, func(u *union) bool {
-			return !slices.ContainsFunc(u.alternatives, func(a alternative) bool {
-				return (a.types == 0 || a.types&KindObject != 0) && !a.node.requires(name)
-			})
-		})
-}
-
 // NewText returns the schema of any string.
 func NewText() *Node { return &Node{types: KindString} }
 

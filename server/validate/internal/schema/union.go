@@ -18,11 +18,10 @@ type union struct {
 	types        Kinds // types of all alternatives together
 
 	// mustTry is set if the alternatives must be tried one by one. If none matches, meantBy is the name of the
-	// discriminator, whose value selects the alternative whose violations are reported, or else meantElse.
-	mustTry   bool
-	meantBy   string
-	meant     map[string]*Node
-	meantElse *Node
+	// discriminator, whose value selects the alternative whose violations are reported.
+	mustTry bool
+	meantBy string
+	meant   map[string]*Node
 
 	// byType is set if the type of a value selects the alternative. The first one that allows the type is
 	// used.
@@ -105,9 +104,6 @@ func (w *Walker) likely(u *union, v int, kind Kinds) (likely *Node) {
 	if n, _ := w.byMember(v, u.meantBy, u.meant); n != nil {
 		return n
 	}
-	if u.meantElse != nil && kind == KindObject {
-		return u.meantElse
-	}
 	for _, a := range u.alternatives {
 		if !a.types.allow(kind, nil) {
 			continue
@@ -175,9 +171,6 @@ func (c *Compiler) useDiscriminator(u *union, discriminator *document.Node, sche
 			if c.maps(target, ref) {
 				u.meant[value] = u.alternatives[i].node
 			}
-		}
-		if target := discriminator.Get("defaultMapping"); target != nil && c.maps(target, ref) {
-			u.meantElse = u.alternatives[i].node
 		}
 	}
 }
