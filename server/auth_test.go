@@ -211,29 +211,6 @@ func (f authenticatorFunc) Authenticate(ctx context.Context, c Credential) (cont
 	return ctx, Principal{}, f(c)
 }
 
-type unreadable struct{ t *testing.T }
-
-func (u unreadable) Read([]byte) (int, error) {
-	u.t.Error("the body is read")
-	return 0, errors.New("not to be read")
-}
-
-func TestAuthentication_runsBeforeTheBodyIsRead(t *testing.T) {
-	t.Parallel()
-	for _, security := range []string{`[{"query": []}, {"bearer": []}]`, `[{"basic": [], "cookie": []}]`, `[{}, {"bearer": []}]`, `[{"tls": []}]`} {
-		handler, err := serveSecured(t, security, testAuthenticator{})
-		harness.Check(t, err)
-		request := httptest.NewRequest(http.MethodPost, "/p", unreadable{t})
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Authorization", "Bearer bad")
-		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, request)
-		if recorder.Code != http.StatusUnauthorized {
-			t.Errorf("%s: status is %d", security, recorder.Code)
-		}
-	}
-}
-
 func TestNew_rejectsAnAuthenticatorFuncForOtherSchemes(t *testing.T) {
 	t.Parallel()
 	tokens := AuthenticatorFunc(func(context.Context, string) (Principal, error) { return Principal{}, nil })

@@ -101,10 +101,3 @@ func TestAllocations_areCloseToTheGeneratedServer(t *testing.T) {
 		t.Errorf("%v allocations more than the %v of the generated server, want at most %d", with-alone, alone, most)
 	}
 }
-
-func BenchmarkNew(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		wrapped(b)
-	}
-}

@@ -45,6 +45,13 @@ func TestWriteProblem_writesADocumentWithTheRequestID(t *testing.T) {
 			&server.Error{Status: http.StatusTeapot, Extensions: map[string]any{"f": func() {}}},
 			map[string]any{"type": "about:blank", "title": "I'm a teapot", "status": 418.0, "code": "im_a_teapot"},
 		},
+		"a status that is no error": {
+			&server.Error{Status: 302, Code: "found"},
+			map[string]any{
+				"type": "about:blank", "title": "Internal Server Error", "status": 500.0, "code": "internal_server_error",
+				"detail": "The service failed to process this request.",
+			},
+		},
 		"no error": {
 			nil,
 			map[string]any{

@@ -71,14 +71,6 @@ func BenchmarkHandler_createLipsync(b *testing.B) {
 	}
 }
 
-func BenchmarkHandler_refused(b *testing.B) {
-	post := poster(b, "/users/login", `{"email":7}`, func(http.ResponseWriter, *http.Request, error) {})
-	b.ReportAllocs()
-	for b.Loop() {
-		post()
-	}
-}
-
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -117,6 +117,18 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 			}
 		}
 	}
+	for name, header := range map[string]http.Header{
+		"ok":                                     {"Content-Type": {"application/json"}, "Content-Encoding": {"identity"}},
+		"The Content-Encoding must be identity.": {"Content-Type": {"application/json"}, "Content-Encoding": {"identity", "gzip"}},
+		"The Content-Encoding must be identity. ": {"Content-Type": {"application/json"}, "Content-Encoding": {"identity, gzip"}},
+		accepted: {"Content-Type": {"application/json", "application/json"}},
+	} {
+		r := jsonRequest("POST", "/p", "{}")
+		r.Header = header
+		if got := violations(serve(t, o, r).err); got != strings.TrimSpace(name) {
+			t.Errorf("%v: %s", header, got)
+		}
+	}
 }
 
 // A text that may have several types is decoded as the type that matches.

@@ -75,42 +75,6 @@ func TestOperation_Handler_knowsThatAChunkedBodyIsEmpty(t *testing.T) {
 	}
 }
 
-func TestOperation_Handler_checksTheContentType(t *testing.T) {
-	t.Parallel()
-	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
-	for _, c := range []struct {
-		contentType, encoding []string
-		status                int // 0 if next is called
-	}{
-		{[]string{"application/json"}, nil, 0},
-		{[]string{"Application/JSON; charset=UTF-8"}, nil, 0},
-		{[]string{`application/json;charset="utf-8"`}, nil, 0},
-		{[]string{"application/json; version=1"}, nil, 0},
-		{[]string{"application/json"}, []string{"identity"}, 0},
-		{nil, nil, 415},
-		{[]string{""}, nil, 415},
-		{[]string{"text/plain"}, nil, 415},
-		{[]string{"application/problem+json"}, nil, 415},
-		{[]string{"application/json; charset=latin1"}, nil, 415},
-		{[]string{"application/json; charset"}, nil, 415},
-		{[]string{"application/json, text/plain"}, nil, 415},
-		{[]string{"application/json", "application/json"}, nil, 415},
-		{[]string{"application/json"}, []string{"gzip"}, 415},
-		{[]string{"application/json"}, []string{"identity", "gzip"}, 415},
-		{[]string{"application/json"}, []string{"identity, gzip"}, 415},
-	} {
-		r := httptest.NewRequest("POST", "/p", strings.NewReader(`{}`))
-		r.Header["Content-Type"], r.Header["Content-Encoding"] = c.contentType, c.encoding
-		got := serve(t, o, r)
-		if status(got.err) != c.status {
-			t.Errorf("%q %q: got %v", c.contentType, c.encoding, got.err)
-		}
-		if got.err != nil && !strings.Contains(got.err.Detail, "must") {
-			t.Errorf("%q does not say what is expected", got.err.Detail)
-		}
-	}
-}
-
 func status(err *validate.Error) int {
 	if err == nil {
 		return 0

@@ -6,73 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
-
-// Every operation that a document can have is found by its method and path, and handed over with its path values.
-func TestMiddleware_findsEveryOperation(t *testing.T) {
-	t.Parallel()
-	odd := `{"openapi": "3.2.0", "paths": {`
-	for i, path := range []string{
-		"/", "/a", "/a/", "/a b/é", "/a%20c", "/{x}", "/{x}/", "/a/{x}", "/a/{x}:check", "/{x}/b/{y}", "/v{x}.{y}/{z}.json", "/é-{x}",
-		"/a//{x}", "/{$}/d", "/{x-y...}/c",
-	} {
-		parameters := ""
-		for _, name := range regexp.MustCompile(`\{(.*?)\}`).FindAllStringSubmatch(path, -1) {
-			parameters += `,{"name": "` + name[1] + `", "in": "path", "required": true, "schema": {}}`
-		}
-		if i > 0 {
-			odd += ","
-		}
-		odd += `"` + path + `": {"parameters": [` + strings.TrimPrefix(parameters, ",") + `], "get": {}, "put": {}, "query": {}, "trace": {}, "additionalOperations": {"M-SEARCH": {}}}`
-	}
-	for _, text := range [][]byte{document(t, odd+"}}"), api.Spec} {
-		validator, err := validate.Load(text, validate.Config{Security: validate.NoSecurity, Fail: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			// The router has found the operation if the request is only invalid.
-			if failed, _ := errors.AsType[*validate.Error](err); failed.Status == http.StatusNotFound || failed.Status == http.StatusMethodNotAllowed {
-				t.Error(err)
-			}
-		}})
-		harness.Check(t, err)
-		var found *validate.Operation
-		var pattern string
-		var values []string
-		names := regexp.MustCompile(`\{(.*?)\}`)
-		handler := validator.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			found, _ = validate.OperationFrom(r.Context())
-			pattern, values = r.Pattern, nil
-			for _, name := range names.FindAllStringSubmatch(found.Path(), -1) {
-				values = append(values, r.PathValue(name[1]))
-			}
-		}))
-		count := 0
-		for operation := range validator.Operations() {
-			path := names.ReplaceAllString(operation.Path(), "8f14e45f-ceea-467f-a9d6-7f5d3f2a1b0c")
-			r := httptest.NewRequest(operation.Method(), "/", nil)
-			r.URL.Path = strings.ReplaceAll(path, "%20", " ")
-			found, values = nil, nil
-			handler.ServeHTTP(httptest.NewRecorder(), r)
-			if count++; r.Pattern != operation.Method()+" "+operation.Path() {
-				t.Errorf("%s %s is not found: %s", operation.Method(), operation.Path(), r.Pattern)
-			}
-			if found == nil {
-				continue
-			}
-			if found != operation || pattern != r.Pattern || strings.Count(path, "8f14e45f") != len(values) || strings.Count(strings.Join(values, ""), "8f14e45f") != len(values) {
-				t.Errorf("%s %s: the next handler gets %s %s with %q", operation.Method(), operation.Path(), found.Method(), found.Path(), values)
-			}
-		}
-		if count < 25 {
-			t.Errorf("%d operations", count)
-		}
-	}
-}
 
 // A request is refused before next sees it, and by Security before its body is read.
 func TestMiddleware_refuses(t *testing.T) {

@@ -313,8 +313,8 @@ func (v *Validator) Operations() iter.Seq[*Operation] { return slices.Values(v.o
 
 // Webhook returns the operation of a webhook. Its path is the name of the webhook. If the webhook has several
 // operations, name is the method, a space and the name of the webhook. A receiver of webhooks can
-// wrap its handler with [Operation.Handler], as the example does. Note that it then rejects notifications
-// that only a later version of the document allows.
+// wrap its handler with [Operation.Handler]. Note that it then rejects notifications that only a later version of the
+// document allows.
 func (v *Validator) Webhook(name string) (*Operation, bool) {
 	o, ok := v.webhooks[name]
 	return o, ok
