@@ -1,14 +1,12 @@
 package sender_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -70,8 +68,7 @@ func TestFetch_followsGuardedRedirects(t *testing.T) {
 	}
 }
 
-// Attempts, fetches and redirects send a URL in the form of the WHATWG URL standard, in which it is registered. A
-// server of Node.js, which refuses any other, accepts it.
+// Attempts, fetches and redirects send a URL in the form of the WHATWG URL standard, in which it is registered.
 func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	t.Parallel()
 	var target, location atomic.Value
@@ -85,7 +82,6 @@ func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	s := newSender(t, sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
-	node := startNode(t)
 	fetch := func(url string) error {
 		response, err := s.Fetch(t.Context(), url)
 		if err != nil {
@@ -121,29 +117,5 @@ func TestSender_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 				t.Errorf("%s of %q is sent as %q, %v, want %q", name, raw, target.Load(), err, want)
 			}
 		}
-		if node != "" {
-			if err := send(node + raw); err != nil {
-				t.Errorf("Node.js: %q: %v", raw, err)
-			}
-		}
 	}
-}
-
-// startNode starts a server of Node.js that answers 200, and returns its URL, or "" if Node.js is not installed.
-func startNode(t *testing.T) string {
-	t.Helper()
-	node := exec.CommandContext(t.Context(), "node", "-e", `require("http").createServer((q, s) => s.end()).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`)
-	out, err := node.StdoutPipe()
-	harness.Check(t, err)
-	if err := node.Start(); err != nil {
-		t.Logf("no server of Node.js: %v", err)
-		return ""
-	}
-	t.Cleanup(func() {
-		_ = node.Process.Kill()
-		_ = node.Wait()
-	})
-	port, err := bufio.NewReader(out).ReadString('\n')
-	harness.Check(t, err)
-	return "http://127.0.0.1:" + strings.TrimSpace(port)
 }

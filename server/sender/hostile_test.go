@@ -76,15 +76,3 @@ func TestSend_neverDecompresses(t *testing.T) {
 		t.Errorf("asked for %q", asked)
 	}
 }
-
-// The memory for an attempt stays small, however much the receiver sends.
-func BenchmarkSend_Endless(b *testing.B) {
-	m := message(faultserver.New(b, faultserver.HugeBody(10e9)).URL())
-	s := newSender(b, sender.Config{})
-	b.ReportAllocs()
-	for b.Loop() {
-		if attempt := s.Send(b.Context(), m); !attempt.Delivered() {
-			b.Fatalf("%+v", attempt)
-		}
-	}
-}

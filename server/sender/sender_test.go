@@ -224,14 +224,3 @@ func TestRetryAfter_parsesSecondsAndDates(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkSend(b *testing.B) {
-	m := message(faultserver.New(b).URL())
-	s := newSender(b, sender.Config{})
-	b.ReportAllocs()
-	for b.Loop() {
-		if attempt := s.Send(b.Context(), m); !attempt.Delivered() {
-			b.Fatalf("%+v", attempt)
-		}
-	}
-}
