@@ -20,7 +20,7 @@ type operation struct {
 
 	// Of bodyItems.
 	format    stream.Format
-	resumable bool          // the events have ids
+	resumable bool // the events have ids
 }
 
 // bodyKind is the kind of body that a success has.

@@ -20,7 +20,6 @@ const (
 type bar struct {
 	out   io.Writer // nil without a terminal
 	what  string
-	speed speed
 	shown time.Time // last update
 }
 
@@ -35,14 +34,13 @@ func (p *program) newBar(what string) *bar {
 
 // show redraws the bar. It is a callback of [client.WithProgress].
 func (b *bar) show(done, total int64) {
-	left := b.speed.left(done, total)
 	if b.out == nil || time.Since(b.shown) < barPause && done != total {
 		return
 	}
 	b.shown = time.Now()
 	line := fmt.Sprintf("%s%s %s", clearLine, b.what, megabytes(done))
 	if total > 0 {
-		line = fmt.Sprintf("%s%s %s %s of %s%s", clearLine, b.what, barText(done, total), megabytes(done), megabytes(total), left)
+		line = fmt.Sprintf("%s%s %s %s of %s", clearLine, b.what, barText(done, total), megabytes(done), megabytes(total))
 	}
 	_, _ = io.WriteString(b.out, line)
 }
@@ -61,26 +59,4 @@ func barText(done, total int64) string {
 	done = min(max(done, 0), total)
 	full := int(barWidth * done / total)
 	return fmt.Sprintf("[%s%s] %3d %%", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), 100*done/total)
-}
-
-// speed estimates the remaining time from the average speed since the first report.
-type speed struct {
-	began time.Time
-	first int64
-}
-
-// left returns the remaining time as the end of a line, or "" if it cannot be estimated.
-func (p *speed) left(done, total int64) string {
-	if p.began.IsZero() || done < p.first { // also after a retry
-		p.began, p.first = time.Now(), done
-	}
-	elapsed := time.Since(p.began)
-	if elapsed < time.Second || done <= p.first || done >= total {
-		return ""
-	}
-	return timeLeft(time.Duration(float64(elapsed) * float64(total-done) / float64(done-p.first)))
-}
-
-func timeLeft(left time.Duration) string {
-	return fmt.Sprintf(", about %v left", left.Round(time.Second))
 }

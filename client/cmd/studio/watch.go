@@ -102,7 +102,7 @@ func (p *progress) show(s *subject) (err error) {
 			p.line += " " + commandline.Printable(*s.ProgressStage)
 		}
 		if s.SecondsLeft != nil {
-			p.left = timeLeft(time.Duration(*s.SecondsLeft) * time.Second)
+			p.left = fmt.Sprintf(", about %v left", time.Duration(*s.SecondsLeft)*time.Second)
 		}
 		return p.rewrite()
 	case !changed:
