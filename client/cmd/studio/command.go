@@ -16,7 +16,7 @@ func (p *program) rootCommand() *cli.Command {
 		Usage: "work with Avatar Studio",
 		Description: `Flags override environment variables, and environment variables override the login stored by
 "studio login". The variables are STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN,
-STUDIO_WORKSPACE, and STUDIO_WEBHOOK_SECRET for listen --addr and trigger.
+and STUDIO_WORKSPACE.
 
 Examples:
   studio login --base-url http://127.0.0.1:8080 --email ada@example.com
@@ -37,7 +37,6 @@ Examples:
 			p.endpointCommand(),
 			p.webhookCommand(),
 			p.listenCommand(),
-			p.triggerCommand(),
 			p.versionCommand(),
 		},
 	}

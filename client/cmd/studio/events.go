@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -20,16 +20,15 @@ import (
 const followAttempts = 100
 
 func (p *program) eventsCommand() *cli.Command {
-	return p.serviceLeaf("events", "list events, newest first, or print each as it occurs", "",
-		"  studio events --since 1h --state exhausted\n  studio events --follow --json",
+	return p.serviceLeaf("events", "list events, newest first", "",
+		"  studio events --since 1h --state exhausted\n  studio events --all --json",
 		append(eventFilterFlags(),
 			&cli.StringFlag{Name: "id", Usage: "list only the event with this id"},
 			&cli.StringFlag{Name: "state", Usage: "list only events in this state: pending, delivered, exhausted or none"},
 			&cli.StringFlag{Name: "order", Usage: "list the newest or the oldest events first", DefaultText: "newest"},
 			&cli.BoolFlag{Name: "attempts", Usage: "with --json, print the attempts to deliver each event as well"},
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of events to list", Value: 20, Validator: positive},
-			&cli.BoolFlag{Name: "all", Usage: "list all events"},
-			&cli.BoolFlag{Name: "follow", Usage: "print the events since --since, oldest first, and then each one as it occurs"}),
+			&cli.BoolFlag{Name: "all", Usage: "list all events"}),
 		p.events)
 }
 
@@ -47,9 +46,6 @@ func sinceFlag() cli.Flag {
 }
 
 func (p *program) events(ctx context.Context, command *cli.Command, c *client.Client) error {
-	if command.Bool("follow") {
-		return p.followEvents(ctx, command, c)
-	}
 	params, err := eventParams(command)
 	if err != nil {
 		return err
@@ -107,40 +103,12 @@ func timeFlag(command *cli.Command, name string) (*time.Time, error) {
 	return &at, nil
 }
 
-// followEvents prints events until it is interrupted.
-func (p *program) followEvents(ctx context.Context, command *cli.Command, c *client.Client) error {
-	for _, name := range []string{"until", "id", "state", "order", "attempts", "limit", "all"} {
-		if command.IsSet(name) {
-			return usagef("use either --follow or --%s", name)
-		}
-	}
-	following, err := p.follow(ctx, command, c)
-	if err != nil {
-		return err
-	}
-	for event, err := range following {
-		switch {
-		case err != nil:
-			return err
-		case command.Bool("json"):
-			err = commandline.PrintJSON(p.Stdout, event)
-		default:
-			_, err = fmt.Fprintln(p.Stdout, event.CreatedAt.Format(time.RFC3339), describe(event.Notification, strconv.FormatInt(event.Sequence, 10)))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// follow returns the events that match the flags, from --since on or from now on.
+// follow returns the events from --since on, or from now on. It fails at once if the service cannot be reached.
 func (p *program) follow(ctx context.Context, command *cli.Command, c *client.Client) (iter.Seq2[*gen.EventRecord, error], error) {
-	filter, err := eventParams(command)
+	since, err := timeFlag(command, "since")
 	if err != nil {
 		return nil, err
 	}
-	since := filter.Since
 	newest, err := c.ListEvents(ctx, client.ListEventsParams{Limit: new(1)})
 	switch {
 	case err != nil:
@@ -153,15 +121,7 @@ func (p *program) follow(ctx context.Context, command *cli.Command, c *client.Cl
 	}
 	retry := p.retry
 	retry.Attempts = followAttempts
-	return func(yield func(*gen.EventRecord, error) bool) {
-		for event, err := range c.EventsSince(ctx, *since, client.WithRetry(retry)) {
-			wanted := err != nil || (filter.EventType == nil || *filter.EventType == event.Notification.EventType) &&
-				(filter.SubjectID == nil || *filter.SubjectID == subjectOf(event.Notification).id())
-			if wanted && !yield(event, err) {
-				return
-			}
-		}
-	}, nil
+	return c.EventsSince(ctx, *since, client.WithRetry(retry)), nil
 }
 
 // subjectOf returns the id and the status in a notification. One that the document does not list may have neither.
@@ -172,14 +132,20 @@ func subjectOf(notification gen.Event) *subject {
 }
 
 // describe returns a notification in words.
-func describe(notification gen.Event, sequence string) string {
-	about := subjectOf(notification)
-	words := []string{string(notification.EventType), about.id(), about.Status, sequence}
-	for i, word := range words {
-		if word == "" {
-			words[i] = "-"
-		}
+func describe(notification gen.Event, sequence int64) string {
+	about, number := subjectOf(notification), "-"
+	if sequence > 0 {
+		number = strconv.FormatInt(sequence, 10)
 	}
-	words[3] = "#" + words[3]
+	words := []string{cmp.Or(string(notification.EventType), "-"), cmp.Or(about.id(), "-"), cmp.Or(about.Status, "-"), "#" + number}
 	return commandline.Printable(strings.Join(words, " "))
+}
+
+// eventNames returns the event types of the document.
+func eventNames() string {
+	var names []string
+	for _, eventType := range gen.EventTypes() {
+		names = append(names, string(eventType))
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"sync"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -29,26 +32,21 @@ const (
 )
 
 // listenToStream prints the events of the service, and posts them to --forward, until it is interrupted.
-func (p *program) listenToStream(ctx context.Context, command *cli.Command) error {
+func (p *program) listenToStream(ctx context.Context, command *cli.Command, c *client.Client) error {
 	f := &streamForwarder{
-		printer: printer{program: p, json: command.Bool("json")},
-		room:    make(chan struct{}, maxForwarding), waiting: map[string][]notification{},
+		client: c, printer: printer{program: p, json: command.Bool("json")},
+		room: make(chan struct{}, maxForwarding), waiting: map[string][]notification{},
 	}
 	var err error
 	if text := command.String("forward"); text != "" {
-		if f.target, err = receiverURL("--forward", text); err != nil {
+		if f.target, err = receiverURL(text); err != nil {
+			return err
+		}
+		if f.secrets, err = secretsOf(ctx, c); err != nil {
 			return err
 		}
 	}
-	if f.client, err = p.service(command); err != nil {
-		return err
-	}
-	if f.target != nil {
-		if err := f.readSecrets(ctx); err != nil {
-			return err
-		}
-	}
-	events, err := p.follow(ctx, command, f.client)
+	events, err := p.follow(ctx, command, c)
 	if err != nil {
 		return err
 	}
@@ -76,12 +74,12 @@ func (p *program) listenToStream(ctx context.Context, command *cli.Command) erro
 type streamForwarder struct {
 	printer
 
-	client *client.Client
-	target *url.URL // nil to print the events only
-	room   chan struct{}
+	client  *client.Client
+	target  *url.URL         // nil to print the events only
+	secrets []webhook.Secret // of the beginning
+	room    chan struct{}
 
 	mu         sync.Mutex
-	secrets    []webhook.Secret
 	waiting    map[string][]notification // by subject; each has a goroutine
 	forwarding sync.WaitGroup
 }
@@ -92,7 +90,7 @@ func (f *streamForwarder) add(ctx context.Context, event *gen.EventRecord) error
 	if err != nil {
 		return err
 	}
-	n := notification{EventID: event.EventID, Sequence: json.Number(strconv.FormatInt(event.Sequence, 10)), Event: body}
+	n := notification{EventID: event.EventID, Sequence: event.Sequence, Event: body}
 	if f.target == nil {
 		f.print(n, "")
 		return nil
@@ -132,11 +130,8 @@ func (f *streamForwarder) forwardAll(ctx context.Context, about string) {
 
 // forward posts an event until it is accepted, or was posted forwardAttempts times.
 func (f *streamForwarder) forward(ctx context.Context, n notification) {
-	delay := cmp.Or(f.retry.BaseDelay, firstForwardDelay)
+	delay, secrets := cmp.Or(f.retry.BaseDelay, firstForwardDelay), f.secrets
 	for attempt := 1; ctx.Err() == nil; attempt++ {
-		f.mu.Lock()
-		secrets := f.secrets
-		f.mu.Unlock()
 		err := f.post(ctx, f.target, &n, secrets)
 		switch {
 		case ctx.Err() != nil:
@@ -155,28 +150,62 @@ func (f *streamForwarder) forward(ctx context.Context, n notification) {
 			return
 		}
 		delay = min(2*delay, maxForwardDelay)
-		_ = f.readSecrets(ctx) // the receiver may know only a new one; the old ones remain active for a day
+		// The receiver may know only a new secret. The old ones remain active for a day.
+		if current, err := secretsOf(ctx, f.client); err == nil {
+			secrets = current
+		}
 	}
 }
 
-func (f *streamForwarder) readSecrets(ctx context.Context) error {
-	list, err := f.client.GetWebhookSecrets(ctx)
+// post sends a notification like the service and sets the status of the response.
+func (p *program) post(ctx context.Context, target *url.URL, n *notification, secrets []webhook.Secret) error {
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(n.Event))
 	if err != nil {
 		return err
+	}
+	request.URL, request.Host = target, target.Host
+	at := time.Now()
+	n.Status, n.Timestamp = 0, strconv.FormatInt(at.Unix(), 10)
+	if err := webhook.Sign(request.Header, n.EventID, at, n.Event, secrets...); err != nil {
+		return err
+	}
+	request.Header.Set(webhook.HeaderSequence, strconv.FormatInt(n.Sequence, 10))
+	request.Header.Set("Content-Type", "application/json")
+	response, err := p.transport.RoundTrip(request) // follows no redirects, like the service
+	if err != nil {
+		return err
+	}
+	n.Status = response.StatusCode
+	return response.Body.Close()
+}
+
+// receiverURL parses --forward.
+func receiverURL(text string) (*url.URL, error) {
+	target, err := weburl.Parse(text)
+	if err != nil {
+		return nil, usagef("--forward %w", err)
+	}
+	return target, nil
+}
+
+// secretsOf returns the active webhook secrets of the user.
+func secretsOf(ctx context.Context, c *client.Client) ([]webhook.Secret, error) {
+	list, err := c.GetWebhookSecrets(ctx)
+	if err != nil {
+		return nil, err
 	}
 	secrets := make([]webhook.Secret, len(list.Data))
 	for i, secret := range list.Data {
 		if secrets[i], err = webhook.ParseSecret(secret.Secret); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(secrets) == 0 {
-		return errors.New("the service has no secret for the signatures")
+		return nil, errors.New("the service has no secret for the signatures")
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.secrets = secrets
-	return nil
+	return secrets, nil
 }
 
 // encodeNotification returns the JSON of a notification with its members in the order of the service.

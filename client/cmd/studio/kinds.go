@@ -35,20 +35,16 @@ func createAvatar(command *cli.Command) request {
 }
 
 func (p *program) consentCommand() *cli.Command {
-	return leaf("consent", "give or refuse the consent of the person in an avatar", "ID",
+	return p.serviceLeaf("consent", "give or refuse the consent of the person in an avatar", "ID",
 		example("avatar", "consent --granted ID\n  studio avatar consent --refused ID"),
-		serviceFlags(
+		[]cli.Flag{
 			&cli.BoolFlag{Name: "granted", Usage: "give consent"},
 			&cli.BoolFlag{Name: "refused", Usage: "refuse consent"},
-		),
-		func(ctx context.Context, command *cli.Command) error {
+		},
+		func(ctx context.Context, command *cli.Command, c *client.Client) error {
 			body := gen.ConsentRequest{AvatarID: command.Args().First(), Granted: command.Bool("granted")}
 			if body.Granted == command.Bool("refused") {
 				return usagef("use either --granted or --refused")
-			}
-			c, err := p.service(command)
-			if err != nil {
-				return err
 			}
 			s, err := send(ctx, c, requestOf((*client.Client).SubmitConsent, body))
 			if err != nil {

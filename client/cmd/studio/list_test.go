@@ -109,7 +109,7 @@ func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	if lines := p.must(t, "", "webhook", "secret", "--json"); strings.Count(lines, `"expires_at"`) != 1 {
 		t.Errorf("secrets as JSON: %d lines", strings.Count(lines, "\n")+1)
 	}
-	in := p.startListening(t, "--secret-file", s.secretFile)
+	in := p.startListening(t)
 	if out := p.must(t, "", "webhook", "test", "--event", "lipsync_inference_event", in.url); !strings.HasPrefix(out, "lipsync_inference_event -> 2") {
 		t.Errorf("a test prints %q", out)
 	}

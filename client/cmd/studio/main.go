@@ -1,7 +1,7 @@
 // Studio is the command-line client of Avatar Studio. "studio help" lists its commands.
 //
 // Flags override environment variables (STUDIO_BASE_URL, STUDIO_EMAIL and STUDIO_PASSWORD or STUDIO_TOKEN,
-// STUDIO_WORKSPACE, STUDIO_WEBHOOK_SECRET), and these override the login stored by "studio login". The file
+// STUDIO_WORKSPACE), and these override the login stored by "studio login". The file
 // avatarstudio/credentials.json in the user's configuration directory has the login, with the tokens but not
 // the password. Studio returns an error if other users can access the file. No flag or argument takes a
 // secret.

@@ -86,8 +86,9 @@ var newAccounts = sync.OnceValues(func() (a accounts, err error) {
 
 // service is a daemon process with the accounts.
 type service struct {
-	url, workspace, secretFile string
-	program, database          string
+	url, workspace    string
+	program, database string
+	secret            webhook.Secret
 }
 
 func startService(t *testing.T, args ...string) *service {
@@ -97,8 +98,9 @@ func startService(t *testing.T, args ...string) *service {
 	a, err := newAccounts()
 	check(t, err)
 	directory := t.TempDir()
-	s := &service{workspace: a.workspace, program: program, secretFile: filepath.Join(directory, "secret.txt")}
-	check(t, os.WriteFile(s.secretFile, []byte(a.secret+"\n"), 0o600))
+	s := &service{workspace: a.workspace, program: program}
+	s.secret, err = webhook.ParseSecret(a.secret)
+	check(t, err)
 	db := filepath.Join(directory, "studio.db")
 	s.database = "sqlite:" + db
 	check(t, os.WriteFile(db, a.database, 0o600))
@@ -107,16 +109,6 @@ func startService(t *testing.T, args ...string) *service {
 	t.Cleanup(func() { check(t, daemon.End(os.Interrupt)) })
 	s.url = daemon.URL
 	return s
-}
-
-// secret returns the webhook secret of the user.
-func (s *service) secret(t *testing.T) webhook.Secret {
-	t.Helper()
-	text, err := os.ReadFile(s.secretFile)
-	check(t, err)
-	secret, err := webhook.ParseSecret(strings.TrimSpace(string(text)))
-	check(t, err)
-	return secret
 }
 
 // newTest returns a program without environment variables and with its own directory. It hardly waits before

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/client/webhook"
 )
 
 // process prepares the command as a process with only the given environment variables.
@@ -49,7 +48,6 @@ func TestProcess_readsTheEnvironment(t *testing.T) {
 		"a password": {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword, "STUDIO_WORKSPACE=" + s.workspace}, []string{"project", "list"}, exitOK},
 		"to log in":  {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword}, []string{"login"}, exitOK},
 		"a token":    {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_TOKEN=canary"}, []string{"avatar", "show", "ID"}, exitUnauthorized},
-		"a secret":   {[]string{"STUDIO_WEBHOOK_SECRET=" + webhook.NewSecret().Reveal()}, []string{"trigger", "--to=http://127.0.0.1:1", "avatar_event"}, exitFailure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,13 +67,13 @@ func TestProcess_endsWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	url := startFake(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"avatar_id":"a","status":"processing"}`))
+		_, _ = w.Write([]byte(`{"avatar_id":"a","status":"processing","data":[{"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}]}`))
 	})
 	for name, test := range map[string]struct {
 		args   []string
 		begins string
 	}{
-		"listen": {[]string{"listen", "--unverified", "--addr=127.0.0.1:0"}, "listening on"},
+		"listen": {[]string{"listen", "--addr=127.0.0.1:0"}, "listening on"},
 		"watch":  {[]string{"avatar", "watch", "a"}, "a processing\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,9 +63,8 @@ type program struct {
 	// prompts.
 	ReadPassword func(context.Context) (string, error)
 
-	// Env and WebhookSecret are the values of environment variables.
-	Env           client.Config
-	WebhookSecret string
+	// Env has the values of environment variables.
+	Env client.Config
 
 	// Directory stores the login. It is empty if the user has no configuration directory.
 	Directory string
@@ -80,7 +79,6 @@ func newProgram() *program {
 		Terminal:       term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Env:            client.FromEnv(),
-		WebhookSecret:  os.Getenv("STUDIO_WEBHOOK_SECRET"),
 		retry:          client.Retry{Attempts: attempts},
 	}
 	if terminal := int(os.Stdin.Fd()); term.IsTerminal(terminal) {
@@ -99,7 +97,7 @@ func (p *program) Run(ctx context.Context, args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	p.transport = http.DefaultTransport.(*http.Transport).Clone()
-	p.transport.DisableCompression = true // forwarded requests must not get another header
+	p.transport.DisableCompression = true // forwarded events must not get another header
 	defer p.transport.CloseIdleConnections()
 
 	err := p.rootCommand().Run(ctx, args)

@@ -21,9 +21,9 @@ func (p *program) webhookCommand() *cli.Command {
 				p.webhookSecrets((*client.Client).GetWebhookSecrets)),
 			p.serviceLeaf("rotate", "create a secret and print the active secrets; the previous ones stay active for 24 hours", "", example("webhook", "rotate > secret.txt"), nil,
 				p.webhookSecrets((*client.Client).RotateWebhookSecret)),
-			leaf("test", "send one sample notification from the service to a URL", "URL",
+			p.serviceLeaf("test", "send one sample notification from the service to a URL", "URL",
 				example("webhook", "test https://hooks.example.com/\n  studio webhook test --event lipsync_inference_event https://hooks.example.com/"),
-				serviceFlags(&cli.StringFlag{Name: "event", Usage: "event type: " + eventNames(), Value: string(gen.EventTypes()[0])}),
+				[]cli.Flag{&cli.StringFlag{Name: "event", Usage: "event type: " + eventNames(), Value: string(gen.EventTypes()[0])}},
 				p.testWebhook),
 		},
 	}
@@ -51,14 +51,10 @@ func (p *program) webhookSecrets(
 	}
 }
 
-func (p *program) testWebhook(ctx context.Context, command *cli.Command) error {
+func (p *program) testWebhook(ctx context.Context, command *cli.Command, c *client.Client) error {
 	event := gen.EventType(command.String("event"))
 	if !event.Valid() {
 		return usagef("--event must be one of %s", eventNames())
-	}
-	c, err := p.service(command)
-	if err != nil {
-		return err
 	}
 	attempt, err := c.TestWebhook(ctx, gen.WebhookTestRequest{WebhookURL: command.Args().First(), EventType: event})
 	if err != nil {

@@ -66,7 +66,7 @@ const demoText = `Avatar Studio demo
 {{if .Missing}}No real videos: {{.Missing}}.
 {{end}}{{end -}}
 Webhooks may go to this machine. In another terminal, print those to http://127.0.0.1:9000/:
-STUDIO_WEBHOOK_SECRET={{.Secret}} .bin/studio listen --addr 127.0.0.1:9000
+STUDIO_BASE_URL={{.URL}} STUDIO_EMAIL={{.Email}} STUDIO_PASSWORD={{.Password}} .bin/studio listen --addr 127.0.0.1:9000
 
 # log in
 TOKEN=$(curl -sSf {{.URL}}/users/login -H 'Content-Type: application/json' \
