@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestNew_validatesConfig(t *testing.T) {
 		"negative attempts":          {client.Config{BaseURL: "https://h", Retry: client.Retry{Attempts: -1}}, "Retry.Attempts"},
 		"negative base delay":        {client.Config{BaseURL: "https://h", Retry: client.Retry{BaseDelay: -1}}, "Retry.BaseDelay"},
 		"negative MaxResponseBytes":  {client.Config{BaseURL: "https://h", MaxResponseBytes: -1}, "MaxResponseBytes"},
-		"negative MaxItemBytes":      {client.Config{BaseURL: "https://h", MaxItemBytes: -1}, "MaxItemBytes"},
+		"HTTPClient with a timeout":  {client.Config{BaseURL: "https://h", HTTPClient: &http.Client{Timeout: 1}}, "HTTPClient"},
 		"negative first poll":        {client.Config{BaseURL: "https://h", Poll: client.Poll{BaseInterval: -1}}, "Poll.BaseInterval"},
 		"negative poll":              {client.Config{BaseURL: "https://h", Poll: client.Poll{MaxInterval: -1}}, "Poll.MaxInterval"},
 		"negative delay":             {client.Config{BaseURL: "https://h", Retry: client.Retry{MaxDelay: -1}}, "Retry.MaxDelay"},
