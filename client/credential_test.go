@@ -26,7 +26,7 @@ func TestSecrets_areNeverShown(t *testing.T) {
 	static := client.Config{BaseURL: "http://localhost", Token: canary}
 	receiver, err := webhook.NewReceiver(webhook.Handlers{
 		Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil },
-	}, webhook.BasicAuth("studio", canary))
+	}, webhook.TokenInURL("token", canary))
 	check(t, err)
 	sourced := client.Config{BaseURL: "http://localhost", TokenSource: giving(func() client.Credential { return canary })}
 	fromSource := func(c *client.Config) { c.Email, c.Password, c.TokenSource = "", "", sourced.TokenSource }

@@ -64,9 +64,9 @@ func FuzzReceiver_refusesChangedNotifications(f *testing.F) {
 		if webhook.Sign(header, id, now, body, secret) != nil || flip == 0 {
 			t.Skip("nothing that can be signed, or no change")
 		}
-		receiver := newReceiver(t, (&recorder{}).handlers(), webhook.VerifierFunc(func(n webhook.Notification) error {
+		receiver := newReceiver(t, (&recorder{}).handlers(), func(n webhook.Notification) error {
 			return webhook.Verify(n.Header, n.Body, now, secret)
-		}))
+		})
 		if err := receiver.Handle(t.Context(), header, body); errors.Is(err, webhook.ErrRefused) {
 			t.Fatalf("refused the original: %v", err)
 		}

@@ -106,11 +106,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		err = r.handle(request.Context(), Notification{URL: request.URL, Header: request.Header, Body: body})
 	}
 	code := status(err)
-	switch {
-	case code == http.StatusServiceUnavailable:
+	if code == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
-	case code == http.StatusUnauthorized && errors.Is(err, errBasicAuth):
-		w.Header().Set("WWW-Authenticate", `Basic realm="webhook", charset="UTF-8"`)
 	}
 	w.WriteHeader(code)
 }
@@ -129,7 +126,7 @@ func (r *Receiver) handle(ctx context.Context, n Notification) error {
 	if len(n.Body) > maxBody {
 		return ErrTooLarge
 	}
-	if err := r.verifier.Verify(n); err != nil {
+	if err := r.verifier(n); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	e, err := r.handlers.decode(n.Body)

@@ -4,17 +4,14 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
-// ErrCredentials is returned by the verifiers of [TokenInURL] and [BasicAuth].
+// ErrCredentials is returned by the verifier of [TokenInURL].
 var ErrCredentials = errors.New("webhook: the credentials are missing or wrong")
-
-// errBasicAuth is the ErrCredentials of [BasicAuth]. The response to it has a WWW-Authenticate header.
-var errBasicAuth = fmt.Errorf("%w", ErrCredentials)
 
 // Notification is the input of a [Verifier].
 type Notification struct {
@@ -28,25 +25,17 @@ type Notification struct {
 	Body []byte
 }
 
-// Verifier decides whether a notification comes from the service. Implementations must be safe for
-// concurrent use. They must not modify the notification or return an error that contains a secret.
-type Verifier interface {
-	Verify(Notification) error
-}
-
-// VerifierFunc adapts a function to a [Verifier].
-type VerifierFunc func(Notification) error
-
-// Verify calls f.
-func (f VerifierFunc) Verify(n Notification) error { return f(n) }
+// Verifier decides whether a notification comes from the service: it returns an error if it does not. It must be safe
+// for concurrent use, and must not modify the notification or return an error that contains a secret.
+type Verifier func(Notification) error
 
 // StandardWebhooks returns a Verifier that calls [Verify] with the current time. During a rotation, pass
 // both the old and the new secret. Without secrets it refuses every notification.
 func StandardWebhooks(secrets ...Secret) Verifier {
-	secrets = append([]Secret(nil), secrets...)
-	return VerifierFunc(func(n Notification) error {
+	secrets = slices.Clone(secrets)
+	return func(n Notification) error {
 		return Verify(n.Header, n.Body, time.Now(), secrets...)
-	})
+	}
 }
 
 // TokenInURL returns a Verifier for services that do not sign notifications. It accepts a request if the
@@ -57,59 +46,35 @@ func StandardWebhooks(secrets ...Secret) Verifier {
 // A token should have at least 128 random bits. It authenticates the sender but not the content: anyone
 // who sees the URL, for example in the log of a proxy, can forge notifications.
 func TokenInURL(parameter string, tokens ...string) Verifier {
-	known := digests(tokens)
-	return VerifierFunc(func(n Notification) error {
+	tokens = slices.Clone(tokens)
+	return func(n Notification) error {
 		if n.URL == nil {
 			return ErrCredentials
 		}
 		values := n.URL.Query()[parameter]
-		if len(values) != 1 || !matches(values[0], known) {
+		if len(values) != 1 || !matches(values[0], tokens) {
 			return ErrCredentials
 		}
 		return nil
-	})
-}
-
-// BasicAuth returns a Verifier that accepts the username with one of passwords in the Authorization header
-// (RFC 7617). During a rotation, pass both the old and the new password. Empty passwords are ignored. The
-// error is [ErrCredentials], and [Receiver.ServeHTTP] adds a WWW-Authenticate header to the 401, for
-// senders that expect a challenge. Like a token, a password authenticates the sender but not the content.
-func BasicAuth(username string, passwords ...string) Verifier {
-	user, known := []digest{sha256.Sum256([]byte(username))}, digests(passwords)
-	return VerifierFunc(func(n Notification) error {
-		name, password, _ := (&http.Request{Header: n.Header}).BasicAuth()
-		nameMatches, passwordMatches := matches(name, user), matches(password, known)
-		if !nameMatches || !passwordMatches {
-			return errBasicAuth
-		}
-		return nil
-	})
+	}
 }
 
 // Unverified returns a Verifier that accepts everything. Anyone who knows the URL of such a receiver can
 // forge notifications, and can use up ids and sequences so that the receiver drops genuine ones.
 func Unverified() Verifier {
-	return VerifierFunc(func(Notification) error { return nil })
+	return func(Notification) error { return nil }
 }
 
 type digest = [sha256.Size]byte
 
-// digests returns the digests of the texts that are not empty.
-func digests(texts []string) []digest {
-	var all []digest
-	for _, text := range texts {
-		if text != "" {
-			all = append(all, sha256.Sum256([]byte(text)))
-		}
-	}
-	return all
-}
-
-// matches compares text with all known digests in constant time.
-func matches(text string, known []digest) bool {
+// matches compares text with all tokens in constant time. An empty token matches nothing.
+func matches(text string, tokens []string) bool {
 	sum, found := sha256.Sum256([]byte(text)), 0
-	for i := range known {
-		found |= subtle.ConstantTimeCompare(sum[:], known[i][:])
+	for _, token := range tokens {
+		if token != "" {
+			known := sha256.Sum256([]byte(token))
+			found |= subtle.ConstantTimeCompare(sum[:], known[:])
+		}
 	}
 	return found == 1
 }

@@ -108,7 +108,7 @@ func newListener(p *printer, secrets []webhook.Secret) (*webhook.Receiver, error
 			show(ctx, event, delivery)
 			return nil
 		},
-	}, webhook.VerifierFunc(func(n webhook.Notification) error {
+	}, func(n webhook.Notification) error {
 		err := webhook.Verify(n.Header, n.Body, time.Now(), secrets...)
 		if err != nil {
 			p.printing.Lock()
@@ -116,7 +116,7 @@ func newListener(p *printer, secrets []webhook.Secret) (*webhook.Receiver, error
 			_, _ = fmt.Fprintf(p.Stderr, "rejected with 401: %s\n", commandline.Printable(err.Error()))
 		}
 		return err
-	}))
+	})
 	if err == nil {
 		receiver.Claims = nil
 	}
