@@ -67,10 +67,6 @@ type plan struct {
 	rounds, loopbackRounds, starts int
 	slice, loopbackSlice           time.Duration
 	connections                    int
-
-	streamRounds, streamItems, silentStreams int
-
-	notifications int
 }
 
 // results are the measurements of one run.
@@ -78,22 +74,19 @@ type results struct {
 	plan
 	variants               []variant
 	handlers               []http.Handler
-	small, large, loopback []rounds                      // by variant
-	cold, warm             []time.Duration               // of server.New: the first call in a process, and later calls
-	decoded                []time.Duration               // of its document by encoding/json, as the first of a process
-	streams, calls         map[string]map[string]float64 // results of package client
-	sent, silent           []rounds                      // by variant of streamVariants
-	received               []rounds                      // by receiver
+	small, large, loopback []rounds        // by variant
+	cold, warm             []time.Duration // of server.New: the first call in a process, and later calls
+	decoded                []time.Duration // of its document by encoding/json, as the first of a process
 }
 
 // Every variant is measured and in every table.
 func TestResults(t *testing.T) {
-	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16, 1, 1000, 50, 1000}}
+	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16}}
 	if *measure.Full {
 		if len(libopenapiVariants()) == 0 {
 			t.Fatal("-full needs -tags libopenapi")
 		}
-		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16, 11, 100_000, 10_000, 5000}
+		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16}
 	}
 	var children []*child
 	for _, v := range r.variants {
@@ -126,10 +119,6 @@ func TestResults(t *testing.T) {
 	}
 	alternate(children, 1, load) // warm up
 	r.loopback = alternate(children, r.loopbackRounds, load)
-	r.streams = readBenchmark(t, "BenchmarkStream", r.starts)
-	r.calls = readBenchmark(t, "BenchmarkCall", r.rounds)
-	r.measureReceivers(t)
-	r.measureStreams(t)
 
 	text := r.markdown()
 	for _, v := range r.variants {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -27,11 +26,10 @@ type hello struct {
 }
 
 // job makes a child serve a body for about a time without a network. The response is the cost of a request. The zero
-// job returns the CPU time that the process has used. With Memory, the response is the memory that it uses.
+// job returns the CPU time that the process has used.
 type job struct {
-	Body   string
-	Slice  time.Duration
-	Memory bool
+	Body  string
+	Slice time.Duration
 }
 
 // runChild runs this program as the server of the variant in args, and does jobs until the end of its input.
@@ -59,10 +57,7 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 			return nil
 		}
 		result := cost{CPU: cpuTime()}
-		switch {
-		case j.Memory:
-			result.Bytes = memory()
-		case j != (job{}):
+		if j != (job{}) {
 			if sizes[j] == 0 {
 				sizes[j] = calls[j.Body].calibrate(handler, j.Slice)
 			}
@@ -75,7 +70,7 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 }
 
 func build(name string) (http.Handler, error) {
-	for _, v := range slices.Concat(variants(), streamVariants(), []variant{{name: documentName, build: decodeDocument}}) {
+	for _, v := range append(variants(), variant{name: documentName, build: decodeDocument}) {
 		if v.name == name {
 			return v.build()
 		}

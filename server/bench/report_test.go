@@ -36,31 +36,10 @@ authentication, validation, decoding and the response, but not the creation of t
 ## Loopback
 
 %s
-## Streams
-
-%d items of 200 bytes over one connection, %d rounds; and %d streams that are open and silent.
-
-%s
 `, createLipsync, measure.Machine(), len(smallBody), len(largeBody()),
 		r.rounds, r.slice, r.loopbackRounds, r.loopbackSlice, r.connections,
-		r.targetTable(), r.inProcessTable(), len(largeBody())-len(smallBody), r.loopbackTable(),
-		r.streamItems, r.streamRounds, r.silentStreams, r.streamTable())
-	versions := moduleVersions()
-	fmt.Fprintf(&b, `## Client
-
-A call of package client, the same with http.Client and encoding/json (bare), and that with a timeout, a limit of the
-response, and an idempotency key for a creation (safe), each with the CPU time of its process without that of the
-service. %d rounds of 1,500 calls.
-
-%s
-## Webhooks
-
-A receiver verifies a notification that it has not seen, stores its id, decodes it and calls the function for its event.
-The libraries only verify; a map and encoding/json do the rest. %d rounds of %d notifications.
-
-%s
-`, r.rounds, r.callTable(), r.rounds, r.notifications, r.receiverTable(versions))
-	fmt.Fprintf(&b, "## Rejected requests\n\n%s\n## Variants\n\n%s", r.probeTable(), r.variantTable(versions))
+		r.targetTable(), r.inProcessTable(), len(largeBody())-len(smallBody), r.loopbackTable())
+	fmt.Fprintf(&b, "## Rejected requests\n\n%s\n## Variants\n\n%s", r.probeTable(), r.variantTable())
 	return b.String()
 }
 
@@ -116,19 +95,6 @@ func (r *results) targetTable() string {
 	row("first server.New in a process, ms", "≤", 4, measure.Median(r.cold).Seconds()*1e3, "%.1f")
 	row("first server.New in a process, × the first json.Unmarshal of its document in a process", "≤", 4, ratioOf(r.cold, r.decoded), "%.2f")
 	row("later server.New in the same process, ms", "≤", 5, measure.Median(r.warm).Seconds()*1e3, "%.1f")
-	for _, media := range []string{"application/jsonl", "text/event-stream"} {
-		row("reading "+media+" in client, CPU time × bufio.Scanner with json.Unmarshal", "≤", 1.5, r.streams[media]["x-scanner"], "%.2f")
-	}
-	row("a creation by client, CPU time × net/http with encoding/json, a key and a timeout", "≤", 1.05, r.calls["create"]["x-safe"], "%.2f")
-	row("a creation by client, allocations", "≤", 90, r.calls["create"]["allocs/call"], "%.0f")
-	row("a notification received by client/webhook, CPU time, µs", "≤", 10, r.received[0].median(cost.cpu)/1e3, "%.1f")
-	row("a notification received by client/webhook, CPU time × svix", "≤", 1.25, r.received[0].ratio(r.received[2], cost.cpu), "%.2f")
-	for i, v := range streamVariants() {
-		if floor := i - 1; v.checks {
-			row(v.name+", server CPU of an item, × bare", "≤", 1.5, r.sent[i].ratio(r.sent[floor], cost.cpu), "%.2f")
-			row(v.name+", additional memory of a silent stream, KB", "≤", 20, (r.silent[i].median(cost.bytes)-r.silent[floor].median(cost.bytes))/1e3, "%.1f")
-		}
-	}
 	return b.String()
 }
 
@@ -153,7 +119,8 @@ func moduleVersions() map[string]string {
 	return versions
 }
 
-func (r *results) variantTable(versions map[string]string) string {
+func (r *results) variantTable() string {
+	versions := moduleVersions()
 	var b strings.Builder
 	b.WriteString("| Variant | Version | Description |\n|---|---|---|\n")
 	for _, v := range r.variants {

@@ -1,9 +1,7 @@
 package daemon_test
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -13,14 +11,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/bench/measure"
 )
-
-// runChild runs this program as the process that the argument names.
-func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) error {
-	if args[0] == bareRole {
-		return runBare(in, out)
-	}
-	return runReceiver(in, out)
-}
 
 // The receiver must detect every kind of wrong event, because a run fails only if it does.
 func TestReceiver_detectsWrongEvents(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 const (
@@ -64,18 +62,6 @@ func (s *setup) lanesOf(holder string) (lanes []int) {
 	}
 	check(s.t, rows.Err())
 	return lanes
-}
-
-// seedRunning inserts events for all origins while daemons are running.
-func (s *setup) seedRunning(events int) {
-	s.t.Helper()
-	urls := s.receiver.urls[accepts]
-	s.seed(s.users[0], urls, events, 1)
-	var flows []store.Flow
-	for _, url := range urls {
-		flows = append(flows, store.Flow{UserID: s.users[0].id, Origin: studio.Origin(url)})
-	}
-	check(s.t, studiotest.Open(s.t, s.dsn).NotifyDue(s.t.Context(), flows))
 }
 
 // startAll starts daemons with additional flags until n run, and waits until they share all lanes. If n-1 daemons run,

@@ -70,41 +70,6 @@ func (s *setup) seed(u *user, urls []string, subjects, events int) {
 	s.analyze()
 }
 
-// The documents of projects: one with few members, and one in which every member has a value.
-const (
-	smallProject = `{"project_id":"ID","title":"Project number ID","status":"draft","thumbnail":"https://media.example.com/thumbnails/ID.png"}`
-	fullProject  = `{"user_id":"0190a8f2-6f0e-7cc3-b5a1-0f1d6c1f2a3b","project_id":"ID","title":"Product tour","project_type":"PERSONALIZED",` +
-		`"created_at":"2026-01-12T09:50:00Z","updated_at":"2026-01-12T09:50:00Z","thumbnail":"https://media.example.com/projects/ID/thumbnail.png",` +
-		`"thumbnails":{"thumbnail_png":"https://media.example.com/projects/ID/thumbnail.png","thumbnail_play_png":"",` +
-		`"thumbnail_gif":"https://media.example.com/projects/ID/thumbnail.gif","thumbnail_play_gif":"","custom_thumbnail":""},` +
-		`"status":"published","language":"english","tags":{"colors":["#2f6f1f"],"names":["tour"]},"available_credits":100,"utilised_credits":7,` +
-		`"video":"https://media.example.com/projects/ID/video.mp4","training_job_id":"job-ID","srt":"","srt_target_language":"english",` +
-		`"voice_path":"voices/english.wav","smart_url":"https://video.example.com/ID","recording_script":"Product tour.",` +
-		`"data_plane_id":"0190a8f2-6f0e-7cc3-b5a1-0f1d6c1f2a3c"}`
-)
-
-// seedProjects inserts projects into the workspace of a user.
-func (s *setup) seedProjects(u *user, projects int, document string) {
-	s.t.Helper()
-	s.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER))
-		INSERT INTO projects (id, workspace_id, user_id, created_at, published, document)
-		SELECT CAST($2 AS TEXT) || '-' || i, CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT) + i, 0,
-			REPLACE(CAST($5 AS TEXT), 'ID', CAST($2 AS TEXT) || '-' || i) FROM n`, projects, u.workspace, u.id, time.Now().UnixMicro(), document)
-	s.analyze()
-}
-
-// seedRecords inserts lip-syncs that are projects of the workspace of a user.
-func (s *setup) seedRecords(u *user, records int) {
-	s.t.Helper()
-	s.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < CAST($1 AS INTEGER))
-		INSERT INTO subjects (id, kind, user_id, workspace_id, title, request, webhook_url, origin, status, consent, failure_reason, rendering,
-			created_at, updated_at, sequence, render_tries)
-		SELECT CAST($2 AS TEXT) || '-record-' || i, 'lipsync', CAST($3 AS TEXT), CAST($2 AS TEXT), 'Record number ' || i, '{}', '', '', 'succeeded', '', '',
-			'{"video":"out.mp4","thumbnail":"out.jpg","previews":{"still":"a.png","still_play":"b.png","animation":"a.gif","animation_play":"b.gif"}}',
-			CAST($4 AS BIGINT) + i, CAST($4 AS BIGINT) + i, 0, 0 FROM n`, records, u.workspace, u.id, time.Now().UnixMicro())
-	s.analyze()
-}
-
 // analyze does what autovacuum would do later.
 func (s *setup) analyze() {
 	s.t.Helper()

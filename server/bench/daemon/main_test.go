@@ -19,7 +19,7 @@ import (
 const gcPercent = 400
 
 func TestMain(m *testing.M) {
-	harness.RunChild(runChild)
+	harness.RunChild(runReceiver)
 	debug.SetGCPercent(gcPercent)
 	_ = flag.Set("test.parallel", "8") // rows wait for much of their time; more at once starve each other
 	os.Exit(m.Run())
@@ -45,25 +45,14 @@ type plan struct {
 	restarts       int           // kills while ordered events are delivered
 	waiting        int           // events that wait for a hanging origin
 	idle           time.Duration // duration of the idle measurement
-	projects       int
 	creating       time.Duration // duration of each measurement of creations
 
 	users            int // of the open load
 	creations        int // rate
-	lists            int // rate
 	creationDuration time.Duration
-	listDuration     time.Duration
 	searchStep       time.Duration // duration of each rate of a search
 	maxRate          int           // at which a search ends
 	idleWait         time.Duration // longest wait for an idle machine before each rate
-
-	streams        int
-	streamUsers    int
-	eventRate      int
-	streamDuration time.Duration // of the events
-	settle         time.Duration // until an idle process has released unused memory
-
-	replayed int // events of a replay
 }
 
 func newPlan() plan {
@@ -71,19 +60,17 @@ func newPlan() plan {
 		return plan{
 			rounds: 5, ports: 128, floor: time.Second, backlog: 20_000, paced: 250, besideHung: 160, besideNew: 800,
 			hangingOrigins: 1000, stopDuration: 40 * time.Second, kills: 10, killed: 5000, ordered: 100_000,
-			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, projects: 100_000, creating: 3 * time.Second,
-			users: 100, creations: 500, lists: 5000, creationDuration: time.Minute, listDuration: 20 * time.Second,
+			subjects: 1000, restarts: 5, waiting: 100_000, idle: 20 * time.Second, creating: 3 * time.Second,
+			users: 100, creations: 500, creationDuration: time.Minute,
 			searchStep: 10 * time.Second, maxRate: 1 << 20, idleWait: 20 * time.Second,
-			streams: 10_000, streamUsers: 1000, eventRate: 500, streamDuration: 20 * time.Second, settle: 3 * releaseInterval, replayed: 1_000_000,
 		}
 	}
 	return plan{
 		rounds: 1, ports: 16, floor: 50 * time.Millisecond, backlog: 200, paced: 20, besideHung: 20, besideNew: 20,
 		hangingOrigins: 50, stopDuration: time.Second, kills: 1, killed: 200, ordered: 200,
-		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, projects: 1000, creating: 100 * time.Millisecond,
-		users: 3, creations: 20, lists: 50, creationDuration: 500 * time.Millisecond, listDuration: 200 * time.Millisecond,
+		subjects: 100, restarts: 1, waiting: 1000, idle: 200 * time.Millisecond, creating: 100 * time.Millisecond,
+		users: 3, creations: 20, creationDuration: 500 * time.Millisecond,
 		searchStep: 100 * time.Millisecond, maxRate: 100,
-		streams: 40, streamUsers: 4, eventRate: 60, streamDuration: 500 * time.Millisecond, replayed: 2000,
 	}
 }
 
@@ -104,7 +91,6 @@ func TestDelivery(t *testing.T) {
 		{"hostile receivers", ports{accepts: hostilePorts, hostile: hostilePorts}, hostileResponses},
 		{"waiting events", ports{accepts: latencyPorts, hangs: 1}, waitingEvents},
 		{"idle", ports{accepts: 1}, idle},
-		{"projects", nil, projects},
 		{"creations", ports{accepts: p.ports}, creationRate},
 		{"creation to receiver", ports{accepts: latencyPorts}, createdToReceived},
 		{"large creations", ports{accepts: latencyPorts}, largeCreations},
@@ -114,9 +100,5 @@ func TestDelivery(t *testing.T) {
 func TestLoad(t *testing.T) {
 	measureRows(t, "../LOAD.md", loadReport, []row{
 		{"creations", ports{accepts: newPlan().users}, creationLoad},
-		{"lists", nil, listLoad},
-		{"streams", nil, streamLoad},
-		{"deliveries beside streams", ports{accepts: newPlan().ports}, deliveriesBesideStreams},
-		{"replay", ports{accepts: latencyPorts}, replayLoad},
 	})
 }

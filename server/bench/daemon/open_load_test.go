@@ -56,14 +56,14 @@ func (r *result) String() string {
 	return fmt.Sprintf("%d/s: %v; delay of events: %v; %d errors, first: %v; CPU: %v", r.rate, r.latencies, r.delays, r.errors, r.firstError, r.usage)
 }
 
-// measure measures a rate. It repeats the measurement if the rate is not sustained while other programs use the
+// measureLoad measures a rate of creations. It repeats the measurement if the rate is not sustained while other programs use the
 // machine.
-func (l openLoad) measure(rate int, d time.Duration) (r *result) {
-	l.t.Helper()
+func (s *setup) measureLoad(rate int, d time.Duration) (r *result) {
+	s.t.Helper()
 	for range maxTries {
-		waitIdle(l.idleWait)
-		r = l.run(rate, d)
-		l.t.Logf("%v for %v", r, d)
+		waitIdle(s.idleWait)
+		r = s.runLoad(rate, d)
+		s.t.Logf("%v for %v", r, d)
 		if r.sustained() || r.usage.others < time.Duration(float64(r.usage.took)*maxOthersCPU) {
 			break
 		}
@@ -71,19 +71,19 @@ func (l openLoad) measure(rate int, d time.Duration) (r *result) {
 	return r
 }
 
-// run sends requests at a rate for d, and waits for the events of all created lip-syncs.
-func (l openLoad) run(rate int, d time.Duration) *result {
-	l.t.Helper()
-	l.receiver.reset()
+// runLoad creates lip-syncs at a rate for d, and waits for their events.
+func (s *setup) runLoad(rate int, d time.Duration) *result {
+	s.t.Helper()
+	s.receiver.reset()
 	all := arrivals(rate, d)
 	r := &result{rate: rate, latencies: make(latencies, len(all))}
 	var mu sync.Mutex
 	created := make(map[string]time.Time)
 	warmMemory := make(chan int64, 1)
-	time.AfterFunc(warmUpOf(d), func() { warmMemory <- l.memory() })
-	used := l.startUsage()
+	time.AfterFunc(warmUpOf(d), func() { warmMemory <- s.memory() })
+	used := s.startUsage()
 	openLoop(all, func(i int, due time.Time) {
-		id, err := l.send(i)
+		id, err := s.createInTurn(i)
 		r.latencies[i] = time.Since(due)
 		mu.Lock()
 		defer mu.Unlock()
@@ -91,31 +91,31 @@ func (l openLoad) run(rate int, d time.Duration) *result {
 			if r.errors++; r.errors == 1 {
 				r.firstError = err
 			}
-		} else if id != "" {
+		} else {
 			created[id] = due
 		}
 	})
-	r.usage, r.warmMemory, r.endMemory = used(), <-warmMemory, l.memory()
-	t := l.receiver.ask(query{Accepted: len(created), MaxWait: drainTimeout, Arrivals: true})
+	r.usage, r.warmMemory, r.endMemory = used(), <-warmMemory, s.memory()
+	t := s.receiver.ask(query{Accepted: len(created), MaxWait: drainTimeout, Arrivals: true})
 	if t.Wrong > 0 || t.Inversions > 0 || t.Duplicates > 0 || r.errors == 0 && t.Accepted != len(created) {
-		l.t.Fatalf("the receiver got %d events of %d, %d of them twice, %d wrong", t.Accepted, len(created), t.Duplicates, t.Wrong)
+		s.t.Fatalf("the receiver got %d events of %d, %d of them twice, %d wrong", t.Accepted, len(created), t.Duplicates, t.Wrong)
 	}
 	for id, due := range created {
 		at, ok := t.Arrivals[id]
 		if !ok {
-			l.t.Fatalf("the event of %s is lost", id)
+			s.t.Fatalf("the event of %s is lost", id)
 		}
 		r.delays = append(r.delays, at.Sub(due))
 	}
 	return r
 }
 
-// search returns the highest sustained rate, and its latencies.
-func (l openLoad) search(first int) (highest int, latencies string) {
-	l.t.Helper()
+// searchLoad returns the highest sustained rate, and its latencies.
+func (s *setup) searchLoad() (highest int, latencies string) {
+	s.t.Helper()
 	latencies = "none"
-	return search(first, l.maxRate, func(rate int) bool {
-		r := l.measure(rate, l.searchStep)
+	return search(s.creations, s.maxRate, func(rate int) bool {
+		r := s.measureLoad(rate, s.searchStep)
 		if r.sustained() {
 			latencies = r.latencies.String()
 		}
@@ -188,10 +188,10 @@ type usage struct {
 }
 
 // startUsage returns a function that returns the CPU time since the call of startUsage.
-func (l openLoad) startUsage() func() usage {
+func (s *setup) startUsage() func() usage {
 	now := func() (u usage) {
 		used, stolen := machineCPU()
-		u = usage{studiod: l.d.CPU(), database: harness.TreeCPU(l.server), load: harness.SelfCPU() + harness.TreeCPU(l.helper), stolen: stolen}
+		u = usage{studiod: s.d.CPU(), database: harness.TreeCPU(s.server), load: harness.SelfCPU() + harness.TreeCPU(s.receiver.PID()), stolen: stolen}
 		u.others = used - u.studiod - u.database - u.load
 		return u
 	}

@@ -52,7 +52,7 @@ type receiver struct {
 
 func startReceiver(t testing.TB, cfg receiverConfig) *receiver {
 	t.Helper()
-	child, err := harness.StartChild(context.Background(), receiverRole)
+	child, err := harness.StartChild(context.Background(), "receiver")
 	check(t, err)
 	t.Cleanup(func() { check(t, child.Close()) })
 	r := &receiver{Child: child, t: t, encoder: gob.NewEncoder(child.In), decoder: gob.NewDecoder(child.Out)}
@@ -107,12 +107,9 @@ func (t tally) verify(events int) error {
 // rate returns the accepted events per second.
 func (t tally) rate() float64 { return float64(t.Accepted-1) / t.Last.Sub(t.First).Seconds() }
 
-// receiverRole is the argument of a child that is a receiver.
-const receiverRole = "receiver"
-
 // runReceiver runs this program as a receiver. It reads its configuration, writes its URLs, and answers queries until
 // its input ends.
-func runReceiver(in io.Reader, out io.Writer) error {
+func runReceiver(_ context.Context, _ []string, in io.Reader, out io.Writer) error {
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
 	var cfg receiverConfig
 	if err := decoder.Decode(&cfg); err != nil {

@@ -15,8 +15,7 @@ twice these limits, which would otherwise be what is measured. SQLite is a file 
 server with fsync=on. The receiver verifies each signature and responds at once.
 
 Unless a row says otherwise, latency is the time from just before studiod writes an event to its arrival, so it includes
-the commit. The number of rounds is %d. Rates, latencies and times to the first byte are medians of the rounds, and values
-with "max" are their maxima. The CPU time of a delivery and the memory of all processes are those of the round with the
+the commit. The number of rounds is %d. Rates and latencies are medians of the rounds, and values with "max" are their maxima. The CPU time of a delivery and the memory of all processes are those of the round with the
 median rate. They include the processes of the database, and this memory is the proportional set size (PSS). Other CPU
 and memory values are those of studiod alone.
 A rendering writes more rows than a creation, so creations, renderings and deliveries together are compared with two
@@ -39,8 +38,8 @@ func loadReport(table string, p plan) string {
 	return fmt.Sprintf(`# Sustained load
 
 One studiod with webhooks, metrics (read every %v), logs, encrypted keys and webhook secrets, default limits, and
-simulated renderings that take no time. %d users create lip-syncs and list their projects. Each user has a token, an
-idempotency key for each creation, and a receiver that verifies every webhook. SQLite is a file with synchronous=FULL.
+simulated renderings that take no time. %d users create lip-syncs. Each user has a token, an idempotency key for each
+creation, and a receiver that verifies every webhook. SQLite is a file with synchronous=FULL.
 PostgreSQL is a server with fsync=on. The load generator, the receivers, studiod and the database share the CPUs of one
 machine.
 
@@ -51,19 +50,9 @@ most %v, no request fails, and every event is delivered within %v. The search fo
 total. CPU usage is relative to one CPU, so 200 %% is two CPUs. Memory is the proportional set size (PSS) of studiod and
 the processes of the database.
 
-Streams are server-sent events over HTTP/1.1, as many for each user, and half as many as this process may open files if
-that is less than %s. Their memory is the growth of studiod's when they are open, divided by their number. It is read when
-studiod has been idle for %v, and so has returned unused memory to the system; so has the bare handler. The load of lists
-is the same with and without them, and they have no items meanwhile. Events are those of avatars without a webhook, %d for each. An
-item counts from the time of its event, which is just before its transaction, to its arrival. On PostgreSQL, the avatars
-are created by a second studiod. Backlogs of one user are delivered without streams and beside a stream of each of the other
-users in turn, with twice the default limits of an origin. The figures are medians of %d rounds. A replay is that of one
-user, whose events all had failed, with the same limits; it is measured until the last event has arrived.
-
 The run fails if an event is lost, duplicated or wrongly signed. Reproduce with `+"`make load`"+`. The figures depend on the machine and its other load.
 
 %s.
 
-%s`, scrapeInterval, p.users, maxLatency, maxDelay, maxOthersCPU, maxTries, thousands(p.streams), p.settle, eventsPerAvatar, p.rounds,
-		measure.Machine(), table)
+%s`, scrapeInterval, p.users, maxLatency, maxDelay, maxOthersCPU, maxTries, measure.Machine(), table)
 }

@@ -36,7 +36,6 @@ type connection struct {
 type Response struct {
 	Status int
 	Body   []byte
-	At     time.Time // when the header had arrived
 }
 
 // NewClient returns a client of the server at an http URL. connections bounds the concurrent requests; further requests
@@ -130,7 +129,6 @@ func (c *connection) exchange(request []byte) (response Response, keep bool, err
 			keep = false
 		}
 	}
-	response.At = time.Now()
 	if chunked {
 		if response.Body, err = io.ReadAll(httputil.NewChunkedReader(c.reader)); err == nil {
 			_, err = c.reader.ReadSlice('\n') // after the last chunk
