@@ -203,10 +203,6 @@ bench-delivery: ## Benchmark webhook delivery and write server/bench/DELIVERY.md
 load: ## Benchmark sustained load and write server/bench/LOAD.md (25 minutes)
 	cd server/bench && go test -count=1 -timeout 2h -v -run TestLoad ./daemon -full
 
-.PHONY: bench-render
-bench-render: ## Benchmark rendering against plain ffmpeg and write server/bench/RENDER.md (5 minutes)
-	cd server/bench && go test -count=1 -timeout 1h -v ./render -full
-
 .PHONY: bench-mouth
 bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md (1 minute; needs gcc, espeak-ng and alsa-utils)
 	go test -count=1 -v -run TestMouth_followsSpeech ./server/cmd/studio-render/internal/talkinghead -mouth '$(CURDIR)/server/bench/MOUTH.md'
