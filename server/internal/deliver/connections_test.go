@@ -3,16 +3,48 @@ package deliver_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
+	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/sender"
 )
+
+// realService is a service with a real sender and receivers on loopback ports. Nothing is rendered.
+type realService struct {
+	config    deliver.Config
+	dsn       string
+	user      studio.User
+	receivers []*httptest.Server
+}
+
+// startService opens a service on SQLite and starts receivers that answer with handle.
+func startService(t *testing.T, receivers int, handle http.HandlerFunc) *realService {
+	t.Helper()
+	s := &realService{dsn: studiotest.NewSQLite(t)}
+	s.config.Store = studiotest.Open(t, s.dsn)
+	s.config.Studio = studio.New(studiotest.Config(s.config.Store, time.Now))
+	s.user = studiotest.AddUser(t, s.config.Studio, "ada@example.com")
+	for range receivers {
+		receiver := httptest.NewServer(handle)
+		t.Cleanup(receiver.Close)
+		s.receivers = append(s.receivers, receiver)
+	}
+	real, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	check(t, err)
+	t.Cleanup(real.Close)
+	s.config.Sender = real
+	return s
+}
 
 // With higher limits, a backlog is delivered on connections that stay open, as with lower ones.
 func TestDeliverer_higherLimitsKeepConnections(t *testing.T) {
@@ -24,7 +56,7 @@ func TestDeliverer_higherLimitsKeepConnections(t *testing.T) {
 			var received atomic.Int64
 			var connections sync.Map
 			done := make(chan struct{})
-			s := startService(t, studiotest.NewSQLite(t), test.origins, func(w http.ResponseWriter, r *http.Request) {
+			s := startService(t, test.origins, func(w http.ResponseWriter, r *http.Request) {
 				connections.Store(r.Host+" "+r.RemoteAddr, true)
 				w.WriteHeader(http.StatusNoContent)
 				if received.Add(1) == events {
@@ -34,7 +66,8 @@ func TestDeliverer_higherLimitsKeepConnections(t *testing.T) {
 			for i, receiver := range s.receivers {
 				seed(t, s.dsn, s.user.ID, (events+i)/test.origins, receiver.URL)
 			}
-			stop := s.run(deliver.Config{Rate: test.rate, Workers: test.workers})
+			s.config.Rate, s.config.Workers = test.rate, test.workers
+			stop := start(deliver.New(s.config))
 			<-done
 			stop()
 			opened := 0
@@ -51,14 +84,15 @@ func TestDeliverer_higherLimitsReadNoMore(t *testing.T) {
 	t.Parallel()
 	const origins, each = 64, 40
 	release := make(chan struct{})
-	s := startService(t, studiotest.NewSQLite(t), origins, func(http.ResponseWriter, *http.Request) { <-release })
+	s := startService(t, origins, func(http.ResponseWriter, *http.Request) { <-release })
 	var urls []string
 	var flows []store.Flow
 	for _, receiver := range s.receivers {
 		urls, flows = append(urls, receiver.URL), append(flows, store.Flow{UserID: s.user.ID, Origin: receiver.URL})
 	}
 	seed(t, s.dsn, s.user.ID, each, urls...)
-	process := s.deliverer(deliver.Config{Rate: 100_000})
+	s.config.Rate = 100_000
+	process := deliver.New(s.config)
 	stop := start(process)
 	loaded := 0
 	harness.Eventually(t, "that all flows are read", func() bool {

@@ -145,42 +145,6 @@ func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 	})
 }
 
-func TestSQLite_burstKeepsTheRateAndInFlightLimits(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		var mu sync.Mutex
-		running := make(map[string]int)
-		run := func(url string, by int) {
-			mu.Lock()
-			defer mu.Unlock()
-			if running[url] += by; running[url] > 4 {
-				s.t.Errorf("%d in flight to %s at once", running[url], url)
-			}
-		}
-		sent := new(attemptTimes)
-		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
-			sent.add(message.URL)
-			run(message.URL, 1)
-			defer run(message.URL, -1)
-			time.Sleep(10 * time.Millisecond)
-			return sender.Attempt{Status: 200}
-		})
-		events := max(1000/loadDivisor, 100)
-		s.seed(events, urls(10)...)
-		s.work(21 * time.Second)
-		for _, url := range urls(10) {
-			at := sent.of(url)
-			if len(at) != events {
-				s.t.Errorf("%d deliveries to %s in 21 s, want all %d", len(at), url, events)
-			}
-			for i := range len(at) - 61 {
-				if at[i+61].Sub(at[i]) < time.Second {
-					s.t.Fatalf("more than 60 attempts in the second after %v", at[i])
-				}
-			}
-		}
-	})
-}
-
 func TestSQLite_manyOriginsAreServedConcurrently(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		sent := new(attemptTimes)
@@ -192,59 +156,6 @@ func TestSQLite_manyOriginsAreServedConcurrently(t *testing.T) {
 			if at := sent.of(url); len(at) != 1 || at[0].Sub(began) > time.Second {
 				s.t.Fatalf("%s got %v", url, at)
 			}
-		}
-	})
-}
-
-// Events that wait for an open breaker use up no attempt, and are not sent all at once when it closes.
-func TestSQLite_recoveredReceiverGetsEveryEventGradually(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		const url = "https://hooks.example.com/"
-		began := time.Now()
-		up := began.Add(time.Hour)
-		sent := new(attemptTimes)
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
-			sent.add(url)
-			if time.Now().Before(up) {
-				return sender.Attempt{Failure: sender.FailureConnect}
-			}
-			time.Sleep(20 * time.Millisecond)
-			return sender.Attempt{Status: 200}
-		})
-		events := max(1000/loadDivisor, 100)
-		s.seed(events, url)
-		s.work(59 * time.Minute)
-		at := sent.of(url)
-		// 10 at the start, then one after 30 s, 1 min, 2 min, 4 min and each 5 min.
-		if len(at) < 20 || len(at) > 26 {
-			s.t.Errorf("%d attempts in an hour in which all fail", len(at))
-		}
-		tries := 0
-		for i := range events {
-			next, err := s.db.NextDelivery(s.t.Context(), fmt.Sprintf("%s %d", url, i+1))
-			check(s.t, err)
-			tries += next.Tries
-		}
-		if tries != len(at) {
-			s.t.Errorf("%d attempts are counted, %d were made", tries, len(at))
-		}
-		s.work(24 * time.Hour)
-		for i := range events {
-			if _, err := s.db.NextDelivery(s.t.Context(), fmt.Sprintf("%s %d", url, i+1)); err == nil {
-				s.t.Fatal("an event still waits after a day")
-			}
-		}
-		var first []time.Time // the attempts after the recovery
-		for _, a := range sent.of(url) {
-			if !a.Before(up) {
-				first = append(first, a)
-			}
-		}
-		if within := first[10].Sub(first[0]); within < 500*time.Millisecond {
-			s.t.Errorf("eleven attempts within %v after the recovery", within)
-		}
-		if whole := first[events-1].Sub(first[0]); whole > 10*time.Minute {
-			s.t.Errorf("the backlog took %v", whole)
 		}
 	})
 }
