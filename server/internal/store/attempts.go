@@ -51,49 +51,30 @@ func (r MadeAttempt) dueAt() time.Time {
 // the subject is due, by the clock of the database, or the zero time if none is pending. On PostgreSQL it
 // returns [studio.ErrBusy] if another transaction locks the subject for more than about five seconds. If the
 // event does not exist, it returns [studio.ErrNotFound].
-func (s *Store) SaveAttempt(ctx context.Context, holder string, r MadeAttempt) (next time.Time, err error) {
-	if s.Shared() {
-		return s.saveInGroup(ctx, holder, r)
-	}
-	err = s.write(ctx, func(tx transaction) (err error) {
-		next, err = saveOnSQLite(ctx, tx, &r)
-		return err
-	})
-	return next, err
-}
-
-// saveOnSQLite is SaveAttempt on SQLite.
-func saveOnSQLite(ctx context.Context, tx transaction, r *MadeAttempt) (next time.Time, err error) {
-	for {
-		if err := tx.execAll(ctx, keepAttempts(tx, r)); err != nil {
-			return next, err
+func (s *Store) SaveAttempt(ctx context.Context, holder string, one MadeAttempt) (next time.Time, err error) {
+	for range saveTries {
+		r := &groupAttempt{groupMember: newGroupMember(), MadeAttempt: one, holder: holder}
+		if err := writeGrouped(ctx, s, s.saving, s.saveAttempts, r); err != nil || r.written {
+			return r.next, err
 		}
-		update := updateEvents.with(tx, r)[0]
-		if updated, err := tx.exec(ctx, update.query, update.args...); err != nil {
-			return next, err
-		} else if updated > 0 {
-			break
-		}
-		last, err := lastAttempt(ctx, tx, r.Event.ID)
+		last, err := lastAttempt(ctx, s.engine, one.Event.ID)
 		if err != nil {
 			return next, err
 		}
-		if r.isSaved(last) {
-			return nextDelivery(ctx, tx, r.Event.SubjectID)
+		if one.isSaved(last) {
+			return nextDelivery(ctx, s.engine, one.Event.SubjectID)
 		}
-		r.Attempt.Number = last.Number + 1
+		if number := last.Number + 1; number != one.Attempt.Number {
+			one.Attempt.Number = number
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return next, ctx.Err()
+		case <-time.After(savePause):
+		}
 	}
-	if err := tx.execAll(ctx, disableEndpoints(tx, r)); err != nil {
-		return next, err
-	}
-	last := deleteDeliveries.with(tx, r)[0]
-	if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
-		return next, err
-	}
-	if err := tx.execAll(ctx, updateDeliveries.with(tx, r)); err != nil {
-		return next, err
-	}
-	return nextDelivery(ctx, tx, r.Event.SubjectID)
+	return next, studio.ErrBusy
 }
 
 // lastAttempt returns the last attempt of an event, or the zero value if there was none.

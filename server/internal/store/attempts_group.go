@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -13,7 +11,7 @@ const (
 	saveTries = 100
 )
 
-// groupAttempt is a [MadeAttempt] that waits for its group.
+// groupAttempt is a [MadeAttempt] that is saved, on PostgreSQL with its group.
 type groupAttempt struct {
 	groupMember
 	MadeAttempt
@@ -21,36 +19,6 @@ type groupAttempt struct {
 	holder  string
 	next    time.Time
 	written bool // false if its subject was locked by another transaction, or its number is not the next one
-}
-
-// saveInGroup commits an attempt by group commit on PostgreSQL. On SQLite, write does this for every change.
-//
-// Subjects that another transaction has locked are skipped and retried, so that they do not delay the group. It returns
-// studio.ErrBusy after saveTries tries, and studio.ErrNotFound if the event does not exist.
-func (s *Store) saveInGroup(ctx context.Context, holder string, one MadeAttempt) (next time.Time, err error) {
-	for range saveTries {
-		r := &groupAttempt{groupMember: newGroupMember(), MadeAttempt: one, holder: holder}
-		if err := writeGrouped(ctx, s, s.saving, saveAttempts, r); err != nil || r.written {
-			return r.next, err
-		}
-		last, err := lastAttempt(ctx, s.engine, one.Event.ID)
-		if err != nil {
-			return next, err
-		}
-		if one.isSaved(last) {
-			return nextDelivery(ctx, s.engine, one.Event.SubjectID)
-		}
-		if number := last.Number + 1; number != one.Attempt.Number {
-			one.Attempt.Number = number
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return next, ctx.Err()
-		case <-time.After(savePause):
-		}
-	}
-	return next, studio.ErrBusy
 }
 
 // lockedSubjects is the SQL expression for the subjects of a group that the transaction has locked.
@@ -85,9 +53,13 @@ const (
 	nextDue      = "next due"
 )
 
-// saveAttempts is a groupWrite for attempts of one lease holder. It is one request. The server has received the whole
-// request before it starts, so a process that freezes during it holds no lock.
-func saveAttempts(ctx context.Context, tx transaction, group []*groupAttempt, _ bool) error {
+// saveAttempts is a groupWrite for attempts of one lease holder. On PostgreSQL it is one request. The server has received
+// the whole request before it starts, so a process that freezes during it holds no lock. It skips subjects that another
+// transaction has locked, so that they do not delay the group.
+func (s *Store) saveAttempts(ctx context.Context, tx transaction, group []*groupAttempt, _ bool) error {
+	if !s.Shared() {
+		return group[0].saveOnSQLite(ctx, tx)
+	}
 	attempts, subjects := make([]*MadeAttempt, len(group)), make([]string, len(group))
 	for i, r := range group {
 		attempts[i], subjects[i] = &r.MadeAttempt, r.Event.SubjectID
@@ -115,5 +87,31 @@ func saveAttempts(ctx context.Context, tx transaction, group []*groupAttempt, _ 
 			r.err = ErrLeaseLost
 		}
 	}
+	return err
+}
+
+// saveOnSQLite is saveAttempts on SQLite, where a change has no group.
+func (r *groupAttempt) saveOnSQLite(ctx context.Context, tx transaction) error {
+	one := &r.MadeAttempt
+	r.next = time.Time{}
+	if err := tx.execAll(ctx, keepAttempts(tx, one)); err != nil {
+		return err
+	}
+	update := updateEvents.with(tx, one)[0]
+	updated, err := tx.exec(ctx, update.query, update.args...)
+	if r.written = updated > 0; err != nil || !r.written {
+		return err
+	}
+	if err := tx.execAll(ctx, disableEndpoints(tx, one)); err != nil {
+		return err
+	}
+	last := deleteDeliveries.with(tx, one)[0]
+	if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
+		return err
+	}
+	if err := tx.execAll(ctx, updateDeliveries.with(tx, one)); err != nil {
+		return err
+	}
+	r.next, err = nextDelivery(ctx, tx, one.Event.SubjectID)
 	return err
 }

@@ -107,18 +107,6 @@ func (s *Store) TryExec(ctx context.Context, statements ...string) error {
 	return s.write(ctx, func(tx transaction) error { return tx.execAll(ctx, all) })
 }
 
-// OrFail is the SQL that runs instead of a statement on SQLite.
-func OrFail(query string) string { return orFail(query) }
-
-// Explain makes the store call seen with the plan of each query before the query runs.
-func (s *Store) Explain(seen func(query string, plan []string)) {
-	e := explainer{seen: seen, command: "EXPLAIN QUERY PLAN ", columns: 4}
-	if s.Shared() {
-		e.command, e.columns = "EXPLAIN ", 1
-	}
-	s.engine = explainedEngine{s.engine, e}
-}
-
 // Intercept makes the store run each query and each transaction with around, and report no new events to other
 // processes, which it does in a goroutine of its own.
 func (s *Store) Intercept(around func(run func() error) error) {
@@ -188,48 +176,96 @@ const BatchRows = batchRows
 
 // CountRows makes the store call seen after each statement with the rows that it has written or returned.
 func (s *Store) CountRows(seen func(query string, rows int64)) {
-	s.engine = countingEngine{s.engine, seen}
+	s.engine = observedEngine{s.engine, observer{after: seen}}
 }
 
-type countingEngine struct {
-	engine
-	seen func(query string, rows int64)
+// Explain makes the store call seen with the plan of each query before the query runs.
+func (s *Store) Explain(seen func(query string, plan []string)) {
+	command, columns := "EXPLAIN QUERY PLAN ", 4 // of a plan; the last one is the text
+	if s.Shared() {
+		command, columns = "EXPLAIN ", 1
+	}
+	s.engine = observedEngine{s.engine, observer{after: func(string, int64) {}, before: func(ctx context.Context, q querier, query string, args []any) error {
+		if strings.HasPrefix(query, "SET ") || strings.HasPrefix(query, "LOCK ") { // they have no plan
+			return nil
+		}
+		plan, err := queryRows(ctx, q, func(line *string) []any {
+			dest := []any{new(any), new(any), new(any), line}
+			return dest[len(dest)-columns:]
+		}, command+query, args...)
+		seen(query, plan)
+		return err
+	}}}
 }
 
-func (e countingEngine) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	return countQuery(ctx, e.engine, e.seen, each, query, args)
+// observer observes each statement.
+type observer struct {
+	before func(ctx context.Context, q querier, query string, args []any) error // nil for none
+	after  func(query string, rows int64)
 }
 
-func (e countingEngine) write(ctx context.Context, due func(marks), change func(transaction) error) error {
-	return e.engine.write(ctx, due, func(tx transaction) error { return change(countingTransaction{tx, e.seen}) })
+func (o observer) begin(ctx context.Context, q querier, all ...statement) error {
+	for _, s := range all {
+		if o.before == nil {
+			break
+		}
+		if err := o.before(ctx, q, s.query, s.args); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-type countingTransaction struct {
-	transaction
-	seen func(query string, rows int64)
-}
-
-func (t countingTransaction) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	return countQuery(ctx, t.transaction, t.seen, each, query, args)
-}
-
-func countQuery(ctx context.Context, q querier, seen func(string, int64), each func(scan func(...any) error) error, query string, args []any) error {
+func (o observer) query(ctx context.Context, q querier, each func(scan func(...any) error) error, query string, args []any) error {
+	if err := o.begin(ctx, q, statement{query, args}); err != nil {
+		return err
+	}
 	rows := int64(0)
 	err := q.query(ctx, func(scan func(...any) error) error {
 		rows++
 		return each(scan)
 	}, query, args...)
-	seen(query, rows)
+	o.after(query, rows)
 	return err
 }
 
-func (t countingTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+type observedEngine struct {
+	engine
+	observer
+}
+
+func (e observedEngine) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+	return e.observer.query(ctx, e.engine, each, query, args)
+}
+
+func (e observedEngine) queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error {
+	return errors.Join(e.begin(ctx, e.engine, queries...), e.engine.queryAll(ctx, each, queries))
+}
+
+func (e observedEngine) write(ctx context.Context, due func(marks), change func(transaction) error) error {
+	return e.engine.write(ctx, due, func(tx transaction) error { return change(observedTransaction{tx, e.observer}) })
+}
+
+// observedTransaction executes statements one by one.
+type observedTransaction struct {
+	transaction
+	observer
+}
+
+func (t observedTransaction) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
+	return t.observer.query(ctx, t.transaction, each, query, args)
+}
+
+func (t observedTransaction) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	if err := t.begin(ctx, t.transaction, statement{query, args}); err != nil {
+		return 0, err
+	}
 	rows, err = t.transaction.exec(ctx, query, args...)
-	t.seen(query, rows)
+	t.after(query, rows)
 	return rows, err
 }
 
-func (t countingTransaction) execAll(ctx context.Context, all []statement) error {
+func (t observedTransaction) execAll(ctx context.Context, all []statement) error {
 	for _, s := range all {
 		if _, err := t.exec(ctx, s.query, s.args...); err != nil {
 			return err
@@ -238,105 +274,26 @@ func (t countingTransaction) execAll(ctx context.Context, all []statement) error
 	return nil
 }
 
-func (t countingTransaction) execLast(ctx context.Context, all []statement) error {
+func (t observedTransaction) execLast(ctx context.Context, all []statement) error {
 	return t.execAll(ctx, all)
 }
 
-type explainer struct {
-	seen    func(query string, plan []string)
-	command string
-	columns int // of a plan; the last one is the text
-}
-
-func (e explainer) explain(ctx context.Context, q querier, query string, args []any) error {
-	if strings.HasPrefix(query, "SET ") || strings.HasPrefix(query, "LOCK ") { // they have no plan
-		return nil
-	}
-	var plan []string
-	err := q.query(ctx, func(scan func(...any) error) error {
-		var line string
-		dest := []any{new(any), new(any), new(any), &line}
-		err := scan(dest[len(dest)-e.columns:]...)
-		plan = append(plan, line)
-		return err
-	}, e.command+query, args...)
-	e.seen(query, plan)
-	return err
-}
-
-type explainedEngine struct {
-	engine
-	explainer
-}
-
-func (e explainedEngine) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	if err := e.explain(ctx, e.engine, query, args); err != nil {
-		return err
-	}
-	return e.engine.query(ctx, each, query, args...)
-}
-
-func (e explainedEngine) queryAll(ctx context.Context, each func(scan func(dest ...any) error) error, queries []statement) error {
+func (t observedTransaction) queryLast(ctx context.Context, each func(scan func(...any) error) error, queries ...statement) error {
 	for _, q := range queries {
-		if err := e.explain(ctx, e.engine, q.query, q.args); err != nil {
-			return err
-		}
-	}
-	return e.engine.queryAll(ctx, each, queries)
-}
-
-func (e explainedEngine) write(ctx context.Context, due func(marks), change func(transaction) error) error {
-	return e.engine.write(ctx, due, func(tx transaction) error { return change(explainedTransaction{tx, e.explainer}) })
-}
-
-type explainedTransaction struct {
-	transaction
-	explainer
-}
-
-func (t explainedTransaction) query(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	if err := t.explain(ctx, t.transaction, query, args); err != nil {
-		return err
-	}
-	return t.transaction.query(ctx, each, query, args...)
-}
-
-func (t explainedTransaction) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	if err := t.explain(ctx, t.transaction, query, args); err != nil {
-		return 0, err
-	}
-	return t.transaction.exec(ctx, query, args...)
-}
-
-func (t explainedTransaction) execAll(ctx context.Context, all []statement) error {
-	return errors.Join(t.explainAll(ctx, all), t.transaction.execAll(ctx, all))
-}
-
-func (t explainedTransaction) execLast(ctx context.Context, all []statement) error {
-	return errors.Join(t.explainAll(ctx, all), t.transaction.execLast(ctx, all))
-}
-
-func (t explainedTransaction) queryLast(ctx context.Context, each func(scan func(...any) error) error, queries ...statement) error {
-	return errors.Join(t.explainAll(ctx, queries), t.transaction.queryLast(ctx, each, queries...))
-}
-
-func (t explainedTransaction) lockAndQuery(
-	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
-) ([]string, error) {
-	if err := t.explainAll(ctx, queries); err != nil {
-		return nil, err
-	}
-	return t.transaction.lockAndQuery(ctx, names, each, queries...)
-}
-
-// explainAll explains statements before the first one runs.
-func (t explainedTransaction) explainAll(ctx context.Context, all []statement) error {
-	for _, s := range all {
-		if err := t.explain(ctx, t.transaction, s.query, s.args); err != nil {
+		if err := t.query(ctx, each, q.query, q.args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t observedTransaction) lockAndQuery(
+	ctx context.Context, names []string, each func(scan func(...any) error) error, queries ...statement,
+) ([]string, error) {
+	if err := t.begin(ctx, t.transaction, queries...); err != nil {
+		return nil, err
+	}
+	return t.transaction.lockAndQuery(ctx, names, each, queries...)
 }
 
 // Due is a subject and when work on it is due.

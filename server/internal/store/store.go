@@ -189,7 +189,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if s.onRevoke = cfg.OnRevoke; s.onRevoke == nil {
 		s.onRevoke = func(string, time.Time) {}
 	}
-	s.saving, s.creations, s.updates = newGroupQueue(s, saveAttempts), newGroupQueue(s, s.createSubjects), newGroupQueue(s, changeSubjects)
+	s.saving, s.creations, s.updates = newGroupQueue(s, s.saveAttempts), newGroupQueue(s, s.createSubjects), newGroupQueue(s, changeSubjects)
 	s.saving.sameGroup = func(first, other *groupAttempt) bool { return first.holder == other.holder }
 	if cfg.Traces != nil {
 		s.tracer = cfg.Traces.Tracer(tracerName)
