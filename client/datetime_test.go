@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"fmt"
 	"regexp"
 	"testing"
 	"time"
@@ -12,54 +13,102 @@ func TestParseDateTime_acceptsISO8601Only(t *testing.T) {
 	t.Parallel()
 	utc := time.Date(2026, time.January, 12, 9, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"2026-01-12T09:30:00Z":            utc,
-		"2026-01-12t09:30:00z":            utc,
-		"2026-01-12 09:30:00Z":            utc,
-		"2026-01-12T09:30:00":             utc,
-		"2026-01-12T09:30":                utc,
-		"2026-01-12T09:30Z":               utc,
-		"2026-01-12T09":                   utc.Add(-30 * time.Minute),
-		"2026-01-12T09:30:00-00:00":       utc,
-		"2026-01-12T09:30:00+0000":        utc,
-		"2026-01-12T09:30:00+00":          utc,
-		"2026-01-12T15:00:00+05:30":       utc,
-		"2026-01-12T02:30:00-07":          utc,
-		"2026-01-12T02:30-0700":           utc,
-		"2026-01-13T09:29+2359":           utc,
-		"2026-01-12T09:30:00,5Z":          utc.Add(500 * time.Millisecond),
-		"2026-01-12T09:30:00.1234567899Z": utc.Add(123456789),
-		"20260112T093000Z":                utc,
-		"20260112T0930Z":                  utc,
-		"20260112T093000,5+0000":          utc.Add(500 * time.Millisecond),
-		"2024-02-29T00:00Z":               time.Date(2024, time.February, 29, 0, 0, 0, 0, time.UTC),
-		"2016-12-31T23:59:60.5Z":          time.Date(2017, time.January, 1, 0, 0, 0, 5e8, time.UTC),
-		"0000-01-01T00:00:00Z":            time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC),
-		"9999-12-31T23:59:59.999999999Z":  time.Date(9999, time.December, 31, 23, 59, 59, 999_999_999, time.UTC),
+		"2026-01-12T09:30:00Z":             utc,
+		"2026-01-12t09:30:00z":             utc,
+		"2026-01-12 09:30:00Z":             utc,
+		"2026-01-12T09:30:00":              utc,
+		"2026-01-12T09:30":                 utc,
+		"2026-01-12T09:30Z":                utc,
+		"2026-01-12T09,5Z":                 utc,
+		"2026-01-12T09.5":                  utc,
+		"2026-01-12T09":                    utc.Add(-30 * time.Minute),
+		"2026-01-12T09:29,5Z":              utc.Add(-30 * time.Second),
+		"2026-01-12T09:30:00+00:00":        utc,
+		"2026-01-12T09:30:00-00:00":        utc,
+		"2026-01-12T09:30:00+0000":         utc,
+		"2026-01-12T09:30:00+00":           utc,
+		"2026-01-12T15:00:00+05:30":        utc,
+		"2026-01-12T15:00:00+0530":         utc,
+		"2026-01-12T02:30:00-07":           utc,
+		"2026-01-12T02:30-0700":            utc,
+		"2026-01-13T09:29+2359":            utc,
+		"2026-01-12T09:30:00.000Z":         utc,
+		"2026-01-12T09:30:00.123456":       utc.Add(123456 * time.Microsecond),
+		"2026-01-12T09:30:00,5Z":           utc.Add(500 * time.Millisecond),
+		"2026-01-12T09:30:00,1234567899+0": {},
+		"2026-01-12T09:30:00.1234567899Z":  utc.Add(123456789),
+		"20260112T093000Z":                 utc,
+		"20260112T093000":                  utc,
+		"20260112T0930Z":                   utc,
+		"20260112T09":                      utc.Add(-30 * time.Minute),
+		"20260112T093000,5+0000":           utc.Add(500 * time.Millisecond),
+		"20260112T09:30:00Z":               utc,
+		"2026-012T09:30:00Z":               utc,
+		"2026012T093000Z":                  utc,
+		"2026-W03-1T09:30:00Z":             utc,
+		"2026W031T093000Z":                 utc,
+		"2020-W53-7T00:00Z":                time.Date(2021, time.January, 3, 0, 0, 0, 0, time.UTC),
+		"2027-W01-1T00:00Z":                time.Date(2027, time.January, 4, 0, 0, 0, 0, time.UTC),
+		"2025-W01-1T00:00Z":                time.Date(2024, time.December, 30, 0, 0, 0, 0, time.UTC),
+		"2024-366T00:00Z":                  time.Date(2024, time.December, 31, 0, 0, 0, 0, time.UTC),
+		"2024-02-29T00:00Z":                time.Date(2024, time.February, 29, 0, 0, 0, 0, time.UTC),
+		"2026-01-12T24:00:00Z":             time.Date(2026, time.January, 13, 0, 0, 0, 0, time.UTC),
+		"2016-12-31T23:59:60Z":             time.Date(2017, time.January, 1, 0, 0, 0, 0, time.UTC),
+		"2016-12-31T23:59:60.5Z":           time.Date(2017, time.January, 1, 0, 0, 0, 5e8, time.UTC),
+		"0000-01-01T00:00:00Z":             time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC),
+		"9999-12-31T23:59:59.999999999Z":   time.Date(9999, time.December, 31, 23, 59, 59, 999_999_999, time.UTC),
 
-		"":                           {},
-		"now":                        {},
-		"2026-01-12":                 {}, // a date without a time
-		"09:30:00Z":                  {}, // a time without a date
-		"1768210200":                 {},
-		"2026-01-12TZ":               {},
-		"26-01-12T09:30Z":            {},
-		"+2026-01-12T09:30Z":         {},
-		"2026-13-12T09:30Z":          {},
-		"2026-02-29T09:30Z":          {},
-		"2026-01-12T9:30Z":           {},
-		"2026-01-12T09:60Z":          {},
-		"2026-01-12T25:00Z":          {},
-		"2026-01-12T09:30:61Z":       {},
-		"2026-01-12T09:30:00.Z":      {},
-		"2026-01-12T09:30:00.+5Z":    {},
-		"2026-01-12T09:30:00ZZ":      {},
-		"2026-01-12T09:30:00+24:00":  {},
-		"2026-01-12T09:30:00+01:60":  {},
-		"2026-01-12T09:30:00+1":      {},
-		"2026-01-12T09:30:00 +01:00": {},
-		"2026-01-12T09:30:00GMT":     {},
-		"9999-12-31T23:59:60Z":       {},
-		"２０２６-01-12T09:30:00Z":       {},
+		"":                            {},
+		"T":                           {},
+		"now":                         {},
+		"2026-01-12":                  {}, // a date without a time
+		"09:30:00Z":                   {}, // a time without a date
+		"1768210200":                  {},
+		"2026-01-12T":                 {},
+		"2026-01-12TZ":                {},
+		"2026-01T09:30Z":              {},
+		"26-01-12T09:30Z":             {},
+		"+2026-01-12T09:30Z":          {},
+		"2026-13-12T09:30Z":           {},
+		"2026-00-12T09:30Z":           {},
+		"2026-01-32T09:30Z":           {},
+		"2026-02-29T09:30Z":           {},
+		"2026-000T09:30Z":             {},
+		"2026-366T09:30Z":             {},
+		"2026-W00-1T09:30Z":           {},
+		"2025-W53-1T09:30Z":           {},
+		"2026-W03-8T09:30Z":           {},
+		"2026-W031T09:30Z":            {},
+		"2026W03-1T09:30Z":            {},
+		"2026-0112T09:30Z":            {},
+		"202601-12T09:30Z":            {},
+		"2026-01-12T9:30Z":            {},
+		"2026-01-12T09:3Z":            {},
+		"2026-01-12T09:30:0Z":         {},
+		"2026-01-12T0930:00Z":         {},
+		"2026-01-12T09:3000Z":         {},
+		"2026-01-12T09:60Z":           {},
+		"2026-01-12T25:00Z":           {},
+		"2026-01-12T24:00:01Z":        {},
+		"2026-01-12T24:00:00.5Z":      {},
+		"2026-01-12T24,5Z":            {},
+		"2026-01-12T24:00:60Z":        {},
+		"2026-01-12T09:30:61Z":        {},
+		"2026-01-12T09:30:00.Z":       {},
+		"2026-01-12T09:30:00.5.5Z":    {},
+		"2026-01-12T09:30:00.+5Z":     {},
+		"2026-01-12T09:30:00.1 Z":     {},
+		"2026-01-12T09:30:00ZZ":       {},
+		"2026-01-12T09:30:00 Z":       {},
+		"2026-01-12T09:30:00+24:00":   {},
+		"2026-01-12T09:30:00+01:60":   {},
+		"2026-01-12T09:30:00+1":       {},
+		"2026-01-12T09:30:00+1:00":    {},
+		"2026-01-12T09:30:00+01:00:0": {},
+		"2026-01-12T09:30:00 +01:00":  {},
+		"2026-01-12T09:30:00GMT":      {},
+		"9999-12-31T24:00Z":           {},
+		"２０２６-01-12T09:30:00Z":        {},
 	} {
 		got, ok := client.ParseDateTime(text)
 		if ok == want.IsZero() || ok && !got.Equal(want) {
@@ -75,19 +124,49 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]
 // formatted.
 func FuzzParseDateTime(f *testing.F) {
 	for _, text := range []string{
-		"2026-01-12T09:30:00Z", "2026-01-12T09:30:00.123456789+05:30", "20260112T093000,5-0700",
-		"0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999-23:59", "2016-12-31T23:59:60Z",
+		"2026-01-12T09:30:00Z", "2026-01-12T09:30:00.123456789+05:30", "20260112T093000,5-0700", "2026-W03-1T09:30",
+		"0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999-23:59", "2016-12-31T23:59:60Z", "2024-366 24:00",
 	} {
-		f.Add(text)
+		f.Add(text, int64(1768210200), int64(5), 19800)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string, seconds, nanoseconds int64, offset int) {
 		got, ok := client.ParseDateTime(text)
 		var want time.Time
-		if rfc3339.MatchString(text) && want.UnmarshalText([]byte(text)) == nil && (!ok || !got.Equal(want)) {
-			t.Errorf("%q: %v, %t, want %v", text, got, ok, want)
+		if rfc3339.MatchString(text) && want.UnmarshalText([]byte(text)) == nil {
+			requireSame(t, text, got, ok, want)
 		}
-		if _, err := got.MarshalText(); ok && err != nil {
-			t.Errorf("%q is read as %v: %v", text, got, err)
+		if ok {
+			written, err := got.MarshalText()
+			if err != nil {
+				t.Fatalf("%q is read as %v: %v", text, got, err)
+			}
+			again, ok := client.ParseDateTime(string(written))
+			requireSame(t, string(written), again, ok, got)
+		}
+
+		// All times of this form, in every zone with an offset of whole minutes, are parsed.
+		zone := time.FixedZone("", offset%(24*60)*60)
+		want = time.Unix(seconds%(1<<38), nanoseconds).In(zone)
+		for _, layout := range []string{time.RFC3339Nano, "20060102T150405.999999999-0700", "2006-002T15:04:05,999999999Z07:00"} {
+			text := want.Format(layout)
+			if year := want.Year(); year < 0 || year > 9999 {
+				continue
+			}
+			got, ok := client.ParseDateTime(text)
+			requireSame(t, text, got, ok, want)
+		}
+		year, week := want.ISOWeek()
+		text = fmt.Sprintf("%04d-W%02d-%d%s", year, week, (int(want.Weekday())+6)%7+1, want.Format("T15:04:05.999999999Z07:00"))
+		if got, ok := client.ParseDateTime(text); year >= 0 && year <= 9999 && want.Year() <= 9999 {
+			requireSame(t, text, got, ok, want)
 		}
 	})
+}
+
+func requireSame(t *testing.T, text string, got time.Time, ok bool, want time.Time) {
+	t.Helper()
+	_, offset := got.Zone()
+	if _, wanted := want.Zone(); !ok || !got.Equal(want) || offset != wanted {
+		t.Errorf("%q: %v, %t, want %v", text, got, ok, want)
+	}
 }
