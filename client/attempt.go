@@ -48,7 +48,7 @@ func (c *call) attempt(ctx context.Context) *attempt {
 	if paced {
 		request.Body = &pacedBody{request.Body, timer, c.timeout}
 	}
-	response, err := c.client.roundTrip(request)
+	response, err := c.client.do(request)
 	if err != nil {
 		a.err = transportError(c.request, timeoutError(ctx, err))
 		a.unsent = a.sending.seal()
@@ -96,6 +96,22 @@ func (a *attempt) record(into *Response) {
 	if a.response != nil {
 		into.StatusCode, into.Header, into.Body = a.response.StatusCode, a.response.Header, a.content
 	}
+}
+
+// redirectFilter removes a Location header that cannot be parsed. net/http would otherwise replace the
+// response with an error that shows the header.
+type redirectFilter struct{ next http.RoundTripper }
+
+func (u *redirectFilter) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := u.next.RoundTrip(request)
+	if response == nil || response.StatusCode/100 != 3 {
+		return response, err
+	}
+	if _, err := url.Parse(response.Header.Get("Location")); err != nil {
+		response.Header = response.Header.Clone()
+		response.Header.Del("Location")
+	}
+	return response, nil
 }
 
 // bound returns a context that ends after timeout. If the request or the response is streamed, that is when the timer

@@ -37,7 +37,7 @@
 //
 // # Decoding
 //
-// The client accepts times in the formats of ISO 8601 with a calendar date. A time without a zone is in UTC. A member or list
+// The client accepts times in any format of ISO 8601. A time without a zone is in UTC. A member or list
 // item that cannot be decoded does not fail the call unless it is required: the client omits it and lists
 // it in [Response].LeftOut. The iterators [Client.Avatars], [Client.Videos], [Client.Lipsyncs], [Client.Events] and
 // [Client.Endpoints] request further pages as needed.
@@ -81,9 +81,9 @@ import (
 // Client calls the service as one user. It is safe for concurrent use. Programs should create one Client
 // per user and share it, because it holds the tokens. A Client must not be copied.
 type Client struct {
-	roundTrip        func(*http.Request) (*http.Response, error) // of the transport, which package fmt would print
-	traces           bool                                        // whether the transport reports its connections
-	base             string                                      // the URL before the path of an operation
+	http             http.Client
+	transport        *http.Transport // of http, if http adds nothing to it
+	base             string          // the URL before the path of an operation
 	userAgent        []string
 	workspace        string
 	token            tokenFunc // nil without credentials
@@ -91,6 +91,7 @@ type Client struct {
 	timeout          time.Duration
 	poll             Poll
 	maxResponseBytes int64
+	maxItemBytes     int
 	noAutoKey        bool
 	allowHTTP        bool // whether URLs in responses may be http
 	logger           *slog.Logger
@@ -115,6 +116,7 @@ func New(config Config) (*Client, error) {
 		timeout:          cmp.Or(config.Timeout, defaultTimeout),
 		poll:             config.Poll.withDefaults(),
 		maxResponseBytes: min(cmp.Or(config.MaxResponseBytes, defaultMaxResponseBytes), math.MaxInt64-1), // an attempt reads one byte more
+		maxItemBytes:     cmp.Or(config.MaxItemBytes, defaultMaxItemBytes),
 		noAutoKey:        config.NoAutoKey,
 		allowHTTP:        config.AllowHTTP || base.Scheme == "http",
 		logger:           cmp.Or(config.Logger, slog.New(slog.DiscardHandler)),
@@ -129,13 +131,25 @@ func New(config Config) (*Client, error) {
 			return config.TokenSource.Token(ctx, refused)
 		}
 	}
-	// The client does not follow redirects, because that would also send the body to another host, which may contain a
-	// password. So it needs no http.Client, which would copy the header of each request for them.
-	transport := http.DefaultTransport
-	if config.HTTPClient != nil && config.HTTPClient.Transport != nil {
-		transport = config.HTTPClient.Transport
+	if config.HTTPClient != nil {
+		c.http = *config.HTTPClient
 	}
-	_, c.traces = transport.(*http.Transport)
-	c.roundTrip = transport.RoundTrip
+	// A redirect to another host would also send the body there, which may contain a password.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.http.Transport == nil {
+		c.http.Transport = http.DefaultTransport
+	}
+	if c.http.Jar == nil && c.http.Timeout == 0 {
+		c.transport, _ = c.http.Transport.(*http.Transport)
+	}
+	c.http.Transport = &redirectFilter{c.http.Transport}
 	return c, nil
+}
+
+// do sends a request. http.Client would copy its header for redirects, which the client does not follow.
+func (c *Client) do(request *http.Request) (*http.Response, error) {
+	if c.transport != nil {
+		return c.transport.RoundTrip(request)
+	}
+	return c.http.Do(request)
 }

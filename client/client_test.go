@@ -4,9 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // The client does not follow redirects, which would send the password to another host.
@@ -21,9 +23,32 @@ func TestClient_followsNoRedirects(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		return true
 	}
-	answer, ok := errors.AsType[*client.Error](get(t, s.direct(t)))
+	own := &http.Client{Transport: s}
+	c := s.direct(t, func(c *client.Config) { c.HTTPClient = own })
+	answer, ok := errors.AsType[*client.Error](get(t, c))
 	if !ok || answer.StatusCode != http.StatusTemporaryRedirect || answer.Operation != login {
 		t.Errorf("answer %+v", answer)
+	}
+	if own.CheckRedirect != nil {
+		t.Error("the user's http.Client was changed")
+	}
+}
+
+// A redirect with an invalid Location is an error that does not show the Location.
+func TestRedirect_withAnInvalidLocation(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{301, 302, 303, 307} {
+		s := newService()
+		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Location", "http://[canary?token=canary")
+			w.WriteHeader(status)
+			return true
+		}
+		_, err := s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
+		answer, ok := errors.AsType[*client.Error](err)
+		if !ok || answer.StatusCode != status || answer.Attempts != 1 || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("%d: error %v", status, err)
+		}
 	}
 }
 

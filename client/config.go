@@ -50,9 +50,10 @@ type Config struct {
 	// projects. See also [WithWorkspace]. Without either, [Client.ListProjects] fails without a request.
 	Workspace string
 
-	// HTTPClient has the Transport that sends the requests. It is called for each attempt, so it is the place for
-	// tracing and metrics. The other fields must not be set, except CheckRedirect, which is not called: Timeout below
-	// limits the attempts, and there are no cookies. Defaults to a client with http.DefaultTransport.
+	// HTTPClient sends the requests. The client uses a copy that does not follow redirects. Its Transport
+	// is called for each attempt, so it is the place for tracing and metrics. Its Timeout limits each exchange as a
+	// whole, which cuts long uploads and downloads, and ends streams; the client opens a stream again that it ends. So
+	// better set Timeout below. Defaults to a client with http.DefaultTransport.
 	HTTPClient *http.Client
 
 	// NoAutoKey stops the client from adding an Idempotency-Key to creations, for services that do not
@@ -73,8 +74,11 @@ type Config struct {
 	Timeout time.Duration
 
 	// MaxResponseBytes limits the body of a response, in bytes. A larger body is an [ErrDecode]. Streamed
-	// responses are not limited, but their items are to 1 MiB. Defaults to 64 MiB.
+	// responses are not limited. Defaults to 64 MiB.
 	MaxResponseBytes int64
+
+	// MaxItemBytes limits an item of a stream, in bytes. A larger item is an [ErrDecode]. Defaults to 1 MiB.
+	MaxItemBytes int
 
 	// Logger logs retries and their causes at level warn, and new tokens at level debug. Defaults to no
 	// logging.
@@ -126,14 +130,12 @@ func (c Config) validate() (*url.URL, error) {
 		return nil, errors.New("client: Token: has a character that is not allowed in a header")
 	case !headerValue(c.Workspace):
 		return nil, errors.New("client: Workspace: has a character that is not allowed in a header")
-	case c.HTTPClient != nil && (c.HTTPClient.Timeout != 0 || c.HTTPClient.Jar != nil):
-		return nil, errors.New("client: HTTPClient: must have no Timeout and no Jar: Config.Timeout limits the attempts")
 	case !headerValue(c.UserAgent):
 		return nil, errors.New("client: UserAgent: has a character that is not allowed in a header")
 	}
 	return base, cmp.Or(
 		notNegative("Timeout", c.Timeout), notNegative("MaxResponseBytes", c.MaxResponseBytes),
-		c.Retry.validate(), c.Poll.validate(),
+		notNegative("MaxItemBytes", c.MaxItemBytes), c.Retry.validate(), c.Poll.validate(),
 	)
 }
 

@@ -187,7 +187,7 @@ func (d *download) attempt(ctx context.Context) error {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
 		request.Header.Set("If-Range", d.etag)
 	}
-	response, err := d.client.roundTrip(request)
+	response, err := d.client.http.Do(request)
 	if err != nil {
 		return transportError(request, timeoutError(ctx, err))
 	}

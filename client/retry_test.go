@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync/atomic"
 	"testing"
 
@@ -264,3 +265,21 @@ func TestRetry_unknownOutcomeStaysUnknown(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A cookie jar adds its cookies to each attempt once.
+func TestRetry_cookiesAreSentOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := timed("", 500, 500)
+	own := &http.Client{Transport: s, Jar: jar{}}
+	mustGet(t, s.direct(t, static, func(c *client.Config) { c.HTTPClient, c.Retry.BaseDelay = own, 1 }))
+	for _, request := range s.requests(details) {
+		if got := request.header["Cookie"]; len(got) != 1 || got[0] != "a=b" {
+			t.Errorf("cookies %q", got)
+		}
+	}
+}
+
+type jar struct{}
+
+func (jar) SetCookies(*url.URL, []*http.Cookie) {}
+func (jar) Cookies(*url.URL) []*http.Cookie     { return []*http.Cookie{{Name: "a", Value: "b"}} }

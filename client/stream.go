@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxItemBytes = 1 << 20
+	defaultMaxItemBytes = 1 << 20
 
 	// idleTimeout is several times the interval in which servers send comments.
 	idleTimeout = time.Minute
@@ -107,11 +107,15 @@ func (s *streamCall) run(ctx context.Context, give func(*attempt, stream.Frame) 
 	renewsToken := s.renewsToken
 	for {
 		s.attempts++
+		sent := time.Now()
 		a := s.attempt(ctx)
 		a.record(s.into)
 		begun := a.err == nil
 		if begun {
 			a.err = s.read(ctx, a, give)
+			if limit := s.client.http.Timeout; limit > 0 && time.Since(sent) >= limit && errors.Is(a.err, context.DeadlineExceeded) {
+				s.worked = true // the limit ends quiet streams, too
+			}
 		}
 		if s.worked {
 			s.attempts, s.renewsToken, s.worked = 1, renewsToken, false
@@ -162,7 +166,7 @@ func (s *streamCall) read(ctx context.Context, a *attempt, give func(*attempt, s
 		return newError(a.response, noteNotPromised)
 	}
 	source := &workingReader{newTimeoutReader(body, max(s.timeout, idleTimeout), body.cancel), time.Now().Add(s.retry.MaxDelay), &s.worked}
-	r, err := stream.NewReader(source, contentType, maxItemBytes)
+	r, err := stream.NewReader(source, contentType, s.client.maxItemBytes)
 	if err != nil {
 		return newError(a.response, noteNotPromised)
 	}

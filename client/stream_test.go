@@ -131,12 +131,12 @@ func TestStreamEvents_givesEachEventOnce(t *testing.T) {
 		"an id that a header would trim":  {[]string{"id:  1\ndata: {\"n\":1}\n\n!", event(1)}, " 1=1", []string{""}, client.ErrCut},
 		"another type":                    {[]string{event(1) + "id: 2\ndata: {\"n\":\"a\"}\n\n" + event(3)}, "1=1", []string{""}, client.ErrDecode},
 		"no JSON":                         {[]string{event(1) + "id: 2\ndata: {\n\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
-		"too long a line":                 {[]string{event(1) + ":" + strings.Repeat("x", 2<<20) + "\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
+		"too long a line":                 {[]string{event(1) + ":" + strings.Repeat("x", 2000) + "\n", event(3)}, "1=1", []string{""}, client.ErrDecode},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newConnections(sse, test.bodies...)
-			c := s.start(t, static, fast)
+			c := s.start(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
 			got, err := ticks(client.StreamEvents[tick](t.Context(), c, true))
 			if got != test.want || !errors.Is(err, test.err) || !slices.Equal(s.after, test.after) {
 				t.Errorf("events %s after %q, error %v", got, s.after, err)
@@ -160,13 +160,13 @@ func TestStream_cutIsAnErrorWithoutIDs(t *testing.T) {
 		"the last line":    {"application/jsonl", "{\"n\":1}\n\n{\"n\":2}", "1 2", nil},
 		"a failure":        {"application/jsonl", "{\"n\":1}\n{\"error\":{\"title\":\"Failed\",\"status\":500}}\n", "1", client.ErrServer},
 		"null":             {"application/jsonl", "{\"n\":1}\nnull\n", "1", client.ErrDecode},
-		"too long an item": {"application/jsonl", "{\"n\":1}\n\"" + strings.Repeat("x", 2<<20) + "\"\n", "1", client.ErrDecode},
+		"too long an item": {"application/jsonl", "{\"n\":1}\n\"" + strings.Repeat("x", 2000) + "\"\n", "1", client.ErrDecode},
 		"another format":   {"application/json", "{}", "", client.ErrDecode},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newConnections(test.contentType, test.body)
-			c := s.start(t, static, fast)
+			c := s.start(t, static, fast, func(c *client.Config) { c.MaxItemBytes = 1000 })
 			var got string
 			var err error
 			if test.contentType == sse {
@@ -341,6 +341,26 @@ func TestStreamEvents_resumesSilentStreams(t *testing.T) {
 					return respond(http.StatusNoContent, http.Header{}, ""), nil
 				}
 				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {sse}}, Body: &quiet{r.Context(), []string{":\n", "\n", ":\n"}, 15 * time.Second}}, nil
+			})}
+		})
+		if got, err := ticks(client.StreamEvents[tick](t.Context(), c, true)); got != "" || err != nil || requests != 21 {
+			t.Errorf("%d requests, events %s, error %v", requests, got, err)
+		}
+	})
+}
+
+// The Timeout of an HTTPClient ends each connection of a stream. That is no failure, even if the stream was silent.
+func TestStreamEvents_outlivesTheTimeoutOfItsHTTPClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		c := newService().direct(t, static, func(config *client.Config) {
+			config.Retry.Attempts = 2
+			config.HTTPClient = &http.Client{Timeout: 5 * time.Second, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if requests++; requests > 20 {
+					return respond(http.StatusNoContent, http.Header{}, ""), nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {sse}}, Body: &quiet{ctx: r.Context()}}, nil
 			})}
 		})
 		if got, err := ticks(client.StreamEvents[tick](t.Context(), c, true)); got != "" || err != nil || requests != 21 {
