@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,6 +111,7 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 		}
 
 		others := studiotest.Open(t, dsn)
+		var made atomic.Int64
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() { // another user's creations
 			defer close(stopped)
@@ -123,6 +125,7 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 				if waited := time.Since(began); waited > 5*time.Second {
 					t.Errorf("a creation of another user took %v", waited)
 				}
+				made.Add(1)
 				select {
 				case <-stop:
 					return
@@ -160,12 +163,16 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 			func() error { return db.SetDisabled(ctx, "ada", time.Time{}, now) },
 			func() error { return db.Demote(ctx, "ada") },
 			func() error {
+				before := made.Load()
 				interrupted, end := context.WithCancel(ctx)
 				defer end()
 				wantError(t, service(interruptedStore{db, new(2), end}, now).Delete(interrupted, "ada", studio.Avatar, "a"), context.Canceled)
 				err := error(studio.ErrBusy) // a slow machine may take longer than a deletion
 				for errors.Is(err, studio.ErrBusy) {
 					err = service(db, now).Delete(ctx, "ada", studio.Avatar, "a") // goes on
+				}
+				if n := made.Load() - before; n < 5 && !testing.Short() { // one or none if the lock is taken again at once
+					t.Errorf("another process made %d creations during the deletion", n)
 				}
 				return err
 			},

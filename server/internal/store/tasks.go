@@ -17,6 +17,9 @@ const (
 	shiftReplays    = "replays"
 )
 
+// lockPause is after how long another process that waits for the lock of SQLite has asked for it again: every 100 ms.
+const lockPause = 110 * time.Millisecond
+
 // task is work on many rows that is done in batches, so that no transaction is long. A task that a process has left
 // unfinished is due for any daemon.
 type task struct {
@@ -41,6 +44,7 @@ func (s *Store) DueTask(ctx context.Context, now time.Time) (id string, err erro
 
 func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased studio.Erased, err error) {
 	var flows []Flow // of erased subjects
+	began := time.Now()
 	err = s.write(ctx, func(tx transaction) error {
 		erased, flows = studio.Erased{}, nil
 		t := task{id: id}
@@ -71,6 +75,9 @@ func (s *Store) NextBatch(ctx context.Context, id string, now time.Time) (erased
 	})
 	if err == nil && len(flows) > 0 {
 		s.signalFlows(signalDeleted, flows) //nolint:contextcheck // the deletion is committed even if ctx has ended
+	}
+	if err == nil && erased.More && !s.Shared() { // a daemon, or a command beside it, would hardly get the lock in between
+		studio.Pause(ctx, min(time.Since(began), lockPause))
 	}
 	return erased, err
 }
