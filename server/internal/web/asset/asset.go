@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,8 +20,7 @@ import (
 type Asset struct {
 	contentType string
 	compressed  []byte
-	content     func() ([]byte, error)
-	size        int64  // of the content
+	content     func() []byte
 	etag        string // hash of the content, without quotes
 }
 
@@ -33,7 +31,7 @@ func New(contentType string, content []byte) *Asset {
 	_, _ = w.Write(content) // writing to a bytes.Buffer does not fail
 	_ = w.Close()
 	a := NewCompressed(contentType, compressed.Bytes())
-	a.content = func() ([]byte, error) { return content, nil }
+	a.content = func() []byte { return content }
 	return a
 }
 
@@ -42,9 +40,7 @@ func New(contentType string, content []byte) *Asset {
 func NewCompressed(contentType string, compressed []byte) *Asset {
 	return &Asset{
 		contentType: contentType, compressed: compressed, etag: fmt.Sprintf("%x", sha256.Sum256(compressed))[:32],
-		content: sync.OnceValues(func() ([]byte, error) { return decompress(compressed) }),
-		// gzip ends with the size (RFC 1952, section 2.3.1).
-		size: int64(binary.LittleEndian.Uint32(compressed[len(compressed)-4:])),
+		content: sync.OnceValue(func() []byte { return decompress(compressed) }),
 	}
 }
 
@@ -54,36 +50,28 @@ func (a *Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", a.contentType)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Vary", "Accept-Encoding")
-	var content io.ReadSeeker
+	var content []byte
 	if acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("ETag", `"`+a.etag+`-gzip"`)
-		content = bytes.NewReader(a.compressed)
+		content = a.compressed
 	} else {
 		header.Set("ETag", `"`+a.etag+`"`)
-		content = io.NewSectionReader(decompressed{a}, 0, a.size)
+		content = a.content()
 	}
-	http.ServeContent(w, r, "", time.Time{}, content)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// decompressed reads the content of an Asset. It decompresses it at the first ReadAt, so that HEAD requests and
-// conditional requests do not.
-type decompressed struct{ *Asset }
-
-func (d decompressed) ReadAt(p []byte, offset int64) (int, error) {
-	content, err := d.content()
-	if err != nil {
-		return 0, err
-	}
-	return bytes.NewReader(content).ReadAt(p, offset)
-}
-
-func decompress(compressed []byte) ([]byte, error) {
+// decompress returns the content of a file that the program contains.
+func decompress(compressed []byte) (content []byte) {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		content, err = io.ReadAll(r)
 	}
-	return io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return content
 }
 
 // acceptsGzip reports whether Accept-Encoding allows gzip, by RFC 9110, section 12.5.3. Without the header
