@@ -65,7 +65,7 @@ type daemonConfig struct {
 	Domain            string           // "" disables ACME
 	ACMEDirectory     string           // see acme.New
 	HTTPAddr          string           // with Domain, where the daemon redirects to https
-	UserRate          int              // see ratelimit.Config
+	UserRate          int              // see ratelimit.New
 	TrustedProxies    realip.Proxies
 	MaxMediaBytes     int64 // see studio.Config for this and the next one
 	MaxVideoSeconds   int64
@@ -133,7 +133,7 @@ func openDaemon(ctx context.Context, cfg daemonConfig) (d *daemon, err error) {
 	if err := d.listen(ctx); err != nil {
 		return d, err
 	}
-	d.userRates = ratelimit.New(ratelimit.Config{Rate: cfg.UserRate})
+	d.userRates = ratelimit.New(cfg.UserRate)
 	d.revocations = &auth.Revocations{Logger: cfg.Logger}
 	if err := d.openParts(ctx, store.Config{Daemon: true, OnRevoke: d.revocations.Revoke}); err != nil {
 		return d, err

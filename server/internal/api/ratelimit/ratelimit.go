@@ -1,6 +1,6 @@
 // Package ratelimit limits the rate of requests of each user, and the concurrent requests with large bodies.
 //
-// Each user has a token bucket for each class of operations; see [Config]. [Bodies] bounds the requests with large
+// Each user has a token bucket for each class of operations; see [New]. [Bodies] bounds the requests with large
 // bodies. Requests without a user are not limited. The limits are those of one daemon: a user of several daemons has
 // those of each.
 package ratelimit
@@ -20,17 +20,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// DefaultRate is the default of [Config.Rate].
+// DefaultRate is the default of [New].
 const DefaultRate = 10_000
-
-// Config configures a [Limiter]. The zero value is valid.
-type Config struct {
-	// Rate limits the requests of a user per second, separately for each class: creations of avatars, videos and
-	// lip-syncs; and other changes. Operations that change nothing, which are those with GET, are limited to
-	// twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with
-	// its idempotency key counts, too. Each limit is also the burst. Defaults to DefaultRate.
-	Rate int
-}
 
 type class int
 
@@ -75,18 +66,21 @@ type key struct {
 	class  class
 }
 
-// New returns a Limiter.
-func New(cfg Config) *Limiter {
+// New returns a Limiter. perSecond limits the requests of a user, separately for each class: creations of avatars,
+// videos and lip-syncs; and other changes. Operations that change nothing, which are those with GET, are limited to
+// twice the rate, because they are cheaper, and uploads of files to a tenth of it. A request that is repeated with its
+// idempotency key counts, too. Each limit is also the burst. 0 means DefaultRate.
+func New(perSecond int) *Limiter {
 	l := &Limiter{buckets: make(map[key]*rate.Limiter)}
-	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
+	perSecond = cmp.Or(perSecond, DefaultRate)
 	for class, limit := range map[class]struct {
 		name string
 		n    int
 	}{
-		reads:     {"reads", 2 * cfg.Rate},
-		changes:   {"changes", cfg.Rate},
-		creations: {"creations", cfg.Rate},
-		uploads:   {"uploads", max(1, cfg.Rate/10)},
+		reads:     {"reads", 2 * perSecond},
+		changes:   {"changes", perSecond},
+		creations: {"creations", perSecond},
+		uploads:   {"uploads", max(1, perSecond/10)},
 	} {
 		l.limits[class], l.names[class] = limit.n, limit.name
 		l.policies[class] = fmt.Sprintf("%q;q=%d;w=1", limit.name, limit.n)

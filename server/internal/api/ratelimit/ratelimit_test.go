@@ -39,7 +39,7 @@ func TestClassOf_followsTheDocument(t *testing.T) {
 func TestLimiter_admitsTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{Rate: 5})
+		l := New(5)
 		for i := range 10 {
 			if wait := l.take("ada", reads); wait != 0 {
 				t.Fatalf("request %d has to wait for %v", i, wait)
@@ -62,7 +62,7 @@ func TestLimiter_admitsTheRate(t *testing.T) {
 func TestLimiter_removesUnusedBuckets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{Rate: 1})
+		l := New(1)
 		l.take("ada", reads)
 		time.Sleep(sweepInterval)
 		for range 2 {

@@ -142,7 +142,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		s.wantCode("too_many_webhook_secrets", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
 		s.wantCode("too_many_webhook_tests", "", "POST", "/v1/webhooks/test", sample, nil)
 
-		s.serve(server.Unimplemented{}, server.Config{Admit: ratelimit.New(ratelimit.Config{Rate: 1}).Admit})
+		s.serve(server.Unimplemented{}, server.Config{Admit: ratelimit.New(1).Admit})
 		s.wantCode("not_implemented", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
 		s.wantCode("too_many_requests", "", "POST", "/v1/webhooks/rotate_secret", "", nil)
 		for _, c := range []struct {

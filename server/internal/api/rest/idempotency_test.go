@@ -162,7 +162,7 @@ func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 // A repeated request is authenticated and counts against the limit of the rate like every other one.
 func TestIdempotencyKey_doesNotReplaceTheTokenOrRaiseTheRate(t *testing.T) {
 	inMemory(t, func(s *setup) {
-		s.serve(rest.New(s.studio), server.Config{Admit: ratelimit.New(ratelimit.Config{Rate: 1}).Admit})
+		s.serve(rest.New(s.studio), server.Config{Admit: ratelimit.New(1).Admit})
 		send := func(authorization string) (code string) {
 			_, answer := s.do("POST", "/v1/lipsync/create_lipsync", `{}`, map[string]string{"Idempotency-Key": "key", "Authorization": authorization})
 			_, code, _ = strings.Cut(answer, `"code":"`)

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/operate/httpserver"
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -49,19 +50,10 @@ var errTooOld = errors.New("the new certificate is already due for renewal; chec
 // IsKey reports whether a key with this name is of this package.
 func IsKey(name string) bool { return strings.HasPrefix(name, keyPrefix) }
 
-// Store has named keys. Its methods are those of store.Store.
-type Store interface {
-	Key(ctx context.Context, name string, create func() []byte) ([]byte, error)
-	Keys(ctx context.Context) (map[string][]byte, error)
-	SetKey(ctx context.Context, name string, key []byte) error
-	DeleteKey(ctx context.Context, name string) error
-	ReleaseKey(ctx context.Context, name string, key []byte) error
-}
-
 // Manager has the certificate of a domain.
 type Manager struct {
 	domain, directory string
-	store             Store
+	store             *store.Store
 	answers           autocert.Manager // responds to challenges that are in the database, and orders nothing
 	challenges        http.Handler     // of answers
 
@@ -80,8 +72,8 @@ func New(domain, directory string) (*Manager, error) {
 }
 
 // Open reads the certificate.
-func (m *Manager) Open(ctx context.Context, store Store) error {
-	m.store = store
+func (m *Manager) Open(ctx context.Context, db *store.Store) error {
+	m.store = db
 	m.answers.Cache = cache{m}
 	m.challenges = m.answers.HTTPHandler(http.NotFoundHandler())
 	_, err := m.load(ctx)

@@ -268,7 +268,7 @@ func TestConsole_logsRoutes(t *testing.T) {
 // the API, are not affected.
 func TestConsole_limitsRateOfChanges(t *testing.T) {
 	t.Parallel()
-	limiter := ratelimit.New(ratelimit.Config{Rate: 1})
+	limiter := ratelimit.New(1)
 	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
 		cfg.Admit = func(userID string, change bool) error {
 			if !change {

@@ -31,18 +31,9 @@ var pageText string
 //go:embed page.css
 var style template.CSS
 
-// Projects finds shared projects.
-type Projects interface {
-	// SharedProject returns the project of a link. The error is [studio.ErrNotFound] if the link is not valid, or no
-	// longer.
-	SharedProject(ctx context.Context, link string) (studio.Subject, error)
-	// ShareURL returns the URL of the page of a project.
-	ShareURL(project *studio.Subject) string
-}
-
 // handler serves the pages.
 type handler struct {
-	projects  Projects
+	studio    *studio.Service
 	serveFile func(w http.ResponseWriter, r *http.Request, key string)
 	mapError  func(ctx context.Context, err error) *server.Error
 	page      *template.Template
@@ -50,13 +41,13 @@ type handler struct {
 }
 
 // New returns a handler for [studio.SharePath]. serveFile serves the media file with the given key, and forbids reuse
-// without revalidation. mapError converts an error of projects to a response, as in [server.Config].
+// without revalidation. mapError converts an error of the service to a response, as in [server.Config].
 func New(
-	projects Projects, serveFile func(w http.ResponseWriter, r *http.Request, key string), mapError func(ctx context.Context, err error) *server.Error,
+	service *studio.Service, serveFile func(w http.ResponseWriter, r *http.Request, key string), mapError func(ctx context.Context, err error) *server.Error,
 ) http.Handler {
 	hash := sha256.Sum256([]byte(style))
 	h := &handler{
-		projects: projects, serveFile: serveFile, mapError: mapError, page: template.Must(template.New("").Parse(pageText)),
+		studio: service, serveFile: serveFile, mapError: mapError, page: template.Must(template.New("").Parse(pageText)),
 		policy: "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
 			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}
@@ -77,7 +68,7 @@ func New(
 // found calls show with the project of the link. show reports whether the project has what was requested.
 func (h *handler) found(show func(w http.ResponseWriter, r *http.Request, project studio.Subject) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		project, err := h.projects.SharedProject(r.Context(), r.PathValue("link"))
+		project, err := h.studio.SharedProject(r.Context(), r.PathValue("link"))
 		if err != nil && !errors.Is(err, studio.ErrNotFound) {
 			problem := cmp.Or(h.mapError(r.Context(), err), &server.Error{Status: http.StatusInternalServerError})
 			problem.Err = err
@@ -123,7 +114,7 @@ type page struct {
 
 func (h *handler) showPage(w http.ResponseWriter, r *http.Request, project studio.Subject) bool {
 	v := page{
-		Title: plainTitle(project.Title), URL: h.projects.ShareURL(&project), Link: r.PathValue("link"),
+		Title: plainTitle(project.Title), URL: h.studio.ShareURL(&project), Link: r.PathValue("link"),
 		Files: files(project), Language: project.Rendering.Language,
 	}
 	for name, file := range v.Files {
