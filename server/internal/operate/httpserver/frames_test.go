@@ -2,12 +2,10 @@ package httpserver_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -167,13 +165,9 @@ func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 	t.Run("requests", func(t *testing.T) {
 		t.Parallel()
 		serveHandler(t, secureConfig(t, httpserver.Config{}), func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, p *pipes) {
-			client := p.http2("192.0.2.1")
+			dials := 0
+			client := counted(p.http2("192.0.2.1"), &dials)
 			defer client.CloseIdleConnections()
-			dial, dials := client.DialTLSContext, 0
-			client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-				dials++
-				return dial(ctx, network, address)
-			}
 			for range 3000 {
 				ask(t, client)
 			}

@@ -200,14 +200,9 @@ func TestListener_evictsHTTP2ConnectionsThatHardlyRead(t *testing.T) {
 			var all []*http.Transport
 			for i := range others + 1 { // one more than fits
 				time.Sleep(time.Millisecond)
-				other := p.http2(fmt.Sprint("192.0.2.", 2+i))
+				other := counted(p.http2(fmt.Sprint("192.0.2.", 2+i)), &dials)
 				all = append(all, other)
 				defer other.CloseIdleConnections()
-				dial := other.DialTLSContext
-				other.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-					dials++
-					return dial(ctx, network, address)
-				}
 				if err := ask(other, ""); err != nil {
 					t.Error(err)
 				}

@@ -52,6 +52,16 @@ func (p *pipes) http2(address string) *http.Transport {
 	}
 }
 
+// counted counts the connections of a client.
+func counted(client *http.Transport, dials *int) *http.Transport {
+	dial := client.DialTLSContext
+	client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		*dials++
+		return dial(ctx, network, address)
+	}
+	return client
+}
+
 func post(t *testing.T, body io.Reader) *http.Request {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://studio/", body)
@@ -206,12 +216,8 @@ func TestListener_closesIdleConnections(t *testing.T) {
 		}
 	})
 	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
-		client, dials := p.http2("192.0.2.1"), 0
-		dial := client.DialTLSContext
-		client.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			dials++
-			return dial(ctx, network, address)
-		}
+		dials := 0
+		client := counted(p.http2("192.0.2.1"), &dials)
 		defer client.CloseIdleConnections()
 		for _, test := range []struct {
 			wait  time.Duration
