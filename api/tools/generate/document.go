@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"encoding/json"
 )
 
 // What an element has for people only, what contains values of its own, and the elements that are maps, whose keys are
@@ -17,80 +15,38 @@ const (
 )
 
 // serverDocument returns a document in JSON without what the server does not need, which is more than half of it. The
-// server loads it at each start. The description of a response, which must have one, is empty.
+// server loads it at each start.
 func serverDocument(document []byte) ([]byte, error) {
-	var to bytes.Buffer
-	// Long lines would hide what a search finds in other files.
-	c := copier{jsontext.NewDecoder(bytes.NewReader(document)), jsontext.NewEncoder(&to, jsontext.WithIndent(""))}
-	err := c.value("", false)
-	return to.Bytes(), err
-}
-
-type copier struct {
-	from *jsontext.Decoder
-	to   *jsontext.Encoder
-}
-
-// value copies a value. isMap is true if its keys are names. in is the map that contains the value, or "".
-func (c copier) value(in string, isMap bool) error {
-	if kind := c.from.PeekKind(); kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
-		return c.copy()
+	var whole any
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	if err := decoder.Decode(&whole); err != nil {
+		return nil, err
 	}
-	object := c.from.PeekKind() == jsontext.KindBeginObject
-	err := c.copyToken()
-	for err == nil {
-		switch kind := c.from.PeekKind(); {
-		case kind == jsontext.KindEndObject || kind == jsontext.KindEndArray:
-			return c.copyToken()
-		case object:
-			err = c.member(in, isMap)
-		default:
-			err = c.value("", false)
+	forServer(whole, "", false)
+	return json.MarshalIndent(whole, "", "") // long lines would hide what a search finds in other files
+}
+
+// forServer removes what is for people from a value. isMap is true if its keys are names. in is the map that contains
+// the value, or "". The description of a response, which must have one, is empty.
+func forServer(value any, in string, isMap bool) {
+	elements, _ := value.([]any)
+	for _, element := range elements {
+		forServer(element, "", false)
+	}
+	members, _ := value.(map[string]any)
+	for name, member := range members {
+		switch {
+		case isMap:
+			forServer(member, in, false)
+		case hasWord(forPeople, name) && in == "responses" && name == "description":
+			members[name] = ""
+		case hasWord(forPeople, name):
+			delete(members, name)
+		case hasWord(keyed, name):
+			forServer(member, name, true)
+		case !hasWord(values, name):
+			forServer(member, "", false)
 		}
 	}
-	return err
-}
-
-// member copies a member of an object, unless it is for people.
-func (c copier) member(in string, isMap bool) error {
-	token, err := c.from.ReadToken()
-	if err != nil {
-		return err
-	}
-	name := token.String()
-	if !isMap && hasWord(forPeople, name) {
-		if err := c.from.SkipValue(); err != nil || in != "responses" || name != "description" {
-			return err
-		}
-		return errors.Join(c.to.WriteToken(jsontext.String(name)), c.to.WriteToken(jsontext.String("")))
-	}
-	if err := c.to.WriteToken(token); err != nil {
-		return err
-	}
-	switch {
-	case isMap:
-		return c.value(in, false)
-	case hasWord(values, name):
-		return c.copy()
-	case hasWord(keyed, name):
-		return c.value(name, true)
-	default:
-		return c.value("", false)
-	}
-}
-
-func (c copier) copy() error {
-	value, err := c.from.ReadValue()
-	if err != nil {
-		return err
-	}
-	return c.to.WriteValue(value)
-}
-
-func (c copier) copyToken() error {
-	token, err := c.from.ReadToken()
-	if err != nil {
-		return err
-	}
-	return c.to.WriteToken(token)
 }

@@ -20,12 +20,12 @@ func TestServerDocument_keepsWhatTheServerNeeds(t *testing.T) {
 				"items": {"default": {"examples": 1}, "enum": [{"summary": 1}], "oneOf": [{"description": "D", "maximum": 1.50}]}}}}}}`))
 	harness.Check(t, err)
 	got := strings.ReplaceAll(string(text), "\n", "")
-	const want = `{"info": {"title": "T"},"paths": {"/description": {"get": {"responses": {` +
-		`"default": {"description": "","headers": {"summary": {}}}}}}},` +
-		`"components": {"responses": {"examples": {"description": ""}},"schemas": {"summary": {` +
-		`"required": ["description"],"dependentRequired": {"example": ["summary"]},` +
-		`"properties": {"description": {"const": {"description": "D"}},"default": {"minLength": 1},` +
-		`"items": {"default": {"examples": 1},"enum": [{"summary": 1}],"oneOf": [{"maximum": 1.50}]}}}}}}`
+	const want = `{"components": {"responses": {"examples": {"description": ""}},"schemas": {"summary": {` +
+		`"dependentRequired": {"example": ["summary"]},` +
+		`"properties": {"default": {"minLength": 1},"description": {"const": {"description": "D"}},` +
+		`"items": {"default": {"examples": 1},"enum": [{"summary": 1}],"oneOf": [{"maximum": 1.50}]}},"required": ["description"]}}},` +
+		`"info": {"title": "T"},"paths": {"/description": {"get": {"responses": {` +
+		`"default": {"description": "","headers": {"summary": {}}}}}}}}`
 	if got != want || !json.Valid(text) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
