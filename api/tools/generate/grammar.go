@@ -123,10 +123,14 @@ func areNames(value *yaml.Node) bool {
 // each visits the members of an object, each part of the document once.
 func (g *grammar) each(object *yaml.Node, visit func(*yaml.Node)) {
 	for _, value := range members(object) {
-		if value = g.resolve(value); value != nil && !g.seen[value] {
-			g.seen[value] = true
-			visit(value)
-		}
+		g.once(value, visit)
+	}
+}
+
+func (g *grammar) once(value *yaml.Node, visit func(*yaml.Node)) {
+	if value = g.resolve(value); value != nil && !g.seen[value] {
+		g.seen[value] = true
+		visit(value)
 	}
 }
 
@@ -185,13 +189,6 @@ func (g *grammar) operation(operation *yaml.Node) {
 
 func (g *grammar) callback(callback *yaml.Node) { g.each(callback, g.pathItem) }
 
-func (g *grammar) once(value *yaml.Node, visit func(*yaml.Node)) {
-	if value = g.resolve(value); value != nil && !g.seen[value] {
-		g.seen[value] = true
-		visit(value)
-	}
-}
-
 const notNull = "a parameter or header that may be null is not generated: allow no null, and leave it out instead"
 
 func (g *grammar) parameter(p *yaml.Node) {
@@ -201,9 +198,11 @@ func (g *grammar) parameter(p *yaml.Node) {
 		return
 	}
 	if content := member(p, "content"); content != nil {
-		g.jsonOnly(content)
-		for _, media := range members(content) {
-			if schema := member(g.resolve(media), "schema"); g.allowsNull(schema) {
+		for media, described := range members(content) {
+			if !isJSON(media) {
+				g.refuse(content, "a parameter in %s is not generated: use application/json", media)
+			}
+			if schema := member(g.resolve(described), "schema"); g.allowsNull(schema) {
 				g.refuse(schema, notNull)
 			}
 		}
@@ -269,15 +268,6 @@ func (g *grammar) null(schema *yaml.Node) int {
 		return 1
 	}
 	return 0
-}
-
-// jsonOnly refuses all other media types of a parameter.
-func (g *grammar) jsonOnly(content *yaml.Node) {
-	for media := range members(content) {
-		if !isJSON(media) {
-			g.refuse(content, "a parameter in %s is not generated: use application/json", media)
-		}
-	}
 }
 
 // value refuses a schema whose values are not scalars or lists of them.

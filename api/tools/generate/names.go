@@ -52,8 +52,7 @@ func checkNames(file string, document *openapi3.T) (*names, error) {
 		file: file, declared: map[string][]element{}, operations: map[string]element{}, parameters: map[string]map[string]element{},
 	}
 	eachSchema(document, func(ref *openapi3.SchemaRef) {
-		n.members(ref.Value, map[string]element{})
-		n.tags(ref.Value)
+		n.members(ref.Value)
 		n.values(ref.Value)
 	})
 	n.components(document.Components)
@@ -170,31 +169,15 @@ func (n *names) types(what string, at openapi3.Location, types []codegen.TypeDef
 	}
 }
 
-// members checks the properties of a schema and of the schemas in its allOf, which become fields of one struct.
-func (n *names) members(schema *openapi3.Schema, fields map[string]element) {
+// members checks the properties of a schema, which become the fields of a struct.
+func (n *names) members(schema *openapi3.Schema) {
+	fields := map[string]element{}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		ref := schema.Properties[name]
 		e := element{what: fmt.Sprintf("the property %q", name), fix: fixName, at: locate(originOf(ref))}
-		field := fieldName(name, ref)
-		if other, ok := fields[field]; !ok || other.what != e.what {
-			n.unique(fields, field, e)
-		}
-	}
-	for _, part := range schema.AllOf {
-		n.members(part.Value, fields)
-	}
-}
-
-// tags reports the names of properties that cannot be in the tag of a field.
-func (n *names) tags(schema *openapi3.Schema) {
-	for name, ref := range schema.Properties {
+		n.unique(fields, fieldName(name, ref), e)
 		if !isTag(name) {
-			n.fail(locate(originOf(ref)), "the property %q cannot be written in the tag of a Go struct: %s", name, rename)
-		}
-	}
-	for _, part := range schema.AllOf {
-		if part.Ref == "" {
-			n.tags(part.Value)
+			n.fail(e.at, "%s cannot be written in the tag of a Go struct: %s", e.what, rename)
 		}
 	}
 }

@@ -52,32 +52,3 @@ func TestNameStreams_givesEventsTheTypeOfTheirData(t *testing.T) {
 		}
 	}
 }
-
-// In OpenAPI 3.1, an extension describes the items.
-func TestLoad_takesItemSchemasFromTheExtension(t *testing.T) {
-	t.Parallel()
-	document, err := load([]byte(`{openapi: 3.1.1, info: {title: t, version: '1'}, paths: {/a: {get: {responses: {'200': {description: d, content: {
-		application/jsonl: {schema: {type: string}, x-itemSchema: {oneOf: [{$ref: '#/components/schemas/S'}]}}}}}}}}, components: {schemas: {S: {type: integer}}}}`))
-	harness.Check(t, err)
-	media := document.Paths.Value("/a").Get.Responses.Value("200").Value.Content["application/jsonl"]
-	if media.Schema != nil || media.ItemSchema.Value.OneOf[0].Value != document.Components.Schemas["S"].Value {
-		t.Errorf("%+v", media)
-	}
-}
-
-// Two bodies whose items have the same name but different schemas have types of their own.
-func TestNameStreams_givesEachSchemaAType(t *testing.T) {
-	t.Parallel()
-	a := streamAdapter{schemas: openapi3.Schemas{}, names: &names{}}
-	item := func(description string) *openapi3.SchemaRef {
-		return &openapi3.SchemaRef{Value: &openapi3.Schema{Description: description}}
-	}
-	for i, want := range []string{"ListItem", "ListItemJSONL", "ListItem"} {
-		if got := a.named(item([]string{"a", "b", "a"}[i]), "list item", "application/jsonl"); got.Ref != "#/components/schemas/"+want || a.names.err() != nil {
-			t.Errorf("%s, %v", got.Ref, a.names.err())
-		}
-	}
-	if a.named(item("c"), "list item", "application/jsonl"); a.names.err() == nil {
-		t.Error("a third schema has a name")
-	}
-}

@@ -17,7 +17,7 @@ func holdAllValues(document *openapi3.T) {
 		allowsNull := exactEnum(schema)
 		// The encoding of a string is an annotation, which the validator does not enforce.
 		schema.ContentEncoding, schema.ContentMediaType = "", ""
-		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.AllOf)+len(schema.OneOf)+len(schema.AnyOf) > 0 {
+		if _, ok := schema.Extensions["x-go-type"]; ok || schema.Type.Is("null") || len(schema.OneOf)+len(schema.AnyOf) > 0 {
 			return
 		}
 		types := slices.DeleteFunc(slices.Clone(schema.Type.Slice()), func(t string) bool { return t == "null" })

@@ -95,17 +95,3 @@ func TestTypes_holdAllValues(t *testing.T) {
 		}
 	}
 }
-
-// A media type without a schema has any value: in JSON, as a text, as a form and as bytes.
-func TestTypes_ofMediaTypesWithoutASchema(t *testing.T) {
-	t.Parallel()
-	const media = "{ application/json: {}, text/plain: {}, application/x-www-form-urlencoded: {}, video/mp4: {} }"
-	f, err := generated(t, "  /a: { post: { operationId: a, requestBody: { content: "+media+" }, responses: { '200': { description: d, content: "+media+" } } } }", "    A: { type: string }")
-	harness.Check(t, err)
-	code := strings.Join(strings.Fields(string(f["gen/api.gen.go"])), " ")
-	for _, want := range []string{"type AJSONRequestBody = AJSONBody", "type AJSONBody = json.RawMessage", "type ATextBody = string", "map[string]string", "type A200JSONResponse json.RawMessage"} {
-		if !strings.Contains(code, want) {
-			t.Errorf("the code lacks %s", want)
-		}
-	}
-}

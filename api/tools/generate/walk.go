@@ -7,8 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// eachSchema calls visit for each schema that describes a value, after the schemas of its members and elements. The
-// schemas of an allOf describe the same value as the schema that contains them.
+// eachSchema calls visit for each schema, after the schemas in it.
 func eachSchema(document *openapi3.T, visit func(*openapi3.SchemaRef)) {
 	w := walker{visit: visit, seen: map[*openapi3.Schema]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
@@ -98,25 +97,14 @@ func (w *walker) content(content openapi3.Content) {
 }
 
 func (w *walker) schema(ref *openapi3.SchemaRef) {
-	if ref != nil && ref.Value != nil && !w.seen[ref.Value] {
-		w.inside(ref.Value)
-		w.visit(ref)
+	if ref == nil || ref.Value == nil || w.seen[ref.Value] {
+		return
 	}
-}
-
-// inside visits the schemas in a schema.
-func (w *walker) inside(schema *openapi3.Schema) {
-	w.seen[schema] = true
-	for _, part := range parts(schema) {
-		if part == nil {
-			continue
-		}
-		if isPart := slices.Contains(schema.AllOf, part); isPart && part.Ref == "" && !w.seen[part.Value] {
-			w.inside(part.Value)
-		} else {
-			w.schema(part)
-		}
+	w.seen[ref.Value] = true
+	for _, part := range parts(ref.Value) {
+		w.schema(part)
 	}
+	w.visit(ref)
 }
 
 // parts returns the schemas in a schema. Some may be nil.
