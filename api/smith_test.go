@@ -33,25 +33,25 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	w := newWorkspace(t)
 	name := filepath.Join(w.dir, "api", "openapi.yaml")
 	document, err := os.ReadFile(name)
-	w.check(err)
+	harness.Check(w, err)
 	texts, err := os.ReadFile("testdata/texts/paths.yaml")
-	w.check(err)
+	harness.Check(w, err)
 	document = bytes.Replace(document, []byte("\npaths:\n"), append([]byte("\npaths:\n"), texts...), 1)
 	output, err := w.run("go", "build", "-o", "generate", "./api/tools/generate")
 	counts := map[string]int{}
 	for seed := *smithSeed; err == nil && seed < *smithSeed+*smithRounds && !t.Failed(); seed++ {
 		text, invalid := smith.New(seed).Insert(document, *smithOperations)
-		w.check(invalid)
-		w.check(os.WriteFile(name, text, 0o600))
+		harness.Check(w, invalid)
+		harness.Check(w, os.WriteFile(name, text, 0o600))
 		if output, err = w.run("./generate", "api/openapi.yaml"); err != nil {
 			break
 		}
-		w.check(os.WriteFile(filepath.Join(w.dir, "api/testdata/smith/registry_test.go"), w.registry(), 0o600))
+		harness.Check(w, os.WriteFile(filepath.Join(w.dir, "api/testdata/smith/registry_test.go"), w.registry(), 0o600))
 		report := filepath.Join(w.dir, "report.json")
 		output, err = w.run("go", "test", "-vet=off", "./api/testdata/smith", "-smith.seed", fmt.Sprint(seed), "-smith.operations", fmt.Sprint(*smithOperations), "-smith.report", report)
 		if written, missing := os.ReadFile(report); missing == nil {
 			var exchanged map[string]int
-			w.check(json.Unmarshal(written, &exchanged))
+			harness.Check(w, json.Unmarshal(written, &exchanged))
 			for kind, n := range exchanged {
 				counts[kind] += n
 			}
@@ -88,7 +88,7 @@ func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 func (w workspace) registry() []byte {
 	read := func(name string) string {
 		code, err := os.ReadFile(filepath.Join(w.dir, name))
-		w.check(err)
+		harness.Check(w, err)
 		return string(code)
 	}
 	code := read("gen/api.gen.go")

@@ -106,7 +106,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 	w := newWorkspace(t)
 	document := filepath.Join(w.dir, "api", "openapi.yaml")
 	text, err := os.ReadFile(document)
-	w.check(err)
+	harness.Check(w, err)
 	for _, e := range walkthrough {
 		at := regexp.MustCompile(e.after).FindIndex(text)
 		if at == nil {
@@ -114,7 +114,7 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 		}
 		text = slices.Concat(text[:at[1]], []byte(e.text), text[at[1]:])
 	}
-	w.check(os.WriteFile(document, text, 0o644))
+	harness.Check(w, os.WriteFile(document, text, 0o644))
 	if output, err := w.run("make", "generate"); err != nil {
 		t.Fatal(output)
 	}
@@ -125,11 +125,11 @@ func TestWalkthrough_compilerReportsRequiredChanges(t *testing.T) {
 		t.Errorf("files that do not compile (-want +got):\n%s\n%s", diff, output)
 	}
 
-	w.check(os.WriteFile(filepath.Join(w.dir, "server/internal/api/rest/walkthrough.go"), []byte(handler), 0o644))
+	harness.Check(w, os.WriteFile(filepath.Join(w.dir, "server/internal/api/rest/walkthrough.go"), []byte(handler), 0o644))
 	avatars := filepath.Join(w.dir, "server/internal/api/rest/avatars.go")
 	code, err := os.ReadFile(avatars)
-	w.check(err)
-	w.check(os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar(s.ID, "), []byte(`gen.NewAvatar(s.ID, "good", `)), 0o644))
+	harness.Check(w, err)
+	harness.Check(w, os.WriteFile(avatars, bytes.ReplaceAll(code, []byte("gen.NewAvatar(s.ID, "), []byte(`gen.NewAvatar(s.ID, "good", `)), 0o644))
 	if output, err := w.run("go", "list", "-export", "./..."); err != nil {
 		t.Error(output)
 	}
@@ -155,13 +155,13 @@ func newWorkspace(t *testing.T) workspace {
 	t.Helper()
 	w := workspace{t, t.TempDir()}
 	root, err := filepath.Abs("..")
-	w.check(err)
-	w.check(filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	harness.Check(w, err)
+	harness.Check(w, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		w.check(err)
+		harness.Check(w, err)
 		target := filepath.Join(w.dir, name)
 		switch {
 		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
@@ -172,7 +172,7 @@ func newWorkspace(t *testing.T) workspace {
 			return nil
 		}
 		content, err := os.ReadFile(path)
-		w.check(err)
+		harness.Check(w, err)
 		return os.WriteFile(target, content, 0o644)
 	}))
 	return w
@@ -187,11 +187,4 @@ func (w workspace) run(name string, arguments ...string) (string, error) {
 	command.Stdout, command.Stderr = &output, &output
 	err := command.Run()
 	return output.String(), err
-}
-
-func (w workspace) check(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }

@@ -46,6 +46,20 @@ type ItemChecker interface {
 // response, unless it is nil. If it fails, Send sends nothing and returns the error. Send also returns an error with
 // which the iterator ended, and after which [Fail] must be called.
 func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error) error {
+	return send(w, status, mediaType, items, headers, func(s *sender, item *T) (err error) {
+		s.item, err = encode.Append(s.item[:0], item)
+		if err == nil && s.checker != nil {
+			err = s.checker.CheckItem(s.item)
+		}
+		s.text = s.format.append(s.text[:0], s.item)
+		return err
+	})
+}
+
+// send sends a response. The function write sets the text of an item.
+func send[T any](
+	w http.ResponseWriter, status int, mediaType string, items iter.Seq2[T, error], headers func(http.Header) error, write func(*sender, *T) error,
+) error {
 	s, err := begin(w, status, mediaType, headers)
 	if err != nil || s.silent {
 		return err
@@ -56,18 +70,13 @@ func Send[T any](w http.ResponseWriter, status int, mediaType string, items iter
 	}
 	var item T // of the loop, so that not each item is allocated
 	for next, err := range items {
-		if err != nil {
-			return s.fail(err)
-		}
-		item = next
-		s.item, err = encode.Append(s.item[:0], &item)
-		if err == nil && s.checker != nil {
-			err = s.checker.CheckItem(s.item)
+		if item = next; err == nil {
+			err = write(s, &item)
 		}
 		if err != nil {
 			return s.fail(err)
 		}
-		if !s.sendItem() {
+		if !s.sendText() {
 			break
 		}
 	}
@@ -239,12 +248,7 @@ func begin(w http.ResponseWriter, status int, mediaType string, headers func(htt
 	return s, nil
 }
 
-// sendItem sends the item. It returns false if the stream must end.
-func (s *sender) sendItem() bool {
-	s.text = s.format.append(s.text[:0], s.item)
-	return s.sendText()
-}
-
+// sendText sends the text of an item. It returns false if the stream must end.
 func (s *sender) sendText() bool {
 	s.mu.Lock()
 	s.write(s.text)

@@ -14,54 +14,35 @@ var errEvent = errors.New("stream: the id or type of an event has a line break o
 
 // SendEvents sends server-sent events like [Send]. The data is text if T is string, and JSON otherwise.
 func SendEvents[T any](w http.ResponseWriter, status int, mediaType string, events iter.Seq2[Event[T], error], headers func(http.Header) error) error {
-	s, err := begin(w, status, mediaType, headers)
-	if err != nil || s.silent {
-		return err
-	}
-	defer s.end()
-	if events == nil {
-		return s.finish()
-	}
-	var event Event[T] // of the loop, so that not each event is allocated
 	var id, kind []byte
-	for next, err := range events {
-		if err != nil {
-			return s.fail(err)
-		}
-		event = next
+	return send(w, status, mediaType, events, headers, func(s *sender, event *Event[T]) (err error) {
 		if event.IDOnly {
 			s.text, err = appendID(s.text[:0], []byte(event.ID))
 			s.text = append(s.text, '\n')
+			return err
+		}
+		frame := Frame{Retry: event.Retry}
+		if event.ID != "" {
+			id = append(id[:0], event.ID...)
+			frame.ID = id
+		}
+		if event.Event != "" {
+			kind = append(kind[:0], event.Event...)
+			frame.Event = kind
+		}
+		if text, ok := any(&event.Data).(*string); ok {
+			s.item = append(s.item[:0], *text...)
 		} else {
-			frame := Frame{Retry: event.Retry}
-			if event.ID != "" {
-				id = append(id[:0], event.ID...)
-				frame.ID = id
-			}
-			if event.Event != "" {
-				kind = append(kind[:0], event.Event...)
-				frame.Event = kind
-			}
-			if text, ok := any(&event.Data).(*string); ok {
-				s.item = append(s.item[:0], *text...)
-			} else {
-				s.item, err = encode.Append(s.item[:0], &event.Data)
-			}
-			if frame.Data = s.item; err == nil && s.checker != nil {
-				err = s.checker.CheckEvent(frame)
-			}
-			if err == nil {
-				s.text, err = appendEvent(s.text[:0], frame)
-			}
+			s.item, err = encode.Append(s.item[:0], &event.Data)
 		}
-		if err != nil {
-			return s.fail(err)
+		if frame.Data = s.item; err == nil && s.checker != nil {
+			err = s.checker.CheckEvent(frame)
 		}
-		if !s.sendText() {
-			break
+		if err == nil {
+			s.text, err = appendEvent(s.text[:0], frame)
 		}
-	}
-	return s.finish()
+		return err
+	})
 }
 
 // appendEvent appends an event.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 )
 
 type thing struct {
@@ -287,35 +287,18 @@ func TestSendEvents_sendsText(t *testing.T) {
 	}
 }
 
-// pipes is a listener for connections in memory, which a bubble needs.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	c, ok := <-p
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-func (p pipes) Close() error { close(p); return nil }
-func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
 // inBubble sends a request for a stream with HTTP/1 or HTTP/2. The iterator tells ended why its context has ended.
 func inBubble(t *testing.T, version int, mediaType string, items func(ended chan<- error) func(context.Context) things, test func(t *testing.T, body io.Reader, ended <-chan error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		listener, ended := make(pipes), make(chan error, 1)
+		listener, ended := faultserver.NewPipe(), make(chan error, 1)
 		server := &http.Server{Handler: sends(mediaType, items(ended)), ReadTimeout: time.Minute, WriteTimeout: time.Minute}
 		protocols := new(http.Protocols)
 		protocols.SetHTTP1(version == 1)
 		protocols.SetUnencryptedHTTP2(version == 2)
 		server.Protocols = protocols
 		go func() { _ = server.Serve(listener) }()
-		transport := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
-			ours, theirs := net.Pipe()
-			listener <- theirs
-			return ours, nil
-		}}
+		transport := &http.Transport{Protocols: protocols, DialContext: listener.DialContext}
 		response := get(t, &http.Client{Transport: transport}, "http://service")
 		test(t, response.Body, ended)
 		_ = response.Body.Close()

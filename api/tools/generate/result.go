@@ -187,27 +187,13 @@ func isRedirect(status string) bool { return strings.HasPrefix(status, "3") && s
 
 // errorClasses returns the error classes of package client for the documented statuses.
 func errorClasses(responses map[string]*openapi3.ResponseRef) []string {
+	known := map[string]string{
+		"400": "ErrInvalid", "413": "ErrInvalid", "415": "ErrInvalid", "422": "ErrInvalid", "401": "ErrUnauthorized", "403": "ErrForbidden",
+		"404": "ErrNotFound", "409": "ErrConflict", "429": "ErrRateLimited", "5": "ErrServer",
+	}
 	var classes []string
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
-		class := ""
-		switch status {
-		case "400", "413", "415", "422":
-			class = "ErrInvalid"
-		case "401":
-			class = "ErrUnauthorized"
-		case "403":
-			class = "ErrForbidden"
-		case "404":
-			class = "ErrNotFound"
-		case "409":
-			class = "ErrConflict"
-		case "429":
-			class = "ErrRateLimited"
-		default:
-			if strings.HasPrefix(status, "5") {
-				class = "ErrServer"
-			}
-		}
+		class := cmp.Or(known[status], known[status[:1]])
 		if class != "" && !slices.Contains(classes, class) {
 			classes = append(classes, class)
 		}
