@@ -20,36 +20,17 @@ type requestBody struct {
 	required bool
 	contents contents
 	accepted string // lists the media types in error messages
-	limits   bodyLimits
+	limit    int64  // of its size in bytes
 }
 
-// bodyLimits are the limits of one body, in bytes and in parts.
-type bodyLimits struct {
-	body, part, partHeader, item int64
-	parts                        int
-}
-
-// bodyLimits returns the limits for the body of an operation. anonymous reports whether the operation is
+// bodyLimit returns the limit for the body of an operation in bytes. anonymous reports whether the operation is
 // public.
-func (cfg Config) bodyLimits(operationID string, anonymous bool) bodyLimits {
-	const (
-		maxBody       = 1 << 20
-		maxPartHeader = 8 << 10
-		maxParts      = 100
-		maxItem       = 1 << 20
-	)
-	body := cmp.Or(cfg.MaxBodyBytes, maxBody)
+func (cfg Config) bodyLimit(operationID string, anonymous bool) int64 {
+	limit := cmp.Or(cfg.MaxBodyBytes, 1<<20)
 	if anonymous {
-		body = cmp.Or(cfg.AnonymousBodyBytes, body)
+		limit = cmp.Or(cfg.AnonymousBodyBytes, limit)
 	}
-	body = cmp.Or(cfg.OperationBodyBytes[operationID], body)
-	return bodyLimits{
-		body:       body,
-		part:       cmp.Or(cfg.MaxPartBytes, body),
-		partHeader: cmp.Or(cfg.MaxPartHeaderBytes, maxPartHeader),
-		parts:      cmp.Or(cfg.MaxParts, maxParts),
-		item:       cmp.Or(cfg.MaxItemBytes, maxItem),
-	}
+	return cmp.Or(cfg.OperationBodyBytes[operationID], limit)
 }
 
 // checkLimits returns an error if cfg has a limit for an operation that is not in the document.
@@ -76,7 +57,7 @@ func (b *requestBody) check(w *checker, r *http.Request) (body io.ReadCloser, le
 	if c.streamed() {
 		return b.stream(w, r, c, params["boundary"])
 	}
-	if err := w.read(r, b.limits.body); err != nil {
+	if err := w.read(r, b.limit); err != nil {
 		return nil, 0, err
 	}
 	var asJSON []byte
@@ -95,8 +76,8 @@ func (b *requestBody) check(w *checker, r *http.Request) (body io.ReadCloser, le
 
 // stream checks what is known before the body is read. The rest is checked while the next handler reads it.
 func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary string) (io.ReadCloser, int64, error) {
-	if r.ContentLength > b.limits.body {
-		return nil, 0, tooLarge(b.limits.body)
+	if r.ContentLength > b.limit {
+		return nil, 0, tooLarge(b.limit)
 	}
 	if b.required && isEmpty(r) {
 		w.Add("required", "is required: the body is empty")
@@ -104,13 +85,13 @@ func (b *requestBody) stream(w *checker, r *http.Request, c *content, boundary s
 	if err := w.failure(http.StatusBadRequest, mismatch); err != nil {
 		return nil, 0, err
 	}
-	limited := limitedBody{http.MaxBytesReader(nil, r.Body, b.limits.body)}
+	limited := limitedBody{http.MaxBytesReader(nil, r.Body, b.limit)}
 	if c.multipart != nil {
-		body, err := newMultipartBody(w, c, boundary, limited, b.limits)
+		body, err := newMultipartBody(w, c, boundary, limited)
 		return body, -1, err
 	}
 	if c.format != 0 {
-		body, err := newItemsBody(w, c, limited, b.limits.item)
+		body, err := newItemsBody(w, c, limited, maxItemBytes)
 		return body, -1, err
 	}
 	return &streamedBody{source: limited, size: c.size}, r.ContentLength, nil

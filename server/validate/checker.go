@@ -16,8 +16,8 @@ type checker struct {
 }
 
 // newCheckers returns a pool of checkers.
-func newCheckers(depth, violations int) *sync.Pool {
-	walkers := schema.NewPool(depth, violations)
+func newCheckers() *sync.Pool {
+	walkers := schema.NewPool(MaxDepth, MaxViolations)
 	return &sync.Pool{New: func() any { return &checker{Walker: *schema.NewWalker(walkers)} }}
 }
 

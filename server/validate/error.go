@@ -17,8 +17,7 @@ type Error struct {
 	// Detail is a fixed text.
 	Detail string
 	// Violations lists violations by parameters, in the order of the document, and then by the body. Its
-	// length is at most [MaxViolations], unless [Config] has another limit. It is empty if the body cannot be
-	// read or is not valid JSON.
+	// length is at most [MaxViolations]. It is empty if the body cannot be read or is not valid JSON.
 	Violations []Violation
 	// Err is the error of reading the body or of [Config.Security], for logging only. It is nil if there is none.
 	Err error

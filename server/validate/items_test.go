@@ -111,18 +111,22 @@ func TestAllocations_items(t *testing.T) {
 // The items of a request are checked while the next handler reads them. It gets those before the first error.
 func TestOperation_Handler_checksItems(t *testing.T) {
 	t.Parallel()
-	cfg := validate.Config{MaxItemBytes: 60, MaxBodyBytes: 300}
+	cfg := validate.Config{}
 	for _, c := range []struct{ media, rule, schema, body, read, want string }{
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n\r\n {\"level\": 2}\r\n", "{\"level\": 1}\n{\"level\": 2}\n", "ok"},
 		{"application/x-ndjson", eachS, logEntry, "{\"level\": 1}\n{\"level\": -1}\n{\"level\": 3}\n", "{\"level\": 1}\n", "/1/level minimum"},
 		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"le", "{\"level\": 1}\n", "The body is not valid application/jsonl."},
-		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"level\": 1, \"more\": \"" + strings.Repeat("x", 60) + "\"}", "{\"level\": 1}\n", "An item of the body is larger than 60 bytes."},
 		{"application/jsonl", eachS, logEntry, strings.Repeat("{\"level\": 1}\n", 30), strings.Repeat("{\"level\": 1}\n", 23), "The body is larger than 300 bytes."},
+		{"application/jsonl", eachS, logEntry, "{\"level\": 1}\n{\"more\": \"" + strings.Repeat("x", 1<<20) + "\"}", "{\"level\": 1}\n", "An item of the body is larger than 1048576 bytes."},
 		{"text/event-stream", eachS, eventsSchema, ": hello\nevent: note\ndata: two\ndata: lines\nretry: 5\nunknown: x\n\nevent:count\nid: 7\ndata:12\n\n", "event: note\nretry: 5\ndata: two\ndata: lines\n\nid: 7\nevent: count\ndata: 12\n\n", "ok"},
 		{"text/event-stream", eachS, eventsSchema, "event: render\ndata: {\"frame\":\ndata: 1.5}\n\n", "", "/0/data/frame type"},
 		{"text/event-stream", eachS, eventsSchema, "event: note\ndata: \"\\\n\ndata: x\n\n", "event: note\ndata: \"\\\n\n", "/1/event required"},
 		{"text/event-stream", eachS, eventsSchema, "event: note\xff\ndata: x\n\n", "", "The body is not valid text/event-stream."},
 	} {
+		cfg.MaxBodyBytes = 300
+		if strings.HasPrefix(c.want, "An item") {
+			cfg.MaxBodyBytes = 2 << 20
+		}
 		o := itemOperation(t, c.media, c.rule, c.schema, cfg)
 		r := httptest.NewRequest("POST", "/p", strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.media)

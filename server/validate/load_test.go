@@ -222,17 +222,6 @@ components: {schemas: {S: {nullable: true, type: string, format: other, pattern:
 	checkBodies(t, s, map[string]string{`"xy"`: "ok", `"xyz"`: " maxLength", `1`: " type"})
 }
 
-func TestLoad_appliesLimits(t *testing.T) {
-	t.Parallel()
-	text := document(t, `{"components": {"schemas": {"S": {"items": {"type": ["array", "null"]}}}}}`)
-	v, err := validate.Load(text, validate.Config{MaxDepth: 3, MaxViolations: 2})
-	harness.Check(t, err)
-	s, _ := v.Schema("S")
-	checkBodies(t, s, map[string]string{
-		nested(3): "ok", nested(4): "The JSON is nested more than 3 levels deep.", `[1, 2, 3]`: "/0 type, /1 type",
-	})
-}
-
 // FuzzLoad checks that no document causes a panic, that each error has a location, and that lenient mode finds
 // the same errors.
 func FuzzLoad(f *testing.F) {

@@ -1,9 +1,9 @@
 package validate
 
 import (
+	"bytes"
 	"errors"
 	"io"
-	"maps"
 	"mime/multipart"
 	"net/http"
 	"slices"
@@ -39,14 +39,13 @@ const maxBufferedBytes = 1 << 20
 // multipartBody is a multipart body whose parts are checked while they are read. A part that is not streamed
 // is checked as a whole before its first byte is returned.
 type multipartBody struct {
-	w        *checker
-	content  *content
-	boundary string
-	source   *headerLimit
-	reader   *multipart.Reader
-	limits   bodyLimits
+	w       *checker
+	content *content
+	source  *headerLimit
+	reader  *multipart.Reader
+	writer  *multipart.Writer // to out
 
-	out     []byte // data to return before the rest of part
+	out     bytes.Buffer // data to return before the rest of part
 	part    *multipart.Part
 	rule    *part
 	pointer string
@@ -60,25 +59,25 @@ type multipartBody struct {
 	fields   schema.TextValue
 }
 
-func newMultipartBody(w *checker, c *content, boundary string, body io.Reader, l bodyLimits) (*multipartBody, error) {
-	if boundary == "" {
-		return nil, &Error{Status: http.StatusBadRequest, Detail: "The content type of the body has no boundary."}
-	}
+func newMultipartBody(w *checker, c *content, boundary string, body io.Reader) (*multipartBody, error) {
 	source := &headerLimit{source: body, left: -1}
 	own := newChecker(w.pool, w.Direction) // the body may be read after the checker of the request has been released
-	return &multipartBody{
-		w: own, content: c, boundary: boundary, source: source, reader: multipart.NewReader(source, boundary), limits: l,
+	b := &multipartBody{
+		w: own, content: c, source: source, reader: multipart.NewReader(source, boundary),
 		counts: make(map[string]int), streamed: make(map[string]bool), fields: schema.TextValue{Kind: schema.KindObject},
-	}, nil
+	}
+	b.writer = multipart.NewWriter(&b.out)
+	if b.writer.SetBoundary(boundary) != nil {
+		return nil, &Error{Status: http.StatusBadRequest, Detail: "The content type of the body has no valid boundary."}
+	}
+	return b, nil
 }
 
 func (b *multipartBody) Read(p []byte) (int, error) {
 	for {
 		switch {
-		case len(b.out) > 0:
-			n := copy(p, b.out)
-			b.out = b.out[n:]
-			return n, nil
+		case b.out.Len() > 0:
+			return b.out.Read(p)
 		case b.err != nil:
 			return 0, b.err
 		case b.part == nil:
@@ -100,42 +99,34 @@ func (b *multipartBody) Read(p []byte) (int, error) {
 }
 
 func (b *multipartBody) Close() error {
-	b.out, b.err = nil, http.ErrBodyReadAfterClose
+	b.out, b.err = bytes.Buffer{}, http.ErrBodyReadAfterClose
 	return nil
 }
 
 // next starts the next part or ends the body.
 func (b *multipartBody) next() error {
-	delimiter := "--" + b.boundary
-	if b.parts > 0 {
-		delimiter = "\r\n" + delimiter
-	}
-	b.source.left = b.limits.partHeader
+	b.source.left = maxPartHeaderBytes
 	part, err := b.reader.NextPart()
 	b.source.left = -1
 	if err == io.EOF { // a wrapped EOF means that the body is truncated
 		if err := b.checkWhole(); err != nil {
 			return err
 		}
-		b.out = []byte(delimiter + "--\r\n")
+		_ = b.writer.Close() // writing to a bytes.Buffer does not fail
 		return io.EOF
 	}
 	if err != nil {
 		return b.malformed(err)
 	}
-	if b.parts++; b.parts > b.limits.parts {
+	if b.parts++; b.parts > maxParts {
 		return &Error{
 			Status: http.StatusRequestEntityTooLarge,
-			Detail: "The body has more than " + strconv.Itoa(b.limits.parts) + " parts.",
+			Detail: "The body has more than " + strconv.Itoa(maxParts) + " parts.",
 		}
 	}
-	b.out = append(b.out[:0], delimiter+"\r\n"...)
-	for _, name := range slices.Sorted(maps.Keys(part.Header)) {
-		for _, value := range part.Header[name] {
-			b.out = append(b.out, name+": "+value+"\r\n"...)
-		}
+	if _, err := b.writer.CreatePart(part.Header); err != nil {
+		return b.malformed(err)
 	}
-	b.out = append(b.out, "\r\n"...)
 	return b.begin(part)
 }
 
@@ -153,7 +144,7 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 		b.add(name, rule.repeated, schema.TextValue{Kind: schema.KindString})
 		return nil
 	}
-	limit := min(b.limits.part, int64(maxBufferedBytes-b.buffered))
+	limit := int64(maxBufferedBytes - b.buffered)
 	text, err := io.ReadAll(io.LimitReader(p, limit+1))
 	if err != nil {
 		return b.malformed(err)
@@ -163,7 +154,7 @@ func (b *multipartBody) begin(p *multipart.Part) error {
 	}
 	b.part = nil
 	b.buffered += len(text)
-	b.out = append(b.out, text...)
+	b.out.Write(text)
 	return b.checkField(name, text)
 }
 
@@ -269,11 +260,8 @@ func (b *multipartBody) checkWhole() error {
 	return b.w.failure(http.StatusBadRequest, mismatch)
 }
 
-// checkSize checks the size of the current part against the limits.
+// checkSize checks the size of the current part against its schema.
 func (b *multipartBody) checkSize(ended bool) error {
-	if b.size > b.limits.part {
-		return tooLargeFor("A part of the body", b.limits.part)
-	}
 	if v := sizeViolation(b.pointer, uint64(b.size), b.rule.size, ended); v != nil {
 		return b.violated(v.Keyword, v.Detail)
 	}

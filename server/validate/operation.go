@@ -62,7 +62,7 @@ func (c *compiler) operation(method, path string, item, source *document.Node) *
 	o.parameters = c.parameters(item.Get("parameters"), source.Get("parameters"), o.security)
 	if body := c.Resolve(source.Get("requestBody")); body != nil {
 		o.body = c.requestBody(body)
-		o.body.limits = c.cfg.bodyLimits(o.id, o.Public())
+		o.body.limit = c.cfg.bodyLimit(o.id, o.Public())
 	}
 	c.responses(o, source.Get("responses"))
 	for _, callback := range source.Get("callbacks").All() { // callbacks are compiled only to report errors

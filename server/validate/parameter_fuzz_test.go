@@ -81,7 +81,7 @@ func FuzzForm(f *testing.F) {
 // FuzzMultipart checks that no multipart body causes a panic, and that an accepted body is passed on with the
 // same parts, so that it is accepted again.
 func FuzzMultipart(f *testing.F) {
-	o := operationOf(f, "POST", taking(partsContent), anyObject, validate.Config{MaxParts: 10, MaxPartBytes: 5000})
+	o := operationOf(f, "POST", taking(partsContent), anyObject, validate.Config{})
 	const contentType = "multipart/form-data; boundary=b"
 	part := func(header, text string) string { return "--b\r\n" + header + "\r\n\r\n" + text + "\r\n" }
 	const title, file = `Content-Disposition: form-data; name="title"`, `Content-Disposition: form-data; name="file"; filename="f"`

@@ -156,7 +156,7 @@ func TestOperation_Handler_freeFormTakesNoDeclaredName(t *testing.T) {
 		{"query", `"schema": {"type": ["array", "object"], "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "s a b"},
 		{"query", `"explode": false, "schema": {"type": ["array", "object"]}`, "s"},
 		{"query", `"style": "pipeDelimited", "schema": {"type": "array"}`, "s"},
-		{"query", `"style": "deepObject", "schema": {"type": "object"}`, "s[a] s[b][c]"},
+		{"query", `"style": "deepObject", "schema": {"type": "object"}`, "s[a] s[b]"},
 		{"query", `"schema": {"type": "object", "additionalProperties": false, "properties": {"a": {}, "b": {}}}`, "a b"},
 		{"query", `"content": {"application/json": {}}`, "s"},
 		{"query", `"schema": {}`, "key"},

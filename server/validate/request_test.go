@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -16,8 +15,7 @@ const takesEverything = `{"paths": {"/things/{thing-id}/parts/{part}": {
 		{"name": "part", "in": "path", "required": true, "style": "matrix", "explode": true, "schema": {"type": "array", "items": {"type": "integer"}}}],
 	"get": {"parameters": [
 		{"name": "filter", "in": "query", "style": "deepObject", "explode": true, "schema": {"type": "object", "additionalProperties": false,
-			"properties": {"min": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 2}},
-				"in": {"type": "object", "properties": {"city": {"enum": ["Rome"]}}}}}},
+			"properties": {"min": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 2}}}}},
 		{"name": "page", "in": "query", "schema": {"type": "object", "required": ["limit"], "properties": {"limit": {"type": "integer"}, "after": {"type": "string"}}}},
 		{"name": "json", "in": "query", "content": {"application/json": {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}}},
 		{"name": "note", "in": "query", "content": {"text/plain": {"schema": {"type": "string", "maxLength": 3}}}},
@@ -80,14 +78,12 @@ func TestOperation_Handler_checksParametersInAllLocations(t *testing.T) {
 		"flag&undocumented=1&%zz":              "",
 		"flag&filter[min]=1&filter[tags]=a":    "",
 		"flag&filter[tags]=a&filter[tags]=abc": "query:filter/tags/1 maxLength",
-		"flag&filter%5Btags%5D%5B0%5D=abc":     "query:filter/tags/0 maxLength",
-		"flag&filter[tags][]=a&filter[tags][]=abc": "query:filter/tags/1 maxLength",
-		"flag&filter[in][city]=Paris":              "query:filter/in/city enum",
+		"flag&filter[tags][]=a&filter[tags][]=abc": "query:filter style",
+		"flag&filter[in][city]=Paris":              "query:filter style",
 		"flag&filter[min]=1&filter[min]=2":         "query:filter repeated",
 		"flag&filter[min=1":                        "query:filter style",
 		"flag&filter[min]=x&filter[other]=1":       "query:filter/min type, query:filter additionalProperties",
-		"flag&filter=1":                            "query:filter type",
-		"flag&filter" + strings.Repeat("[a]", 65):  "query:filter style",
+		"flag&filter=1":                            "query:filter style",
 		"flag&filterx[a]=1":                        "",
 		"flag&limit=1&after=a":                     "",
 		"flag&after=a":                             "query:page/limit required",

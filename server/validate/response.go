@@ -51,8 +51,7 @@ func (o *Operation) Response(status int, header http.Header, body []byte) error 
 // checkParts checks a multipart body that is in memory.
 func (w *checker) checkParts(c *content, header http.Header, body []byte) {
 	_, params := mediaTypeOf(header)
-	all := int64(len(body)) + 1
-	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body), bodyLimits{all, all, all, all, len(body)})
+	parts, err := newMultipartBody(w, c, params["boundary"], bytes.NewReader(body))
 	w.checkAll(parts, err)
 }
 

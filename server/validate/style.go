@@ -2,10 +2,7 @@ package validate
 
 import (
 	"errors"
-	"math"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
@@ -242,120 +239,48 @@ func (p *parameter) readPairs(pairs []pair, as schema.Kinds) (schema.TextValue, 
 	return flat.readList(text, as, delimiter)
 }
 
-// keyedText is a text with its path of keys.
-type keyedText struct {
-	path []string
-	text string
-}
-
 // readMembers decodes an object that has a pair for each member, or several for a member that is an array.
 func (p *parameter) readMembers(pairs []pair) (v schema.TextValue, err error) {
-	var members []keyedText
+	texts := make(map[string][]string)
+	v.Kind = schema.KindObject
 	for _, q := range pairs {
-		var path []string
-		keys, named := strings.CutPrefix(q.name, p.name)
-		switch {
-		case p.style != styleDeepObject && p.acceptsMember(q.name):
-			path = []string{q.name}
-		case p.style == styleDeepObject && named && (keys == "" || keys[0] == '['):
-			var ok bool
-			if path, ok = splitBrackets(keys); !ok {
+		name := q.name
+		if p.style == styleDeepObject {
+			key, named := strings.CutPrefix(q.name, p.name+"[")
+			if !named && q.name != p.name {
+				continue
+			}
+			var closed bool
+			if name, closed = strings.CutSuffix(key, "]"); !named || !closed || strings.ContainsAny(name, "[]") {
 				return v, wrongStyle(p.style)
 			}
-		default:
+		} else if !p.acceptsMember(name) {
 			continue
 		}
 		text, err := p.unescaped(q.value)
 		if err != nil {
 			return v, err
 		}
-		members = append(members, keyedText{path, text})
+		if texts[name] == nil {
+			v.Names = append(v.Names, name)
+		}
+		texts[name] = append(texts[name], text)
 	}
-	if len(members) == 0 {
+	if len(v.Names) == 0 {
 		return v, errAbsent
 	}
-	return nest(members, p.shape, p.style)
-}
-
-// splitBrackets splits "[a][b]" into its keys. OpenAPI does not define nested keys; here they are members of
-// members, or elements if they are indexes or empty.
-func splitBrackets(text string) (keys []string, ok bool) {
-	for text != "" {
-		end := strings.IndexByte(text, ']')
-		if text[0] != '[' || end < 0 || len(keys) == MaxDepth {
-			return nil, false
+	for _, name := range v.Names {
+		member := schema.TextValue{Kind: schema.KindArray}
+		for _, text := range texts[name] {
+			member.Elements = append(member.Elements, schema.StringValue(text))
 		}
-		keys = append(keys, text[1:end])
-		text = text[end+1:]
-	}
-	return keys, true
-}
-
-// nest combines entries into one value.
-func nest(entries []keyedText, s *schema.Shape, style string) (schema.TextValue, error) {
-	var keys []string
-	below := make(map[string][]keyedText)
-	leaf := schema.TextValue{Kind: schema.KindArray}
-	for _, e := range entries {
-		if len(e.path) == 0 {
-			leaf.Elements = append(leaf.Elements, schema.StringValue(e.text))
-			continue
-		}
-		key := e.path[0]
-		if below[key] == nil {
-			keys = append(keys, key)
-		}
-		below[key] = append(below[key], keyedText{e.path[1:], e.text})
-	}
-	isArray := s.Types&schema.KindArray != 0 && s.Types&schema.KindObject == 0
-	switch {
-	case len(leaf.Elements) > 0 && len(keys) > 0:
-		return schema.TextValue{}, wrongStyle(style)
-	case len(leaf.Elements) > 1 && s.Types&schema.KindArray == 0:
-		return schema.TextValue{}, errRepeated
-	case len(leaf.Elements) == 1 && !isArray:
-		return leaf.Elements[0], nil
-	case len(leaf.Elements) > 0:
-		return leaf, nil
-	case isArray:
-		return nestElements(keys, below, s.Element(math.MaxInt), style)
-	}
-	v := schema.TextValue{Kind: schema.KindObject, Names: keys}
-	for _, key := range keys {
-		member, err := nest(below[key], s.Member(key), style)
-		if err != nil {
-			return schema.TextValue{}, err
+		switch types := p.shape.Member(name).Types; {
+		case len(member.Elements) > 1 && types&schema.KindArray == 0:
+			return v, errRepeated
+		case len(member.Elements) == 1 && (types&schema.KindArray == 0 || types&schema.KindObject != 0):
+			member = member.Elements[0]
 		}
 		v.Elements = append(v.Elements, member)
-	}
-	return v, nil
-}
-
-// nestElements returns an array. The keys must be the indexes from 0, in any order, or all empty. s is the shape of
-// each element.
-func nestElements(keys []string, below map[string][]keyedText, s *schema.Shape, style string) (schema.TextValue, error) {
-	if slices.Equal(keys, []string{""}) {
-		v := schema.TextValue{Kind: schema.KindArray}
-		for _, e := range below[""] {
-			element, err := nest([]keyedText{e}, s, style)
-			if err != nil {
-				return schema.TextValue{}, err
-			}
-			v.Elements = append(v.Elements, element)
-		}
-		return v, nil
-	}
-	v := schema.TextValue{Kind: schema.KindArray, Elements: make([]schema.TextValue, len(keys))}
-	for _, key := range keys {
-		i, err := strconv.Atoi(key)
-		if err != nil || i < 0 || i >= len(keys) || strconv.Itoa(i) != key {
-			return schema.TextValue{}, wrongStyle(style)
-		}
-		element, err := nest(below[key], s, style)
-		if err != nil {
-			return schema.TextValue{}, err
-		}
-		v.Elements[i] = element
 	}
 	return v, nil
 }

@@ -81,7 +81,7 @@
 //     has no properties, or has additionalProperties, takes all undeclared parameters. The members of other
 //     parameters and the API keys of the operation are declared.
 //   - An empty text between delimiters is no element. An empty required scalar is missing.
-//   - Nested keys of a deepObject are members of members. Indexes from 0, or empty keys, are elements.
+//   - A deepObject has scalars, and arrays of them whose key is repeated. Nested keys are refused.
 //   - An exploded value in cookies is several cookies.
 //   - Defaults are not applied; the implementation applies them.
 //   - If an operation has no request body, the body of a request is not touched.
@@ -120,10 +120,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 )
 
-// The default limits of [Config].
+// The limits of all bodies besides those of [Config].
 const (
-	MaxDepth      = 64 // levels of nesting of a body
+	MaxDepth      = 64 // levels of nesting
 	MaxViolations = 32 // in one [Error]
+
+	maxParts           = 100     // of a multipart body
+	maxPartHeaderBytes = 8 << 10 // of each part
+	maxItemBytes       = 1 << 20 // of each item of a stream
 )
 
 const defaultName = "openapi.yaml"
@@ -143,20 +147,6 @@ type Config struct {
 	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It
 	// overrides MaxBodyBytes and AnonymousBodyBytes.
 	OperationBodyBytes map[string]int64
-	// MaxItemBytes limits the size of each item of a stream in bytes: of a request body with an itemSchema, whose
-	// items are checked one by one. The limit of the body is that of all items together. Defaults to 1 MiB.
-	MaxItemBytes int64
-	// MaxParts limits the number of parts of a multipart body. Defaults to 100.
-	MaxParts int
-	// MaxPartBytes limits the size of each part of a multipart body in bytes. Defaults to the limit of the
-	// body. All parts that are not files may have at most 1 MiB together.
-	MaxPartBytes int64
-	// MaxPartHeaderBytes limits the size of the header of each part in bytes. Defaults to 8 KiB.
-	MaxPartHeaderBytes int64
-	// MaxDepth limits the levels of nesting of a body. Defaults to [MaxDepth].
-	MaxDepth int
-	// MaxViolations limits the number of violations in one [Error]. Defaults to [MaxViolations].
-	MaxViolations int
 	// Formats adds string formats, or replaces those of the package. Each function reports whether a text has
 	// the format. The functions are called concurrently. Empty by default.
 	Formats map[string]func(string) bool
@@ -203,7 +193,7 @@ func Load(text []byte, cfg Config) (*Validator, error) {
 
 // load returns the validator, and the loader with the documents.
 func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
-	if min(cfg.MaxBodyBytes, cfg.MaxItemBytes, cfg.MaxPartBytes, cfg.MaxPartHeaderBytes) < 0 || min(cfg.MaxDepth, cfg.MaxViolations, cfg.MaxParts) < 0 {
+	if min(cfg.MaxBodyBytes, cfg.AnonymousBodyBytes) < 0 {
 		return nil, nil, errors.New("validate: a limit is negative")
 	}
 	loading := document.Config{Name: cmp.Or(cfg.Name, defaultName), Others: cfg.Documents}
@@ -217,7 +207,7 @@ func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 	c := &compiler{
 		Compiler:      schema.NewCompiler(l, cfg.Formats),
 		cfg:           cfg,
-		pool:          newCheckers(cmp.Or(cfg.MaxDepth, MaxDepth), cmp.Or(cfg.MaxViolations, MaxViolations)),
+		pool:          newCheckers(),
 		responseCache: make(map[*document.Node]*response),
 		callbacks:     make(map[*document.Node]bool),
 	}
