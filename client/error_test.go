@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -137,14 +136,6 @@ func TestError_containsRetryAfter(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Only *Error is an error, because errors.As with a value would never match.
-func TestError_onlyThePointerIsAnError(t *testing.T) {
-	t.Parallel()
-	if reflect.TypeFor[client.Error]().Implements(reflect.TypeFor[error]()) {
-		t.Error("client.Error is an error as a value")
-	}
 }
 
 // Errors other than *Error describe what the client was doing.

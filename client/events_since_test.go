@@ -3,67 +3,113 @@ package client_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
+
+// eventsInBubble runs a test with a service in memory that has an event, in a bubble of synctest.
+func eventsInBubble(t *testing.T, test func(t *testing.T, s *clienttest.Service, c *client.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := clienttest.NewInMemory(t)
+		c := newClient(t, func(c *client.Config) { c.BaseURL, c.Workspace, c.HTTPClient = s.URL, "", s.HTTPClient() })
+		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
+		test(t, s, c)
+	})
+}
+
+// cutting returns a fault that ends a stream when it receives from end: with a cut, or properly.
+func cutting(end <-chan bool) clienttest.Fault {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			var cut bool
+			go func() {
+				select {
+				case cut = <-end:
+					cancel()
+				case <-ctx.Done():
+				}
+			}()
+			next.ServeHTTP(w, r.WithContext(ctx))
+			if cut {
+				panic(http.ErrAbortHandler)
+			}
+		})
+	}
+}
 
 // Each event is given once and in order: those of the past, those that occur while it is listed, and those that occur
 // while no connection is open, even before the stream has an id to continue with.
 func TestEventsSince_givesEachEventOnce(t *testing.T) {
 	t.Parallel()
-	for name, disturb := range map[string]func(s *eventSource){
-		"nothing happens":        func(*eventSource) {},
-		"a cut":                  (*eventSource).cut,
-		"a cut before an event":  (*eventSource).cut,
-		"the service shuts down": (*eventSource).shutDown,
-		"the service fails": func(s *eventSource) {
-			s.change(func() { s.refusals = []int{503, 500} })
-			s.cut()
-		},
+	for name, test := range map[string]struct {
+		ends, cuts bool
+		refusals   int
+		inList     bool // whether an event occurs while the past is listed
+	}{
+		"nothing happens":        {inList: true},
+		"a cut":                  {ends: true, cuts: true, inList: true},
+		"a cut before an event":  {ends: true, cuts: true},
+		"the service shuts down": {ends: true, inList: true},
+		"the service fails":      {ends: true, cuts: true, refusals: 2, inList: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T, s *eventSource, c *client.Client) {
-				var want []string
-				set := func(status string) {
-					s.set("id", status)
-					want = append(want, status)
-				}
-				time.Sleep(time.Hour)
+			eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
+				create := func() { check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))) }
+				time.Sleep(time.Minute)
 				since := time.Now()
-				for i := range 5 {
-					set(fmt.Sprint("past ", i))
+				for range 5 {
+					create()
 				}
-				if name != "a cut before an event" {
-					s.listed = func() { set("while it is listed") }
+				if test.inList {
+					s.Fail("listEvents", 1, func(next http.Handler) http.Handler {
+						return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+							next.ServeHTTP(w, r)
+							create()
+						})
+					})
 				}
+				end := make(chan bool)
+				s.Fail("streamEvents", 1, cutting(end))
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
-					for i := range 3 {
+					for range 3 {
 						time.Sleep(20 * time.Second)
-						disturb(s)
-						set(fmt.Sprint("live ", i))
+						if test.ends {
+							if test.refusals > 0 {
+								s.Fail("streamEvents", test.refusals, clienttest.Status(http.StatusServiceUnavailable))
+							}
+							s.Fail("streamEvents", 1, cutting(end))
+							end <- test.cuts
+						}
+						create()
 						synctest.Wait()
 					}
 					time.Sleep(20 * time.Second)
 					cancel()
 				}()
-				var got []string
+				var got, want []string
 				var err error
 				for event, failure := range c.EventsSince(ctx, since) {
 					if err = failure; err == nil {
-						_, status, _ := strings.Cut(string(event.Notification.Data), `"status":"`)
-						got = append(got, strings.TrimRight(status, `"}`))
+						got = append(got, event.EventID)
 					}
 				}
-				if !slices.Equal(got, want) || !errors.Is(err, context.Canceled) {
+				for event, err := range c.Events(t.Context(), client.ListEventsParams{Since: &since, Order: new(gen.EventOrderOldest)}) {
+					check(t, err)
+					want = append(want, event.EventID)
+				}
+				if !slices.Equal(got, want) || len(want) < 8 || !errors.Is(err, context.Canceled) {
 					t.Errorf("got  %q, error %v\nwant %q", got, err, want)
 				}
 			})
@@ -74,8 +120,8 @@ func TestEventsSince_givesEachEventOnce(t *testing.T) {
 func TestEventsSince_returnsErrors(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusNotImplemented} {
-		inBubble(t, func(t *testing.T, s *eventSource, c *client.Client) {
-			s.refusals = []int{status}
+		eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
+			s.Fail("streamEvents", 1, clienttest.Status(status))
 			var all []error
 			for _, err := range c.EventsSince(t.Context(), time.Now()) {
 				all = append(all, err)
@@ -90,14 +136,21 @@ func TestEventsSince_returnsErrors(t *testing.T) {
 // Leaving the range closes the stream.
 func TestEventsSince_endsWithTheRange(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, s *eventSource, c *client.Client) {
+	eventsInBubble(t, func(t *testing.T, s *clienttest.Service, c *client.Client) {
+		ended := false
+		s.Fail("streamEvents", 1, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(w, r)
+				ended = true
+			})
+		})
 		for _, err := range c.EventsSince(t.Context(), time.Now().Add(-time.Hour)) {
 			check(t, err)
 			break
 		}
 		synctest.Wait()
-		if open := s.streams(); open != 0 {
-			t.Errorf("%d streams are open", open)
+		if !ended {
+			t.Error("the stream is open")
 		}
 	})
 }

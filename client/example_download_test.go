@@ -51,21 +51,6 @@ func ExampleClient_DownloadFile() {
 	// a video
 }
 
-// Download writes to any io.Writer.
-func ExampleClient_Download() {
-	baseURL, stop := startStudio()
-	defer stop()
-	studio, err := client.New(client.Config{BaseURL: baseURL, Token: "a-token"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := studio.Download(context.Background(), client.LipsyncFile("1"), os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// a video
-}
-
 // startStudio starts a service whose lip-syncs have succeeded.
 func startStudio() (baseURL string, stop func()) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,49 +146,4 @@ func FuzzListProjects(f *testing.F) {
 			}
 		}
 	})
-}
-
-// projects returns a list of n projects with all members and with times in a layout.
-func projects(tb testing.TB, n int, layout string) []byte {
-	tb.Helper()
-	project := gen.Project{
-		UserID: new(avatarID), ProjectID: new(videoID), DataPlaneID: new(avatarID), Title: new("Welcome to the team"),
-		ProjectType: new("PERSONALIZED"), CreatedAt: new(moment), UpdatedAt: new(moment), Status: new("published"), Language: new("english"),
-		Thumbnail: new("https://media.example.com/still.png"), Video: new("https://media.example.com/video.mp4"), TrainingJobID: new("job-1"),
-		Thumbnails: &gen.Thumbnails{ThumbnailPNG: new("https://media.example.com/still.png"), ThumbnailPlayPNG: new(""), ThumbnailGIF: new(""), ThumbnailPlayGIF: new(""), CustomThumbnail: new("")},
-		Tags:       &gen.Tags{Colors: &[]string{"#2D7FF9"}, Names: &[]string{"onboarding"}}, AvailableCredits: new(120), UtilisedCredits: new(5),
-		SRT: new(""), SRTTargetLanguage: new("english"), VoicePath: new("voices/english.wav"), SmartURL: new("https://video.example.com/"), RecordingScript: new("."),
-	}
-	item, err := json.Marshal(project)
-	check(tb, err)
-	item = bytes.ReplaceAll(item, []byte(moment.Format(time.RFC3339)), []byte(moment.Format(layout)))
-	items := bytes.Repeat(append(item, ','), n)
-	return fmt.Appendf(nil, `{"data":[%s],"size":%d,"unpublished_projects":0}`, items[:len(items)-1], n)
-}
-
-// The first row is the cost of a list without this package. The last rows are the cost with times other
-// than RFC 3339.
-func BenchmarkListProjects(b *testing.B) {
-	for _, n := range []int{100, 20_000} {
-		for name, layout := range map[string]string{"bare": time.RFC3339, "RFC 3339": time.RFC3339, "no zone": "2006-01-02T15:04:05"} {
-			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
-				body := projects(b, n, layout)
-				c := answeringWith(b, string(body))
-				b.SetBytes(int64(len(body)))
-				b.ReportAllocs()
-				for b.Loop() {
-					var list *gen.ProjectList
-					var err error
-					if name == "bare" {
-						err = json.Unmarshal(body, &list)
-					} else {
-						list, err = c.ListProjects(b.Context())
-					}
-					if err != nil || len(list.Data) != n || list.Data[n-1].CreatedAt == nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
 }

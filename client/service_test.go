@@ -30,8 +30,6 @@ const (
 type service struct {
 	// before may respond to a request itself. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
-	// stream responds to requests for the stream of events, which are not recorded. Defaults to 404.
-	stream http.HandlerFunc
 	// token returns the access token of the nth pair. Defaults to an opaque token.
 	token func(n int) string
 
@@ -50,8 +48,8 @@ type seen struct {
 
 func newService() *service {
 	return &service{
-		accepted: map[string]bool{"static-1": true}, stream: http.NotFound,
-		token: func(n int) string { return fmt.Sprint("access-", n) },
+		accepted: map[string]bool{"static-1": true},
+		token:    func(n int) string { return fmt.Sprint("access-", n) },
 	}
 }
 
@@ -93,10 +91,6 @@ func newClient(t *testing.T, change ...func(*client.Config)) *client.Client {
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/v1/events/stream" {
-		s.stream(w, r)
-		return
-	}
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mu.Lock()

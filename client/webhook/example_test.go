@@ -86,28 +86,3 @@ func ExampleTokenInURL() {
 	// 204
 	// 401
 }
-
-// An event that arrives late does not undo the effect of a later event.
-func ExampleHandlers_stale() {
-	handlers := avatarsOnly()
-	handlers.Stale = func(_ context.Context, event gen.Event, delivery webhook.Delivery) {
-		fmt.Printf("too late: event %d, %s\n", delivery.Sequence, event.Data)
-	}
-	receiver, err := webhook.NewReceiver(handlers, webhook.Unverified()) // use StandardWebhooks in a program
-	if err != nil {
-		panic(err)
-	}
-	for _, event := range []struct{ sequence, status string }{{"1", "processing"}, {"3", "published"}, {"2", "consent_pending"}} {
-		body := `{"event_type":"avatar_event","data":{"avatar_id":"a-1","status":"` + event.status + `"}}`
-		post(receiver, "/avatar-studio", "event-"+event.sequence, body, func(request *http.Request) {
-			request.Header.Set(webhook.HeaderSequence, event.sequence)
-		})
-	}
-	// Output:
-	// avatar a-1 is processing
-	// 204
-	// avatar a-1 is published
-	// 204
-	// too late: event 2, {"avatar_id":"a-1","status":"consent_pending"}
-	// 204
-}
