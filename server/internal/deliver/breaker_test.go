@@ -2,13 +2,11 @@ package deliver_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -34,32 +32,6 @@ func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
 		s.work(20 * time.Second)
 		if n := len(sent.of(hookURL)); n != opened+1 {
 			s.t.Errorf("%d attempts are made after 30 s, want one", n-opened)
-		}
-	})
-}
-
-// A process restores only the breakers of its own lanes, because another process closes the others.
-func TestPostgres_restoresBreakersOfItsLanes(t *testing.T) {
-	t.Parallel()
-	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
-		const breakers = 64
-		for i := range breakers {
-			b := store.Breaker{Origin: fmt.Sprintf("https://%d.example.com", i), Until: time.Now().Add(time.Hour), Pause: time.Hour}
-			check(s.t, s.db.SaveBreaker(s.t.Context(), b))
-		}
-		first, second := s.process(), s.process()
-		defer start(first)()
-		s.eventually("the first has all breakers", func() bool {
-			n, _ := first.Breakers()
-			return n == breakers
-		})
-		defer start(second)()
-		s.eventually("the second has breakers", func() bool {
-			n, _ := second.Breakers()
-			return n > 0
-		})
-		if n, notHeld := second.Breakers(); notHeld != 0 {
-			s.t.Errorf("%d of %d breakers are of other lanes", notHeld, n)
 		}
 	})
 }

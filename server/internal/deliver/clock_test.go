@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,35 +32,22 @@ func (c *wallClock) advance(d time.Duration) {
 	c.offset += d
 }
 
-// scriptedSender is a Sender whose receiver gives the answer that the test sets. It takes the time from clock.
-type scriptedSender struct {
-	clock *wallClock
-	sent  attemptTimes
-
-	mu     sync.Mutex
-	answer sender.Attempt
-}
-
-func (r *scriptedSender) setAnswer(answer sender.Attempt) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answer = answer
-}
-
-func (r *scriptedSender) Send(_ context.Context, message sender.Message) sender.Attempt {
-	r.sent.add(message.URL)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	attempt := r.answer
-	attempt.At = r.clock.Now()
-	return attempt
+// scriptedReceiver is a receiver whose answer the test sets. It takes the time from clock.
+type scriptedReceiver struct {
+	clock  wallClock
+	sent   attemptTimes
+	answer atomic.Pointer[sender.Attempt]
 }
 
 // workWithClock runs a runner for d with the clock of the receiver and the default rescan interval, and
 // meanwhile concurrently.
-func (s *fixture) workWithClock(receiver *scriptedSender, d time.Duration, meanwhile func()) {
+func (s *fixture) workWithClock(r *scriptedReceiver, d time.Duration, meanwhile func()) {
 	s.t.Helper()
-	s.studio.Now, s.now, s.sender, s.rescans = receiver.clock.Now, receiver.clock.Now, receiver, true
+	s.studio.Now, s.now, s.receiver.now, s.rescans = r.clock.Now, r.clock.Now, r.clock.Now, true
+	s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+		r.sent.add(message.URL)
+		return *r.answer.Load()
+	}
 	s.workWhile(d, meanwhile)
 }
 
@@ -69,14 +57,15 @@ const hookURL = "https://hooks.example.com/"
 func TestSQLite_clockSetBackDelaysNoDelivery(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		const other = "https://other.example.com/"
-		receiver := &scriptedSender{clock: new(wallClock), answer: sender.Attempt{Failure: sender.FailureConnect}}
+		receiver := new(scriptedReceiver)
+		receiver.answer.Store(&sender.Attempt{Failure: sender.FailureConnect})
 		s.createFor(hookURL)
 		began := time.Now()
 		var created time.Time
 		s.workWithClock(receiver, 2*time.Hour, func() {
 			time.Sleep(time.Second)
 			receiver.clock.advance(-time.Hour)
-			receiver.setAnswer(sender.Attempt{Status: 200})
+			receiver.answer.Store(&sender.Attempt{Status: 200})
 			time.Sleep(10*time.Second + time.Millisecond)
 			created = time.Now()
 			s.createFor(other)
@@ -99,16 +88,15 @@ func TestSQLite_clockSetBackDelaysNoDelivery(t *testing.T) {
 // their origin.
 func TestSQLite_clockSetForwardKeepsTheRateLimit(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		receiver := &scriptedSender{clock: new(wallClock), answer: sender.Attempt{
-			Status: 429, Failure: sender.FailureStatus, RetryAfter: time.Hour,
-		}}
+		receiver := new(scriptedReceiver)
+		receiver.answer.Store(&sender.Attempt{Status: 429, Failure: sender.FailureStatus, RetryAfter: time.Hour})
 		s.config.BreakAfter = 1 << 30 // an open breaker would delay the retries, too
 		events := max(500/loadDivisor, 100)
 		s.seed(events, hookURL)
 		var jumped time.Time
 		s.workWithClock(receiver, 12*time.Minute, func() {
 			time.Sleep(10 * time.Minute)
-			receiver.setAnswer(sender.Attempt{Status: 200})
+			receiver.answer.Store(&sender.Attempt{Status: 200})
 			jumped = time.Now()
 			receiver.clock.advance(time.Hour)
 		})

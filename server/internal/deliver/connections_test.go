@@ -5,15 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -77,35 +74,4 @@ func TestDeliverer_higherLimitsKeepConnections(t *testing.T) {
 			}
 		})
 	}
-}
-
-// With higher limits, what is read for many origins is not more than is sent before it is read again.
-func TestDeliverer_higherLimitsReadNoMore(t *testing.T) {
-	t.Parallel()
-	const origins, each = 64, 40
-	release := make(chan struct{})
-	s := startService(t, origins, func(http.ResponseWriter, *http.Request) { <-release })
-	var urls []string
-	var flows []store.Flow
-	for _, receiver := range s.receivers {
-		urls, flows = append(urls, receiver.URL), append(flows, store.Flow{UserID: s.user.ID, Origin: receiver.URL})
-	}
-	seed(t, s.dsn, s.user.ID, each, urls...)
-	s.config.Rate = 100_000
-	process := deliver.New(s.config)
-	stop := start(process)
-	loaded := 0
-	harness.Eventually(t, "that all flows are read", func() bool {
-		loaded = 0
-		return !slices.ContainsFunc(flows, func(flow store.Flow) bool {
-			n, _ := process.Loaded(flow)
-			loaded += n
-			return n == 0
-		})
-	})
-	if loaded > 1024 {
-		t.Errorf("%d deliveries are in memory", loaded)
-	}
-	close(release)
-	stop()
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver/lanes"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/telemetry/faultlog"
 )
 
@@ -40,8 +39,7 @@ type Deliverer struct {
 	busyWorkers    [classes]int              // by class
 	fetchQueue     []*flow                   // the flows to be read
 	activeFetches  int
-	emptyFetches   map[store.Flow]int // reads in a row that found no event although a scan had
-	laneGeneration int                // incremented by dropLanes; results of reads from before are discarded
+	laneGeneration int // incremented by dropLanes; results of reads from before are discarded
 
 	ctx, stop  context.Context //nolint:containedctx // the contexts of Run
 	attempts   sync.WaitGroup
@@ -54,7 +52,6 @@ func New(cfg Config) *Deliverer {
 	d := &Deliverer{
 		Config: cfg, faults: faultlog.Log{Logger: cfg.Logger}, calls: make(chan func(), 1024), closed: make(chan struct{}),
 		now: time.Now, queue: newQueue(), endpoints: newEndpoints(), origins: newOrigins(cfg), heldLanes: make(map[int]bool),
-		emptyFetches: make(map[store.Flow]int),
 	}
 	d.laneConfig = lanes.Config{
 		Store: cfg.Store, RescanInterval: cfg.RescanInterval, Logger: cfg.Logger, Now: cfg.Now,

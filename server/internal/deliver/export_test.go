@@ -39,25 +39,6 @@ func (d *Deliverer) Loaded(key store.Flow) (n int, invalidated bool) {
 	return n, invalidated
 }
 
-// Breakers returns the number of open breakers in memory, and how many are of lanes that this process does not
-// hold.
-func (d *Deliverer) Breakers() (n, notHeld int) {
-	done := make(chan struct{})
-	d.call(func() {
-		for name, origin := range d.origins.all {
-			if !origin.openUntil.IsZero() {
-				n++
-				if !d.heldLanes[store.Lane(name)] {
-					notHeld++
-				}
-			}
-		}
-		close(done)
-	})
-	<-done
-	return n, notHeld
-}
-
 // EndLease makes the lease expire without firing its timer, as in a process that was frozen.
 func (d *Deliverer) EndLease() {
 	d.leaseEnd.Store(new(time.Now().Add(-time.Nanosecond)))

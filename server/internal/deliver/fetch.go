@@ -20,9 +20,6 @@ const (
 	maxLoadedAge = time.Second
 	// A read that takes longer than slowFetchThreshold is logged.
 	slowFetchThreshold = 5 * time.Second
-	// An error is logged after maxEmptyFetches reads in a row that found no event in a flow, although a scan
-	// had found due ones.
-	maxEmptyFetches = 3
 )
 
 // fetch starts reads of the flows in fetchQueue, as far as maxFetches allows.
@@ -79,7 +76,6 @@ func (d *Deliverer) handleFetched(f *flow, limit int, deliveries []store.Deliver
 	case len(deliveries) == limit && !deliveries[limit-1].DueAt.After(d.databaseNow()):
 		f.fetchBy(now) // there may be more
 	}
-	d.countEmptyFetch(f, err == nil && len(deliveries) == 0 && len(f.endedDuringFetch) == 0)
 	due := d.databaseNow()
 	for _, next := range deliveries {
 		running, runs := f.running[next.Event.SubjectID]
@@ -102,19 +98,4 @@ func (d *Deliverer) handleFetched(f *flow, limit int, deliveries []store.Deliver
 	}
 	f.endedDuringFetch = nil
 	d.reschedule(f)
-}
-
-// countEmptyFetch logs an error after maxEmptyFetches reads that found no event although a scan had found
-// due ones. One such read is normal: another process may have ended the events in between.
-func (d *Deliverer) countEmptyFetch(f *flow, empty bool) {
-	switch {
-	case !empty:
-		delete(d.emptyFetches, f.Flow)
-	case f.foundByScan:
-		if d.emptyFetches[f.Flow]++; d.emptyFetches[f.Flow] == maxEmptyFetches {
-			delete(d.emptyFetches, f.Flow)
-			d.Logger.ErrorContext(d.ctx, "events are due and none is found", "user", f.UserID, "origin", f.Origin)
-		}
-	}
-	f.foundByScan = false
 }

@@ -35,9 +35,6 @@ func (d *Deliverer) scan(lanes []int) {
 			}
 			for _, due := range flows {
 				d.scheduleFetch(due.Flow, d.localTime(due.At))
-				if f := d.queue.flows[due.Flow]; f != nil && len(f.running) == 0 && !due.At.After(d.databaseNow()) {
-					f.foundByScan = true
-				}
 			}
 		})
 	})

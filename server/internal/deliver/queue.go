@@ -56,7 +56,6 @@ type flow struct {
 	endedDuringFetch map[string]attempt // the entries of running that were removed during the current read
 	fetchAt          time.Time          // when to read the flow again; zero if it has no more pending events
 	fetching         bool
-	foundByScan      bool // a scan found due events
 	blocked          bool // the flow waits in origin.blocked
 
 	class        class

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -94,10 +93,7 @@ func (r MadeAttempt) isSaved(last studio.Attempt) bool {
 // nextDelivery returns when the next event of a subject is due, or the zero time if none is pending.
 func nextDelivery(ctx context.Context, q querier, subjectID string) (at time.Time, err error) {
 	err = queryRow(ctx, q, []any{instant{&at}}, `SELECT due_at FROM deliveries WHERE subject_id = $1`, subjectID)
-	if errors.Is(err, studio.ErrNotFound) {
-		err = nil
-	}
-	return at, err
+	return at, orZero(err)
 }
 
 // The statements that write attempts.

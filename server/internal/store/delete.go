@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -30,21 +29,18 @@ func (s *Store) DeleteSubject(
 		case !deleted.IsZero() && !deleted.After(repeatAfter):
 			return studio.ErrNotFound
 		case !deleted.IsZero():
-			err := queryRow(ctx, tx, []any{new(int)}, `SELECT 1 FROM tasks WHERE id = $1`, id)
-			if erased.More = err == nil; errors.Is(err, studio.ErrNotFound) {
-				err = nil
-			}
-			if err == nil {
+			if erased.More, err = exists(ctx, tx, `SELECT 1 FROM tasks WHERE id = $1`, id); err == nil {
 				erased.IDs, err = queryRows(ctx, tx, oneColumn[string], `SELECT id FROM subjects WHERE id = $1 OR avatar_id = $1 `+limitTo("$2"), id, batchRows)
 			}
 			return err
 		}
 		if workspaceID != "" {
-			err := queryRow(ctx, tx, []any{new(int)}, `SELECT 1 FROM subjects
+			other, err := exists(ctx, tx, `SELECT 1 FROM subjects
 				WHERE avatar_id = $1 AND deleted_at IS NULL AND COALESCE(workspace_id, '') <> $2 LIMIT 1`, id, workspaceID)
-			if err == nil {
-				return studio.ErrOtherWorkspace
-			} else if !errors.Is(err, studio.ErrNotFound) {
+			if other {
+				err = studio.ErrOtherWorkspace
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -47,10 +47,7 @@ func (s *Store) EnableEndpoint(ctx context.Context, userID, url string) error {
 	return s.write(ctx, func(tx transaction) error {
 		_, err := tx.exec(ctx, `UPDATE endpoints SET disabled_at = NULL, reason = '' WHERE user_id = $1 AND url = $2 AND disabled_at IS NOT NULL`, userID, url)
 		if err == nil {
-			err = resume(ctx, tx, PauseScope{UserID: userID, URL: url, ByUser: true})
-		}
-		if errors.Is(err, studio.ErrNotFound) { // it was not paused
-			err = nil
+			err = orZero(resume(ctx, tx, PauseScope{UserID: userID, URL: url, ByUser: true})) // it may not be paused
 		}
 		return err
 	})

@@ -13,8 +13,6 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 const (
@@ -174,10 +172,7 @@ func (s *Store) HandleClockSetBack(ctx context.Context) (by time.Duration, err e
 		var micros int64
 		err := queryRow(ctx, tx, []any{&micros}, clockSetBackQuery)
 		if by = time.Duration(micros) * time.Microsecond; by == 0 {
-			if errors.Is(err, studio.ErrNotFound) {
-				err = nil
-			}
-			return err
+			return orZero(err)
 		}
 		_, err = tx.exec(ctx, `WITH gone AS (DELETE FROM holders RETURNING id)
 			SELECT pg_notify($1 || current_schema(), '`+string(signalReleased)+`') FROM gone LIMIT 1`, notifyChannel)

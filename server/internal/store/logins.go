@@ -96,10 +96,8 @@ func (s *Store) ReleaseLoginAttempt(ctx context.Context, throttles []studio.Thro
 }
 
 func (s *Store) KnowsAddress(ctx context.Context, userID, address string, after time.Time) (bool, error) {
-	var known int
-	err := queryRow(ctx, s.engine, []any{&known},
-		`SELECT COUNT(*) FROM known_addresses WHERE user_id = $1 AND address = $2 AND seen_at > $3`, userID, address, micros(after))
-	return known > 0, err
+	return exists(ctx, s.engine,
+		`SELECT 1 FROM known_addresses WHERE user_id = $1 AND address = $2 AND seen_at > $3`, userID, address, micros(after))
 }
 
 // maxAddresses bounds the addresses from which a user is known. A further one replaces the one that was seen longest

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -72,8 +71,5 @@ func resume(ctx context.Context, tx transaction, scope PauseScope) error {
 func (s *Store) PausedSince(ctx context.Context, scope PauseScope) (since time.Time, err error) {
 	err = queryRow(ctx, s.engine, []any{instant{&since}}, `SELECT paused_at FROM pauses WHERE user_id = $1 AND url = $2 AND by_user = $3`,
 		scope.UserID, scope.URL, scope.ByUser)
-	if errors.Is(err, studio.ErrNotFound) {
-		err = nil
-	}
-	return since, err
+	return since, orZero(err)
 }

@@ -38,19 +38,6 @@ func begin(t *testing.T, dsn string, statements ...string) pgx.Tx {
 	return tx
 }
 
-func TestPostgres_processesSeeEachOthersWrites(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	first, second := studiotest.Open(t, dsn), studiotest.Open(t, dsn)
-	check(t, first.CreateUser(t.Context(), user("ada")))
-	_, err := first.CreateSubject(t.Context(), subject("a", 1), studio.IdempotencyKey{})
-	check(t, err)
-	due := second.NextDue(t, store.DeliverAt)
-	if len(due) != 1 {
-		t.Errorf("%d subjects are due, want 1", len(due))
-	}
-}
-
 // Three daemons share the count of failed logins of an account.
 func TestPostgres_daemonsShareTheLoginThrottle(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -97,21 +96,13 @@ func mergePages(a, b page[studio.Project]) (merged []studio.Project, more bool) 
 }
 
 func (s *Store) IsImported(ctx context.Context, userID, workspaceID, id string) (bool, error) {
-	var found int
-	err := queryRow(ctx, s.engine, []any{&found}, `SELECT 1 FROM projects p JOIN members m ON m.workspace_id = p.workspace_id
+	return exists(ctx, s.engine, `SELECT 1 FROM projects p JOIN members m ON m.workspace_id = p.workspace_id
 		WHERE p.id = $1 AND m.user_id = $2 AND (p.workspace_id = $3 OR $3 = '')`, id, userID, workspaceID)
-	if errors.Is(err, studio.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 func (s *Store) VideoSeconds(ctx context.Context, userID string) (seconds int64, err error) {
 	err = queryRow(ctx, s.engine, []any{&seconds}, `SELECT video_seconds FROM event_clocks WHERE user_id = $1`, userID)
-	if errors.Is(err, studio.ErrNotFound) { // the user has no events yet
-		err = nil
-	}
-	return seconds, err
+	return seconds, orZero(err) // the user may have no events yet
 }
 
 // InstallationID returns the UUID of the installation. Copies of a database have the same.
@@ -122,10 +113,8 @@ func (s *Store) InstallationID(ctx context.Context) (id string, err error) {
 
 // checkMember returns studio.ErrForbidden if a user is not a member of a workspace.
 func checkMember(ctx context.Context, q querier, workspaceID, userID string) error {
-	var found int
-	err := queryRow(ctx, q, []any{&found},
-		`SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
-	if errors.Is(err, studio.ErrNotFound) {
+	found, err := exists(ctx, q, `SELECT 1 FROM members WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)
+	if err == nil && !found {
 		err = studio.ErrForbidden
 	}
 	return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,6 +49,23 @@ func queryRow(ctx context.Context, q querier, dest []any, query string, args ...
 	}, query, args...)
 	if err == nil && !found {
 		return studio.ErrNotFound
+	}
+	return err
+}
+
+// exists reports whether a query returns a row.
+func exists(ctx context.Context, q querier, query string, args ...any) (found bool, err error) {
+	err = q.query(ctx, func(func(...any) error) error {
+		found = true
+		return nil
+	}, query, args...)
+	return found, err
+}
+
+// orZero ignores studio.ErrNotFound, for a row whose values are zero if it is missing.
+func orZero(err error) error {
+	if errors.Is(err, studio.ErrNotFound) {
+		return nil
 	}
 	return err
 }

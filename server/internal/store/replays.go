@@ -82,10 +82,7 @@ func (s *Store) CountReplay(ctx context.Context, selection studio.ReplaySelectio
 				COALESCE((SELECT id FROM page ORDER BY created_at DESC, id DESC LIMIT 1), '') FROM page`, where.args...)
 		count += n
 	}
-	if errors.Is(err, studio.ErrNotFound) { // a parameter was not valid text, which no row can contain
-		err = nil
-	}
-	return count, err
+	return count, orZero(err) // a parameter may not be valid text, which no row can contain
 }
 
 // newReplay is a replay that is inserted.

@@ -305,23 +305,6 @@ func TestStore_UpdateSubject_keepsTheDueTimeOfAPendingRetry(t *testing.T) {
 	})
 }
 
-func TestStore_RenderDue_signalsAfterTheCommit(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		select {
-		case <-db.RenderDue():
-			t.Error("a new user is signaled as work")
-		default:
-		}
-		create(t, db, subject("a", 1))
-		select {
-		case <-db.RenderDue():
-		default:
-			t.Error("a subject that is due to be rendered is not signaled")
-		}
-	})
-}
-
 func TestStore_Key_isCreatedOnce(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {

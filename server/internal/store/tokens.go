@@ -86,10 +86,7 @@ func (s *Store) DeleteFamily(ctx context.Context, hash []byte, now time.Time) er
 	if err == nil {
 		err = s.DeleteFamilyOf(ctx, userID, family, now)
 	}
-	if errors.Is(err, studio.ErrNotFound) {
-		return nil
-	}
-	return err
+	return orZero(err)
 }
 
 func (s *Store) UnusedRefreshTokens(ctx context.Context, userID string, now time.Time) ([]studio.RefreshToken, error) {

@@ -33,10 +33,10 @@ type Holding struct {
 	Draining []int     // to be released as soon as they are idle
 }
 
-// Config configures [Lanes]. Only Store is required.
+// Config configures [Lanes]. Everything but PollInterval, RenewInterval and UsableLease is required.
 type Config struct {
 	Store *store.Store
-	// RescanInterval is how often the deliverer looks for due events without a notification. Default 30 seconds.
+	// RescanInterval is how often the deliverer looks for due events without a notification.
 	RescanInterval time.Duration
 	// PollInterval is how often SQLite is asked for writes of other processes. Default 500 milliseconds.
 	PollInterval time.Duration
@@ -44,11 +44,11 @@ type Config struct {
 	// renewal attempts may run. By default it is one second shorter than [store.Lease], so that they have ended when
 	// the lease expires, even if this clock is slower than that of the database.
 	RenewInterval, UsableLease time.Duration
-	// OnError is called with the errors of the database, which do not end Run, and with nil. Default: they are ignored.
+	// OnError is called with the errors of the database, which do not end Run, and with nil.
 	OnError func(context.Context, error)
-	// Logger gets a line when lanes come and go. Default: none.
+	// Logger gets a line when lanes come and go.
 	Logger *slog.Logger
-	// Now returns the current time of this machine. Default time.Now.
+	// Now returns the current time of this machine.
 	Now func() time.Time
 }
 
@@ -75,17 +75,9 @@ const (
 
 // New returns the lanes of a process. They are shared if the database is.
 func New(cfg Config) Lanes {
-	cfg.RescanInterval = cmp.Or(cfg.RescanInterval, 30*time.Second)
 	cfg.PollInterval = cmp.Or(cfg.PollInterval, 500*time.Millisecond)
 	cfg.RenewInterval = cmp.Or(cfg.RenewInterval, 750*time.Millisecond)
 	cfg.UsableLease = cmp.Or(cfg.UsableLease, store.Lease-time.Second)
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	if cfg.OnError == nil {
-		cfg.OnError = func(context.Context, error) {}
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	if cfg.Store.Shared() {
 		return &shared{Config: cfg, renewNow: make(chan struct{}, 1)}
 	}

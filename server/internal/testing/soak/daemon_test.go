@@ -3,11 +3,13 @@ package soak_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,6 +109,33 @@ func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Av
 	}, client.WithIdempotencyKey(key))
 }
 
+// createAvatars creates avatars from several callers until stop is called. done gets when each creation began and its
+// result. If it returns false, its caller ends. A creation that fails is repeated with the same key.
+func (d *deployment) createAvatars(callers int, urls []string, done func(began time.Time, avatar *gen.Avatar, err error) (more bool)) (stop func()) {
+	var stopped atomic.Bool
+	var creating sync.WaitGroup
+	for i := range callers {
+		creating.Go(func() {
+			for n := 0; !stopped.Load(); {
+				began := time.Now()
+				avatar, err := d.createAvatar(d.t.Context(), fmt.Sprintf("%d-%d", i, n), urls[(i+n)%len(urls)])
+				if !done(began, avatar, err) {
+					return
+				}
+				if err == nil {
+					n++
+				} else {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+	return func() {
+		stopped.Store(true)
+		creating.Wait()
+	}
+}
+
 // isUnavailable reports whether a request was answered 503 with Retry-After.
 func isUnavailable(err error) bool {
 	apiErr, ok := errors.AsType[*client.Error](err)
@@ -146,9 +175,15 @@ const (
 // start starts a daemon that simulates renderings in no time, and waits until it serves.
 func (d *deployment) start(args ...string) *harness.Daemon {
 	d.t.Helper()
+	return d.startOn(d.dsn, args...)
+}
+
+// startOn is start with another DSN.
+func (d *deployment) startOn(dsn string, args ...string) *harness.Daemon {
+	d.t.Helper()
 	path, err := daemonProgram()
 	check(d.t, err)
-	return d.startAs([]string{path}, d.dsn, args...)
+	return d.startAs([]string{path}, dsn, args...)
 }
 
 func (d *deployment) startAs(command []string, dsn string, args ...string) *harness.Daemon {

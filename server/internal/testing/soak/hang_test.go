@@ -55,9 +55,7 @@ func TestDatabaseHangs_deliversSoonAfterwards(t *testing.T) {
 			}
 			const origins = 5
 			r := receive(d, origins, nil)
-			path, err := daemonProgram()
-			check(t, err)
-			p := d.startAs([]string{path}, withHost(t, first.DSN, second.DSN))
+			p := d.startOn(withHost(t, first.DSN, second.DSN))
 			d.login()
 			all := 0
 			wantSoon := func() {

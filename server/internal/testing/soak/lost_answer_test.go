@@ -39,14 +39,13 @@ func TestLostAnswer_leavesADaemonThatDelivers(t *testing.T) {
 		return true
 	}
 	proxy.LoseAnswers(lose)
-	path, err := daemonProgram()
-	check(t, err)
-	p := d.startAs([]string{path}, proxy.DSN, "--receiver-rate", "1000")
+	p := d.startOn(proxy.DSN, "--receiver-rate", "1000")
 	d.login()
 	<-losses
 	kinds, events := 0, 0
 	for without := 0; without < 10; without++ { // creations without a loss
 		key, began := fmt.Sprint("avatar-", events/3), time.Now()
+		var err error
 		harness.Eventually(t, "the creation of an avatar", func() bool {
 			_, err = d.createAvatar(t.Context(), key, r.urls[0])
 			return !isUnavailable(err)

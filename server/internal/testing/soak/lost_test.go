@@ -2,14 +2,14 @@ package soak_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -38,44 +38,31 @@ func TestDatabaseLost_stopsDaemonAndRejectsWrites(t *testing.T) {
 			p := d.start()
 			d.login()
 			successes := make(chan struct{}, 1<<16)
-			lost := make(chan struct{})
-			var creating sync.WaitGroup
-			for i := range callers {
-				creating.Go(func() {
-					for n := 0; ; n++ {
-						afterLoss := false
-						select {
-						case <-lost:
-							afterLoss = true
-						default:
-						}
-						_, err := d.createAvatar(t.Context(), fmt.Sprintf("%d-%d", i, n), r.urls[0])
-						_, answered := errors.AsType[*client.Error](err)
-						switch {
-						case err == nil && afterLoss:
-							t.Error("a creation succeeds after the loss of the file")
-						case err == nil:
-							successes <- struct{}{}
-						case answered && !isUnavailable(err):
-							t.Errorf("a creation fails with %v, want 503 with Retry-After", err)
-							return
-						case err != nil && !answered:
-							return // the daemon has exited
-						}
-					}
-				})
-			}
+			var lost atomic.Pointer[time.Time]
+			stop := d.createAvatars(callers, r.urls, func(began time.Time, _ *gen.Avatar, err error) bool {
+				_, answered := errors.AsType[*client.Error](err)
+				if at := lost.Load(); err == nil && at != nil && began.After(*at) {
+					t.Error("a creation succeeds after the loss of the file")
+				}
+				if err == nil {
+					successes <- struct{}{}
+				} else if answered && !isUnavailable(err) {
+					t.Errorf("a creation fails with %v, want 503 with Retry-After", err)
+					return false
+				}
+				return err == nil || answered // otherwise the daemon has exited
+			})
 			for range before {
 				<-successes
 			}
 			test.lose(t, strings.TrimPrefix(d.dsn, "sqlite:"))
-			close(lost)
 			began := time.Now()
+			lost.Store(&began)
 			exit := p.Wait()
 			if took := time.Since(began); took > maxDelay*time.Duration(*scale) {
 				t.Errorf("the daemon exited %v after the loss", took)
 			}
-			creating.Wait()
+			stop()
 			if exit == nil || !strings.Contains(p.Log(), "the database file was deleted or replaced") {
 				t.Errorf("the daemon exits with %v and does not log the reason", exit)
 			}

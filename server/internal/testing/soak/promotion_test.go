@@ -1,15 +1,14 @@
 package soak_test
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -32,32 +31,6 @@ func startPair(t *testing.T) (primary, standby *studiotest.Cluster) {
 type acknowledged struct {
 	ids               sync.Map
 	succeeded, failed atomic.Int64
-}
-
-// createUntilAcknowledged creates avatars until stop is called.
-func (d *deployment) createUntilAcknowledged(callers int, urls []string) (a *acknowledged, stop func()) {
-	a = new(acknowledged)
-	ctx, cancel := context.WithCancel(d.t.Context())
-	var creating sync.WaitGroup
-	for i := range callers {
-		creating.Go(func() {
-			for n := 0; ctx.Err() == nil; {
-				avatar, err := d.createAvatar(ctx, fmt.Sprintf("%d-%d", i, n), urls[i%len(urls)])
-				if err != nil {
-					a.failed.Add(1)
-					time.Sleep(10 * time.Millisecond)
-					continue
-				}
-				a.ids.Store(avatar.AvatarID, nil)
-				a.succeeded.Add(1)
-				n++
-			}
-		})
-	}
-	return a, func() {
-		cancel()
-		creating.Wait()
-	}
 }
 
 // The standby of a synchronous pair is promoted. Creations that succeeded are not lost, also those whose first answer
@@ -96,7 +69,16 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 			r := receive(d, 10, nil)
 			p := d.start()
 			d.login()
-			a, stop := d.createUntilAcknowledged(callers, r.urls)
+			a := new(acknowledged)
+			stop := d.createAvatars(callers, r.urls, func(_ time.Time, avatar *gen.Avatar, err error) bool {
+				if err != nil {
+					a.failed.Add(1)
+					return true
+				}
+				a.ids.Store(avatar.AvatarID, nil)
+				a.succeeded.Add(1)
+				return true
+			})
 			defer stop()
 			waitForMore := func(what string) {
 				t.Helper()

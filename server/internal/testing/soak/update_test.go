@@ -10,12 +10,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -53,7 +55,17 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 	check(t, err)
 	const origins, some = 20, 300
 	r := receive(d, origins, nil)
-	created, stop := d.createUntilStopped(r.urls)
+	var created atomic.Int64
+	stop := d.createAvatars(4, r.urls, func(_ time.Time, avatar *gen.Avatar, err error) bool {
+		if err == nil {
+			created.Add(1)
+			_, err = d.client.GetAvatar(t.Context(), avatar.AvatarID)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return err == nil
+	})
 	defer stop()
 	r.waitAccepted(some)
 
@@ -92,37 +104,6 @@ func TestRollingUpdate_toNextVersion(t *testing.T) {
 		t.Error("the new daemon logged an error")
 	}
 	r.wantAllDelivered(d, all, 0)
-}
-
-// createUntilStopped creates avatars, and reads each one with a separate request.
-func (d *deployment) createUntilStopped(urls []string) (created *atomic.Int64, stop func()) {
-	created = new(atomic.Int64)
-	stopped := make(chan struct{})
-	var creating sync.WaitGroup
-	for i := range 4 {
-		creating.Go(func() {
-			for n := i; ; n++ {
-				select {
-				case <-stopped:
-					return
-				default:
-				}
-				avatar, err := d.createAvatar(d.t.Context(), uuid.NewString(), urls[n%len(urls)])
-				if err == nil {
-					created.Add(1)
-					_, err = d.client.GetAvatar(d.t.Context(), avatar.AvatarID)
-				}
-				if err != nil {
-					d.t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	return created, sync.OnceFunc(func() {
-		close(stopped)
-		creating.Wait()
-	})
 }
 
 // balancer is a load balancer (round robin).
