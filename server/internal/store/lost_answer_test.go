@@ -4,13 +4,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	gotoken "go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -121,9 +118,12 @@ func wantAllSeen(t *testing.T, executed []string) {
 }
 
 // writing matches the beginning of a statement that writes, up to its first parameter. A row of a rowStatement is one.
+// ofTable matches the call of a function that returns such a statement of a table.
 var (
-	writing   = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM)\s+[a-z]\w*[^$]*`)
+	literal   = regexp.MustCompile("`[^`]*`")
+	writing   = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM)\s+[a-z]\w*[^$` + "`" + `]*`)
 	parameter = regexp.MustCompile(`\br\.|\bFROM r\b`)
+	ofTable   = regexp.MustCompile(`\b(insertInto|newForgetKeys)\("(\w+)"`)
 )
 
 // writesInSource returns how the statements of the package begin that write. Those of sqlite.go run before a database
@@ -132,47 +132,23 @@ func writesInSource(t *testing.T) (all []string) {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")
 	check(t, err)
-	takesTable := make(map[string]bool) // functions whose first parameter is the name of a table
-	var calls []*ast.CallExpr
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") || path == "sqlite.go" {
 			continue
 		}
-		file, err := parser.ParseFile(gotoken.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		source, err := os.ReadFile(path)
 		check(t, err)
-		ast.Inspect(file, func(node ast.Node) bool {
-			switch node := node.(type) {
-			case *ast.FuncDecl:
-				if params := node.Type.Params.List; node.Recv == nil && len(params) > 0 && params[0].Names[0].Name == "table" {
-					takesTable[node.Name.Name] = true
+		for _, text := range literal.FindAllString(string(source), -1) {
+			for _, found := range writing.FindAllString(text, -1) {
+				if i := parameter.FindStringIndex(found); i != nil {
+					found = found[:i[0]]
 				}
-			case *ast.CallExpr:
-				calls = append(calls, node)
-			case *ast.BasicLit:
-				if node.Kind != gotoken.STRING {
-					break
-				}
-				text, err := strconv.Unquote(node.Value)
-				check(t, err)
-				for _, found := range writing.FindAllString(text, -1) {
-					if i := parameter.FindStringIndex(found); i != nil {
-						found = found[:i[0]]
-					}
-					all = append(all, strings.Join(strings.Fields(found), " "))
-				}
+				all = append(all, strings.Join(strings.Fields(found), " "))
 			}
-			return true
-		})
-	}
-	for _, call := range calls {
-		if name, ok := call.Fun.(*ast.Ident); ok && takesTable[name.Name] {
-			table, err := strconv.Unquote(call.Args[0].(*ast.BasicLit).Value)
-			check(t, err)
-			verb := "INSERT INTO "
-			if name.Name == "newForgetKeys" {
-				verb = "UPDATE "
-			}
-			all = append(all, verb+table)
+		}
+		for _, call := range ofTable.FindAllStringSubmatch(string(source), -1) {
+			verb := map[string]string{"insertInto": "INSERT INTO ", "newForgetKeys": "UPDATE "}[call[1]]
+			all = append(all, verb+call[2])
 		}
 	}
 	slices.Sort(all)
