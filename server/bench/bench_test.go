@@ -64,9 +64,9 @@ func buildHandler(t *testing.T, v variant) http.Handler {
 
 // plan is the extent of the measurements.
 type plan struct {
-	rounds, loopbackRounds, starts int
-	slice, loopbackSlice           time.Duration
-	connections                    int
+	rounds, loopbackRounds int
+	slice, loopbackSlice   time.Duration
+	connections            int
 }
 
 // results are the measurements of one run.
@@ -74,32 +74,21 @@ type results struct {
 	plan
 	variants               []variant
 	handlers               []http.Handler
-	small, large, loopback []rounds        // by variant
-	cold, warm             []time.Duration // of server.New: the first call in a process, and later calls
-	decoded                []time.Duration // of its document by encoding/json, as the first of a process
+	small, large, loopback []rounds // by variant
 }
 
 // Every variant is measured and in every table.
 func TestResults(t *testing.T) {
-	r := results{variants: variants(), plan: plan{1, 1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16}}
+	r := results{variants: variants(), plan: plan{1, 1, 10 * time.Millisecond, 50 * time.Millisecond, 16}}
 	if *measure.Full {
 		if len(libopenapiVariants()) == 0 {
 			t.Fatal("-full needs -tags libopenapi")
 		}
-		r.plan = plan{31, 21, 15, 50 * time.Millisecond, 500 * time.Millisecond, 16}
+		r.plan = plan{31, 21, 50 * time.Millisecond, 500 * time.Millisecond, 16}
 	}
 	var children []*child
 	for _, v := range r.variants {
 		r.handlers, children = append(r.handlers, buildHandler(t, v)), append(children, startChild(t, v.name))
-	}
-	for range r.starts {
-		t.Run("start", func(t *testing.T) {
-			r.cold, r.decoded = append(r.cold, startChild(t, serverName).built), append(r.decoded, startChild(t, documentName).built)
-		})
-		began := time.Now()
-		_, err := buildServer()
-		harness.Check(t, err)
-		r.warm = append(r.warm, time.Since(began))
 	}
 	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: small, Slice: r.slice}) })
 	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: large, Slice: r.slice}) })

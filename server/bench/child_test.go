@@ -3,13 +3,10 @@ package bench_test
 import (
 	"context"
 	"encoding/gob"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
@@ -19,12 +16,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/bench/measure"
 )
 
-// hello is the first message of a child.
-type hello struct {
-	URL   string
-	Built time.Duration // how long the creation of the handler took
-}
-
 // job makes a child serve a body for about a time without a network. The response is the cost of a request. The zero
 // job returns the CPU time that the process has used.
 type job struct {
@@ -32,12 +23,10 @@ type job struct {
 	Slice time.Duration
 }
 
-// runChild runs this program as the server of the variant in args, and does jobs until the end of its input.
+// runChild runs this program as the server of the variant in args, writes its URL, and does jobs until the end of its input.
 func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) error {
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
-	began := time.Now()
 	handler, err := build(args[0])
-	built := time.Since(began)
 	if err != nil {
 		return err
 	}
@@ -50,7 +39,7 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 	for name, body := range bodies() {
 		calls[name] = newCall(http.MethodPost, createLipsync, goodHeader, body)
 	}
-	err = encoder.Encode(hello{url, built})
+	err = encoder.Encode(url)
 	for err == nil {
 		var j job
 		if err = decoder.Decode(&j); errors.Is(err, io.EOF) {
@@ -70,25 +59,12 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 }
 
 func build(name string) (http.Handler, error) {
-	for _, v := range append(variants(), variant{name: documentName, build: decodeDocument}) {
+	for _, v := range variants() {
 		if v.name == name {
 			return v.build()
 		}
 	}
 	return nil, fmt.Errorf("unknown variant %q", name)
-}
-
-// documentName is the floor of the first server.New in a process.
-const documentName = "encoding/json"
-
-// decodeDocument decodes the document that server.New loads.
-func decodeDocument() (http.Handler, error) {
-	text, err := os.ReadFile(filepath.Join("..", "document.gen.json"))
-	if err != nil {
-		return nil, err
-	}
-	var document any
-	return http.NotFoundHandler(), json.Unmarshal(text, &document)
 }
 
 // cpuTime returns the CPU time of this process in ns.
@@ -130,7 +106,6 @@ func costOf(n int, do func()) cost {
 type child struct {
 	t       *testing.T
 	url     string
-	built   time.Duration
 	encoder *gob.Encoder
 	decoder *gob.Decoder
 }
@@ -141,9 +116,7 @@ func startChild(t *testing.T, name string) *child {
 	harness.Check(t, err)
 	t.Cleanup(func() { harness.Check(t, started.Close()) })
 	c := &child{t: t, encoder: gob.NewEncoder(started.In), decoder: gob.NewDecoder(started.Out)}
-	var first hello
-	harness.Check(t, c.decoder.Decode(&first))
-	c.url, c.built = first.URL, first.Built
+	harness.Check(t, c.decoder.Decode(&c.url))
 	return c
 }
 

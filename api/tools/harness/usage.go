@@ -68,12 +68,6 @@ func Tree(pid int) (pids []int) {
 	return pids
 }
 
-// SelfCPU returns the CPU time of this process, without its children that are still running.
-func SelfCPU() time.Duration {
-	p := readStat(os.Getpid())
-	return p.used + p.ended
-}
-
 // TreeCPU returns the CPU time of a process and its descendants, or 0 if pid is 0.
 func TreeCPU(pid int) (used time.Duration) {
 	for i, p := range processTree(pid) {

@@ -2,9 +2,7 @@ package daemon_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -50,54 +48,5 @@ func TestReceiver_detectsWrongEvents(t *testing.T) {
 				t.Errorf("the error is %v with %d duplicates, want %q", err, tally.Duplicates, c.want)
 			}
 		})
-	}
-}
-
-// The time that openLoop passes to a call is the intended start, even if earlier calls are slow.
-func TestOpenLoop_passesIntendedTime(t *testing.T) {
-	t.Parallel()
-	all := arrivals(1000, 100*time.Millisecond)
-	if !slices.IsSorted(all) || !slices.Equal(all, arrivals(1000, 100*time.Millisecond)) || len(all) < 50 || len(all) > 150 {
-		t.Errorf("%d arrivals within 100 ms, at %v", len(all), all)
-	}
-	var mu sync.Mutex
-	dueTimes := make([]time.Time, len(all))
-	began := time.Now()
-	openLoop(all, func(i int, due time.Time) {
-		mu.Lock() // serves one request at a time
-		defer mu.Unlock()
-		dueTimes[i] = due
-	})
-	for i, at := range all {
-		if dueTimes[i].Sub(dueTimes[0]) != at-all[0] || dueTimes[i].Before(began.Add(at)) {
-			t.Fatalf("arrival %d is due at %v, want %v", i, dueTimes[i].Sub(began), at)
-		}
-	}
-}
-
-func TestSearch_findsHighestRate(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ limit, from, to int }{
-		"above first": {1300, 1170, 1300},
-		"first":       {500, 450, 500},
-		"below first": {90, 80, 90},
-		"none":        {0, 0, 0},
-		"all":         {1 << 30, 10_000, 20_000},
-	} {
-		if got := search(500, 10_000, func(rate int) bool { return rate <= c.limit }); got < c.from || got > c.to {
-			t.Errorf("%s: the highest rate is %d, want %d to %d", name, got, c.from, c.to)
-		}
-	}
-}
-
-func TestTable_marksMissedTargets(t *testing.T) {
-	t.Parallel()
-	text := table([]measured{
-		{sqlite, []figure{{"speed", "≥ 2", "3", true}, {"size", "≤ 5", "4", true}}},
-		{postgreSQL, []figure{{"speed", "≥ 2", "1", false}, {"size", "≤ 6", "5", true}}},
-	})
-	const want = "| | Target | SQLite | PostgreSQL |\n|---|---|---|---|\n| speed | ≥ 2 | 3 | **missed:** 1 |\n| size | ≤ 5 (PostgreSQL: ≤ 6) | 4 | 5 |\n"
-	if text != want {
-		t.Errorf("the table is\n%s", text)
 	}
 }

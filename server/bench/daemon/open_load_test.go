@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,9 +44,6 @@ type result struct {
 	delays     latencies // of events
 	errors     int
 	firstError error
-	usage      usage
-	warmMemory int64 // bytes after the warm-up
-	endMemory  int64 // bytes at the end
 }
 
 func (r *result) sustained() bool {
@@ -53,18 +51,17 @@ func (r *result) sustained() bool {
 }
 
 func (r *result) String() string {
-	return fmt.Sprintf("%d/s: %v; delay of events: %v; %d errors, first: %v; CPU: %v", r.rate, r.latencies, r.delays, r.errors, r.firstError, r.usage)
+	return fmt.Sprintf("%d/s: %v; delay of events: %v; %d errors, first: %v", r.rate, r.latencies, r.delays, r.errors, r.firstError)
 }
 
-// measureLoad measures a rate of creations. It repeats the measurement if the rate is not sustained while other programs use the
-// machine.
+// measureLoad measures a rate of creations. It repeats the measurement if the rate is not sustained, because other
+// programs may use the machine.
 func (s *setup) measureLoad(rate int, d time.Duration) (r *result) {
 	s.t.Helper()
 	for range maxTries {
 		waitIdle(s.idleWait)
 		r = s.runLoad(rate, d)
-		s.t.Logf("%v for %v", r, d)
-		if r.sustained() || r.usage.others < time.Duration(float64(r.usage.took)*maxOthersCPU) {
+		if s.t.Logf("%v for %v", r, d); r.sustained() {
 			break
 		}
 	}
@@ -79,9 +76,6 @@ func (s *setup) runLoad(rate int, d time.Duration) *result {
 	r := &result{rate: rate, latencies: make(latencies, len(all))}
 	var mu sync.Mutex
 	created := make(map[string]time.Time)
-	warmMemory := make(chan int64, 1)
-	time.AfterFunc(warmUpOf(d), func() { warmMemory <- s.memory() })
-	used := s.startUsage()
 	openLoop(all, func(i int, due time.Time) {
 		id, err := s.createInTurn(i)
 		r.latencies[i] = time.Since(due)
@@ -95,7 +89,6 @@ func (s *setup) runLoad(rate int, d time.Duration) *result {
 			created[id] = due
 		}
 	})
-	r.usage, r.warmMemory, r.endMemory = used(), <-warmMemory, s.memory()
 	t := s.receiver.ask(query{Accepted: len(created), MaxWait: drainTimeout, Arrivals: true})
 	if t.Wrong > 0 || t.Inversions > 0 || t.Duplicates > 0 || r.errors == 0 && t.Accepted != len(created) {
 		s.t.Fatalf("the receiver got %d events of %d, %d of them twice, %d wrong", t.Accepted, len(created), t.Duplicates, t.Wrong)
@@ -145,75 +138,27 @@ func search(first, limit int, sustained func(rate int) bool) int {
 	return low
 }
 
-// warmUpOf returns the duration of the warm-up in a measurement of duration d.
-func warmUpOf(d time.Duration) time.Duration { return min(warmUp, d/2) }
-
-// memory returns the memory of studiod and the database server, in bytes.
-func (s *setup) memory() int64 { return harness.TreeMemory(s.d.PID()) + harness.TreeMemory(s.server) }
-
-// machineCPU returns the CPU time of all processes on this machine, and the steal time: the time that its hypervisor
-// gave to others.
-func machineCPU() (used, stolen time.Duration) {
+// machineCPU returns the CPU time of all processes on this machine.
+func machineCPU() (used time.Duration) {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")
-	for i, field := range strings.Fields(line) { // cpu user nice system idle iowait irq softirq steal
-		n, _ := strconv.Atoi(field)
-		switch i {
-		case 1, 2, 3, 6, 7:
+	for i, field := range strings.Fields(line) { // cpu user nice system idle iowait irq softirq
+		if n, _ := strconv.Atoi(field); slices.Contains([]int{1, 2, 3, 6, 7}, i) {
 			used += time.Duration(n) * harness.Tick
-		case 8:
-			stolen = time.Duration(n) * harness.Tick
 		}
 	}
-	return used, stolen
+	return used
 }
 
 // waitIdle waits until other programs use less than maxOthersCPU, but not longer than maxWait.
 func waitIdle(maxWait time.Duration) {
 	const period = time.Second
-	for before, _ := machineCPU(); maxWait > 0; maxWait -= period {
+	for before := machineCPU(); maxWait > 0; maxWait -= period {
 		time.Sleep(period)
-		used, _ := machineCPU()
+		used := machineCPU()
 		if (used - before).Seconds() < maxOthersCPU {
 			return
 		}
 		before = used
 	}
-}
-
-// usage is the CPU time that was used during a measurement.
-type usage struct {
-	took                                    time.Duration
-	studiod, database, load, others, stolen time.Duration
-}
-
-// startUsage returns a function that returns the CPU time since the call of startUsage.
-func (s *setup) startUsage() func() usage {
-	now := func() (u usage) {
-		used, stolen := machineCPU()
-		u = usage{studiod: s.d.CPU(), database: harness.TreeCPU(s.server), load: harness.SelfCPU() + harness.TreeCPU(s.receiver.PID()), stolen: stolen}
-		u.others = used - u.studiod - u.database - u.load
-		return u
-	}
-	began, before := time.Now(), now()
-	return func() usage {
-		after := now()
-		return usage{
-			time.Since(began), after.studiod - before.studiod, after.database - before.database, after.load - before.load,
-			after.others - before.others, after.stolen - before.stolen,
-		}
-	}
-}
-
-func (u usage) String() string {
-	var parts []string
-	for _, part := range []struct {
-		name string
-		used time.Duration
-	}{{"studiod", u.studiod}, {"database", u.database}, {"load", u.load}, {"others", u.others}, {"stolen", u.stolen}} {
-		if part.name != "database" || part.used > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%", part.name, 100*part.used.Seconds()/u.took.Seconds()))
-		}
-	}
-	return strings.Join(parts, ", ")
 }

@@ -46,13 +46,11 @@ machine.
 The load is open: the arrival times of requests (a Poisson process) are fixed in advance and do not depend on
 responses. Latencies and the delays of events count from the arrival time. A rate is sustained if the p99 latency is at
 most %v, no request fails, and every event is delivered within %v. The search for the highest sustained rate ends within
-10 %%. A rate that is not sustained while other programs use more than %.1f CPUs is measured again, up to %d times in
-total. CPU usage is relative to one CPU, so 200 %% is two CPUs. Memory is the proportional set size (PSS) of studiod and
-the processes of the database.
+10 %%. A rate that is not sustained is measured again, because other programs may use the machine.
 
 The run fails if an event is lost, duplicated or wrongly signed. Reproduce with `+"`make load`"+`. The figures depend on the machine and its other load.
 
 %s.
 
-%s`, scrapeInterval, p.users, maxLatency, maxDelay, maxOthersCPU, maxTries, measure.Machine(), table)
+%s`, scrapeInterval, p.users, maxLatency, maxDelay, measure.Machine(), table)
 }
