@@ -1,17 +1,8 @@
 package daemon_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
-	"sync"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/bench/measure"
 )
 
 const (
@@ -22,9 +13,6 @@ const (
 	besideRate = 40
 	pacedRate  = 50
 	fastRate   = 1000 // for events whose latency is not measured
-	// maxFloodRatio is the target for the p99 latency of an origin beside floods. The floods alone, which a bare client
-	// reads, may more than double it.
-	maxFloodRatio = 1.5
 	// maxBeside is the target for the p99 latency of an origin beside others that hang.
 	maxBeside = 100 * time.Millisecond
 )
@@ -66,19 +54,15 @@ func newOrigins(users int) func(s *setup) []figure {
 }
 
 // flooded measures the latency of a healthy origin with and without other origins that send huge responses. These are
-// in a process of their own, so that the healthy origin does not share its scheduler. They share the CPUs, so the floor
-// is the latency while a bare client instead of studiod reads the bodies.
+// in a process of their own, so that the healthy origin does not share its scheduler.
 func flooded(s *setup) []figure {
 	urls := startReceiver(s.t, receiverConfig{Secrets: []string{s.users[0].secret.Reveal()}, Ports: ports{floods: floodPorts}}).urls[floods]
 	// At the limit of each origin, these events last for a round.
 	events := floodPorts * (s.besideHung*pacedRate/besideRate + 100)
-	var without, floors, with []summary
+	var without, with []summary
 	for range s.rounds { // in turn, because the load of the machine changes
 		s.start()
 		without = append(without, s.paceOnce(besideRate, s.besideHung))
-		stop := s.readFloods(urls)
-		floors = append(floors, s.paceOnce(besideRate, s.besideHung))
-		stop()
 		s.stop()
 		s.seed(s.users[0], urls, events, 1)
 		s.start()
@@ -88,51 +72,7 @@ func flooded(s *setup) []figure {
 		s.exec(`DELETE FROM breakers`)
 	}
 	name := fmt.Sprintf("latency of a healthy origin at %d events/s, with %d origins that send gzip bombs, 10 GB or 1 MiB of headers", besideRate, floodPorts)
-	alone, beside, floor := medians(without), medians(with), medians(floors)
-	return []figure{
-		{"floor: the same latency while a bare client reads 4 KiB of each huge body", "", floor.String(), true},
-		{
-			name, fmt.Sprintf("p99 ≤ 2 × p99 without them, or %.1f × the floor", maxFloodRatio),
-			fmt.Sprintf("%v (%.2f × the floor); without them %v", beside, ratio(beside.p99, floor.p99), alone),
-			beside.p99 <= 2*alone.p99 || ratio(beside.p99, floor.p99) <= maxFloodRatio,
-		},
-	}
-}
-
-// readFloods requests each URL that sends a huge body 50 times per second, and reads 4 KiB of each response, until stop
-// is called.
-func (s *setup) readFloods(urls []string) (stop func()) {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(s.t.Context())
-	var reading sync.WaitGroup
-	for i, address := range urls {
-		if i%3 == 2 {
-			continue // floods of headers are failures, after which studiod pauses
-		}
-		u, err := url.Parse(address)
-		check(s.t, err)
-		request := measure.Request(http.MethodPost, "/", "", "{}")
-		reading.Go(func() {
-			ticker := time.NewTicker(time.Second / pacedRate)
-			defer ticker.Stop()
-			for ctx.Err() == nil {
-				conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
-				if err == nil {
-					_, err = conn.Write(request)
-					_, read := io.CopyN(io.Discard, conn, 4<<10)
-					err = errors.Join(err, read, conn.Close())
-				}
-				if err != nil && ctx.Err() == nil {
-					s.t.Errorf("read a flood: %v", err)
-				}
-				select {
-				case <-ticker.C:
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
-	return func() { cancel(); reading.Wait() }
+	return []figure{withAndWithout(name, medians(without), medians(with))}
 }
 
 // waitingEvents measures the latency with and without many events that wait for a hanging origin.

@@ -19,8 +19,8 @@ the commit. The number of rounds is %d. Rates and latencies are medians of the r
 median rate. They include the processes of the database, and this memory is the proportional set size (PSS). Other CPU
 and memory values are those of studiod alone.
 A rendering writes more rows than a creation, so creations, renderings and deliveries together are compared with two
-creations and a delivery, each measured alone. Floods and their floor are measured in turn. On a machine that is too slow
-for a rate, the target is its ratio to a floor. The CPU time of a request to the receiver includes that of its client.
+creations and a delivery, each measured alone. On a machine that is too slow for a rate, the target is its ratio to a
+floor. The CPU time of a request to the receiver includes that of its client.
 The run fails if an event is lost, out of order or wrongly signed.
 Reproduce with `+"`make bench-delivery`"+`. The figures depend on the machine and its other load.
 
