@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -52,35 +51,22 @@ func readAll(t *testing.T, response *http.Response) string {
 // GET / leads browsers to the console, or to the reference if there is no console. Other clients get the paths.
 func TestConsole_isFoundFromTheRoot(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		console        bool
-		location, list string
-	}{
-		"a console":  {true, "/console", `{"console":"/console","documentation":"/docs","guide":"/docs/guide/","openapi":"/openapi.json"}`},
-		"no console": {false, "/docs", `{"documentation":"/docs","guide":"/docs/guide/","openapi":"/openapi.json"}`},
+	for console, test := range map[bool]struct{ location, list string }{
+		true:  {"/console", `{"console":"/console","documentation":"/docs","guide":"/docs/guide/","openapi":"/openapi.json"}`},
+		false: {"/docs", `{"documentation":"/docs","guide":"/docs/guide/","openapi":"/openapi.json"}`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console = test.console })
-			browser, _ := get(t, d.url()+"/", "Accept: text/html,application/xhtml+xml,*/*;q=0.8")
-			if got := browser.Header.Get("Location"); got != test.location {
-				t.Errorf("a browser gets %s and is sent to %q", browser.Status, got)
+		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console = console })
+		browser, _ := get(t, d.url()+"/", "Accept: text/html,application/xhtml+xml,*/*;q=0.8")
+		if got := browser.Header.Get("Location"); got != test.location {
+			t.Errorf("a browser gets %s and is sent to %q", browser.Status, got)
+		}
+		for path, shows := range map[string]string{
+			"/": test.list, "/docs": `<a href="/docs/guide/">Guide</a>`, "/docs/guide/operation": "<h1", facePath: "not_found", // which only a demo lends
+		} {
+			if _, page := get(t, d.url()+path, "Accept: */*"); !strings.Contains(page, shows) {
+				t.Errorf("%s is %s", path, page)
 			}
-			if _, got := get(t, d.url()+"/", "Accept: */*"); !strings.Contains(got, test.list) {
-				t.Errorf("another client gets %s", got)
-			}
-			for path, linked := range map[string]bool{"/docs": true, "/console/login": test.console} {
-				if _, page := get(t, d.url()+path); strings.Contains(page, `<a href="/docs/guide/">Guide</a>`) != linked {
-					t.Errorf("%s has a link to the guide: %v", path, !linked)
-				}
-			}
-			if _, page := get(t, d.url()+"/docs/guide/operation"); !strings.Contains(page, "<h1") {
-				t.Errorf("the guide is %s", page)
-			}
-			if _, got := get(t, d.url()+facePath); !strings.Contains(got, "not_found") {
-				t.Error("a face is served although this is no demo")
-			}
-		})
+		}
 	}
 }
 
@@ -103,39 +89,6 @@ func TestProcess_saysHowToInstallWhatIsMissing(t *testing.T) {
 		}
 	}
 	check(t, p.Stop())
-}
-
-// An operator sees all daemons on a PostgreSQL, whichever of them answers, until one ends.
-func TestProcess_operatorsSeeAllDaemons(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	prepareDatabase(t, dsn)
-	must(t, "", "user", "role", "--db="+dsn, testEmail, "operator")
-	one, other := startProcess(t, dsn), startProcess(t, dsn)
-	for _, p := range []*process{one, other} {
-		open := visit(t, p.URL)
-		harness.Eventually(t, "the fair share of both daemons", func() bool {
-			page := readAll(t, open(http.MethodGet, "/console/service", nil))
-			if !strings.Contains(page, "up to 256 notifications at once") {
-				t.Fatalf("the default of --delivery-workers is not on the page: %s", page)
-			}
-			return strings.Count(page, "<td>128</td>") == 2 && strings.Count(page, commandline.Version()) == 3
-		})
-	}
-	versions := must(t, "", "version", "--daemons", "--db="+dsn)
-	host, err := os.Hostname()
-	check(t, err)
-	if strings.Count(versions, "  "+host+" ") != 2 || strings.Count(versions, " "+commandline.Version()+" ") != 2 {
-		t.Errorf("the daemons are\n%s", versions)
-	}
-	check(t, other.End(os.Interrupt))
-	open := visit(t, one.URL)
-	harness.Eventually(t, "a daemon that has all", func() bool {
-		return strings.Contains(readAll(t, open(http.MethodGet, "/console/service", nil)), "<td>256</td>")
-	})
-	if left := must(t, "", "version", "--daemons", "--json", "--db="+dsn); strings.Count(left, "\n") != 0 {
-		t.Errorf("the daemons are\n%s", left)
-	}
 }
 
 // Event streams of open pages end when the daemon stops, so they do not delay the stop.

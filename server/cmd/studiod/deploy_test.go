@@ -83,23 +83,3 @@ func TestDeploy_systemdUnitIsHardened(t *testing.T) {
 		t.Errorf("systemd-analyze security: %v\n%s", err, output)
 	}
 }
-
-// Make check-debian tests the packages and the image on a Debian with the packages of the image.
-func TestDeploy_imageHasTheRecommendedPackages(t *testing.T) {
-	t.Parallel()
-	match := func(path, pattern string) []string {
-		content, err := os.ReadFile(path)
-		check(t, err)
-		found := regexp.MustCompile(pattern).FindSubmatch(content)
-		if found == nil {
-			t.Fatalf("%s does not match %s", path, pattern)
-		}
-		return strings.Fields(strings.ReplaceAll(string(found[1]), ",", " "))
-	}
-	image := match("deploy/Dockerfile", `apt-get install -y --no-install-recommends ([a-z -]+)`)
-	want := append(match("deploy/nfpm.yaml", `(?m)^recommends: \[(.*)\]$`), "ca-certificates")
-	slices.Sort(want)
-	if !slices.Equal(image, want) {
-		t.Errorf("the image has %q, and not %q", image, want)
-	}
-}

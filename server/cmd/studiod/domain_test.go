@@ -205,30 +205,3 @@ func TestDomain_daemonsShareOneCertificate(t *testing.T) {
 	check(t, first.Stop())
 	check(t, second.Stop())
 }
-
-func TestServe_rejectsInvalidDomainFlags(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{
-		{"--domain", "localhost"},
-		{"--domain", "127.0.0.1"},
-		{"--domain", "*.example.com"},
-		{"--domain", "studio.example.com:443"},
-		{"--domain", "https://studio.example.com"},
-		{"--domain", testDomain, "--tls-cert", "cert.pem", "--tls-key", "key.pem"},
-		{"--domain", testDomain, "--http-addr", "80"},
-		{"--http-addr", "127.0.0.1:0"},
-	} {
-		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, args...)...)
-		if code != exitUsage || strings.Count(stderr, "\n") > 1 {
-			t.Errorf("%v: exit code %d, %s", args, code, stderr)
-		}
-	}
-}
-
-func TestServe_rejectsAnAuthorityWithoutTLS(t *testing.T) {
-	t.Setenv(acmeVariable, "http://127.0.0.1/")
-	code, _, stderr := studiod(t, "", "serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t), "--domain", testDomain)
-	if code != exitUsage || !strings.Contains(stderr, acmeVariable) {
-		t.Errorf("exit code %d, %s", code, stderr)
-	}
-}

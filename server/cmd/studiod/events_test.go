@@ -114,29 +114,18 @@ ID                                    CREATED               STATE             TR
 01936f3e-7e00-7000-8000-000000000001  2026-01-12T12:00:00Z  delivered         1      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  1         https://hooks.example.com/ada?…`)
 		compare(t, must(t, "", "event", "list", db, "--json", "--until", "2026-01-13T12:00:00Z"),
 			pendingJSON+"\n"+exhaustedJSON+"}\n"+deliveredJSON)
-		for _, test := range []struct {
-			args []string
-			want []int
-		}{
-			{nil, []int{4, 3, 2, 1}},
-			{[]string{"--state=pending"}, []int{4, 3}},
-			{[]string{"--state=exhausted"}, []int{2}},
-			{[]string{"--since=2026-01-12T13:02:00+01:00"}, []int{4, 3}},
-			{[]string{"--since=2026-01-12T12:01:00Z", "--until=2026-01-12T12:02:00Z"}, []int{2}},
-			{[]string{"--until=1h"}, []int{4, 3, 2, 1}},
-			{[]string{"--limit=4", "--after=" + eventID(4)}, []int{3, 2, 1}},
+		for args, want := range map[string]string{
+			"--since=2026-01-12T13:02:00+01:00":                         eventID(4) + eventID(3),
+			"--since=2026-01-12T12:01:00Z --until=2026-01-12T12:02:00Z": eventID(2),
+			"--state=pending --until=1h":                                eventID(4) + eventID(3),
+			"--limit=4 --after=" + eventID(4):                           eventID(3) + eventID(2) + eventID(1),
 		} {
-			got := must(t, "", append([]string{"event", "list", db, "--json"}, test.args...)...)
-			var want []string
-			for _, n := range test.want {
-				want = append(want, eventID(n))
+			ids := ""
+			for _, e := range printed[struct{ ID string }](t, append([]string{"event", "list", db}, strings.Fields(args)...)...) {
+				ids += e.ID
 			}
-			var ids []string
-			for line := range strings.Lines(got) {
-				ids = append(ids, line[len(`{"id":"`):][:36])
-			}
-			if diff := cmp.Diff(want, ids); diff != "" {
-				t.Errorf("%v (-want +got):\n%s", test.args, diff)
+			if ids != want {
+				t.Errorf("%s lists %s, want %s", args, ids, want)
 			}
 		}
 		code, stdout, stderr := studiod(t, "", "event", "list", db, "--json", "--limit=2", "--after="+eventID(4))
@@ -146,9 +135,6 @@ ID                                    CREATED               STATE             TR
 		code, stdout, stderr = studiod(t, "", "event", "list", db, "--since=1h")
 		if code != exitOK || stdout != "" || stderr != "no events" {
 			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-		}
-		if got := must(t, "", "event", "list", db, "--since=1h", "--json"); got != "" {
-			t.Errorf("no events are %q", got)
 		}
 	})
 }
@@ -213,11 +199,5 @@ ID                                USER             STATE            SINCE       
 			t.Error(list)
 		}
 		compare(t, must(t, "", "endpoint", "enable", db, id, user), paused+"on")
-		empty := "--db=" + studiotest.NewSQLite(t)
-		must(t, testPassword, "user", "add", empty, testEmail)
-		code, stdout, stderr := studiod(t, "", "endpoint", "list", empty)
-		if code != exitOK || stdout != "" || stderr != "no URLs that fail, are disabled or are paused" {
-			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-		}
 	})
 }

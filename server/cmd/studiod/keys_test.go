@@ -7,24 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
-
-func TestDaemon_warnsOfReadableKeyFile(t *testing.T) {
-	t.Parallel()
-	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true, 0o602: true} {
-		file := filepath.Join(t.TempDir(), "our.keys")
-		check(t, keyring.New().Create(file))
-		check(t, os.Chmod(file, mode))
-		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Keys.File = file })
-		if warned := strings.Contains(d.log.String(), "can read the key file"); warned != warns {
-			t.Errorf("mode %o warns: %v", mode, warned)
-		}
-	}
-}
 
 func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	t.Parallel()
@@ -169,18 +155,6 @@ func TestDaemon_createsKeyFileForSQLite(t *testing.T) {
 	}
 	if got := must(t, "", "secret", "show", "--db", d.cfg.Database, testEmail); got != d.secret.Reveal() {
 		t.Error("the command shows another secret")
-	}
-}
-
-func TestDaemon_warnsOfPlainSecretsOnPostgreSQL(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
-	if !strings.Contains(d.log.String(), "secrets in the database are not encrypted") {
-		t.Error("the log says nothing of secrets in clear")
-	}
-	c := newClient(t, client.Config{BaseURL: d.url(), Email: testEmail, Password: testPassword})
-	if _, err := c.ListLipsyncs(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -51,38 +47,4 @@ func TestProcess_storesNoFileWhileTheDiskIsNotMounted(t *testing.T) {
 		t.Errorf("the files are %v, %v", stored, err)
 	}
 	check(t, again.Stop())
-}
-
-// The URLs of webhooks, of inputs and of the service itself have the same form, or are refused.
-func TestURLs_haveOneForm(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) {
-		cfg.Render.Workers = noWorkers
-		cfg.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
-	})
-	for host, want := range harness.Hosts() {
-		raw := "http://" + host + ":8106"
-		uses := map[string]func() (string, error){
-			"the public URL": func() (string, error) { return publicURL(raw) },
-			"a webhook":      func() (string, error) { return d.studio.Webhooks.CanonicalURL(raw) },
-			"a video": func() (string, error) {
-				made, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{VideoURL: gen.Value(raw)})
-				if err != nil {
-					return "", err
-				}
-				subject, err := d.store.Subject(t.Context(), made.InferenceID)
-				check(t, err)
-				var request gen.CreateLipsyncRequest
-				check(t, json.Unmarshal(subject.Request, &request))
-				url, _ := request.VideoURL.Get()
-				return url, nil
-			},
-		}
-		for use, form := range uses {
-			got, err := form()
-			if want == "" && (err == nil || strings.Contains(err.Error(), "canary")) || want != "" && (err != nil || strings.TrimSuffix(got, "/") != "http://"+want+":8106") {
-				t.Errorf("%s %q is %q, %v, want %q", use, host, got, err, want)
-			}
-		}
-	}
 }

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -122,55 +118,4 @@ func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	case <-time.After(harness.Timeout):
 		t.Fatal("the daemon does not stop")
 	}
-}
-
-// The stop timeout applies to work in flight only.
-func TestProcess_idleStopIsImmediate(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		prepareDatabase(t, dsn)
-		p := startProcess(t, dsn)
-		began := time.Now()
-		check(t, p.Stop())
-		if took := time.Since(began); took > stopTimeout/2 {
-			t.Errorf("the daemon stopped after %v", took)
-		}
-	})
-}
-
-func TestProcess_demoServesLoopback(t *testing.T) {
-	t.Parallel()
-	demo := exec.CommandContext(t.Context(), thisProgram(t)[0], "serve", "--demo", "--addr", "127.0.0.1:0", "--db", studiotest.NewEmptySQLite(t), "--renderer=simulate:0s")
-	demo.Env = append(os.Environ(), asDaemon+"=1")
-	stdout, err := demo.StdoutPipe()
-	check(t, err)
-	check(t, demo.Start())
-	shown := make(map[string]string)
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() && !strings.Contains(lines.Text(), "create a lip-sync") {
-		if found := regexp.MustCompile(`^  (\w+)\s.*?(\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
-			shown[found[1]] = found[2]
-		}
-		if found := regexp.MustCompile(`http://127\.0\.0\.1:\d+/users`).FindString(lines.Text()); found != "" {
-			shown["url"] = strings.TrimSuffix(found, "/users")
-		}
-	}
-	secret, err := webhook.ParseSecret(shown["webhook"])
-	check(t, err)
-	in := startInbox(t, secret, nil)
-	c := newClient(t, client.Config{
-		BaseURL: shown["url"], Email: shown["email"], Password: client.Credential(shown["password"]), Workspace: shown["workspace"],
-	})
-	list, err := c.ListProjects(t.Context())
-	check(t, err)
-	if len(list.Data) != 12 {
-		t.Errorf("%d projects, want a dozen", len(list.Data))
-	}
-	avatar, err := c.CreateAvatar(t.Context(), avatarRequest("Ada", in.url))
-	check(t, err)
-	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
-	check(t, demo.Process.Signal(os.Interrupt))
-	_, err = io.Copy(io.Discard, stdout)
-	check(t, err)
-	check(t, demo.Wait())
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -42,22 +40,4 @@ func TestDaemon_limitsRequestRate(t *testing.T) {
 		_, err := ours.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})
 		check(t, err)
 	}
-}
-
-// A form of the console that creates something is limited like a request of the API.
-func TestConsole_limitsCreations(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Console, cfg.UserRate = true, 1 })
-	open := visit(t, d.url())
-	for began := time.Now(); time.Since(began) < harness.Timeout; {
-		answer := open(http.MethodPost, "/console/lipsyncs/new", url.Values{"title": {"Greeting"}, "use_audio_from_video": {"true"}})
-		text := readAll(t, answer)
-		if answer.StatusCode == http.StatusTooManyRequests {
-			if answer.Header.Get("Retry-After") != "1" || !strings.Contains(text, "Too many requests.") || !strings.Contains(text, `value="Greeting"`) {
-				t.Errorf("the answer is %v\n%s", answer.Header, text)
-			}
-			return
-		}
-	}
-	t.Error("no creation is refused")
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,49 +31,53 @@ func (d *daemon) awaitReadiness(t *testing.T, status string) {
 	})
 }
 
-// A daemon is not ready while its database cannot be written: with a full disk, a file that another process has locked,
-// or a locked table. The log has the cause, once.
-func TestDaemon_isUnreadyWhileItCannotWrite(t *testing.T) {
+// A daemon is not ready while its database cannot be written, with a full disk, a file that another process has locked,
+// or a locked table, while it cannot renew its lease, and beside tables of another version. The log has the cause, once.
+func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 	t.Parallel()
-	locked := func(t *testing.T, dsn, lock string) (fail, repair func()) {
-		t.Helper()
-		db := studiotest.OpenSQL(t, dsn) // it has one connection
-		return func() {
-			_, err := db.ExecContext(t.Context(), lock)
-			check(t, err)
-		}, func() { check(t, db.Close()) }
+	// executes returns a way that begins with statements on a database, and ends with its connection, or another one.
+	executes := func(create func(testing.TB) string, fault, repair string) func(t *testing.T) (dsn string, fail, repair func()) {
+		return func(t *testing.T) (string, func(), func()) {
+			dsn := create(t)
+			db := studiotest.OpenSQL(t, dsn) // it has one connection
+			return dsn, func() {
+					_, err := db.ExecContext(t.Context(), fault)
+					check(t, err)
+				}, func() {
+					_, err := db.ExecContext(t.Context(), repair)
+					check(t, err)
+				}
+		}
 	}
-	for name, way := range map[string]func(t *testing.T) (dsn string, fail, repair func()){
-		"full disk": func(t *testing.T) (dsn string, fail, repair func()) {
+	for name, test := range map[string]struct {
+		status string
+		way    func(t *testing.T) (dsn string, fail, repair func())
+	}{
+		"full disk": {"database not writable", func(t *testing.T) (dsn string, fail, repair func()) {
 			dir := studiotest.SmallDisk(t)
 			fail, repair = fillsDisk(t, dir)
 			return "sqlite:" + filepath.Join(dir, "studio.db"), fail, repair
-		},
-		"locked file": func(t *testing.T) (dsn string, fail, repair func()) {
-			dsn = studiotest.NewSQLite(t)
-			fail, repair = locked(t, dsn, "BEGIN IMMEDIATE")
-			return dsn, fail, repair
-		},
-		"locked table": func(t *testing.T) (dsn string, fail, repair func()) {
-			dsn = studiotest.NewPostgres(t)
-			fail, repair = locked(t, dsn, "BEGIN; LOCK TABLE subjects IN SHARE MODE")
-			return dsn, fail, repair
-		},
+		}},
+		"locked file":  {"database not writable", executes(studiotest.NewSQLite, "BEGIN IMMEDIATE", "ROLLBACK")},
+		"locked table": {"database not writable", executes(studiotest.NewPostgres, "BEGIN; LOCK TABLE subjects IN SHARE MODE", "ROLLBACK")},
+		"locked lease": {"no lease for deliveries", executes(studiotest.NewPostgres, "BEGIN; LOCK TABLE holders", "ROLLBACK")},
+		"old tables": {"database not migrated", executes(studiotest.NewSQLite, "UPDATE goose_db_version SET is_applied = 0 WHERE version_id > 0",
+			"UPDATE goose_db_version SET is_applied = 1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dsn, fail, repair := way(t)
+			dsn, fail, repair := test.way(t)
 			d := startDaemon(t, func(cfg *daemonConfig) {
 				cfg.Database, cfg.Media, cfg.Admin.Addr = dsn, "file:"+t.TempDir(), "127.0.0.1:0"
 			})
 			d.awaitReadiness(t, "ready")
 			fail()
 			for range 2 {
-				d.awaitReadiness(t, "database not writable")
+				d.awaitReadiness(t, test.status)
 			}
 			repair()
 			d.awaitReadiness(t, "ready")
-			if n := strings.Count(d.log.String(), `msg="not ready" status="database not writable" err=`); n != 1 || !strings.Contains(d.log.String(), "ready again") {
+			if n := strings.Count(d.log.String(), `msg="not ready" status="`+test.status+`" err=`); n != 1 || !strings.Contains(d.log.String(), "ready again") {
 				t.Errorf("the log says %d times that it is not ready", n)
 			}
 		})
@@ -91,31 +93,6 @@ func fillsDisk(t *testing.T, dir string) (fill, empty func()) {
 			t.Error("the disk is not full")
 		}
 	}, func() { check(t, os.Remove(filler)) }
-}
-
-// certificateUntil is a certificateSource.
-type certificateUntil struct{ time.Time }
-
-func (certificateUntil) Config() *tls.Config               { return nil }
-func (c certificateUntil) Expires() time.Time              { return c.Time }
-func (certificateUntil) Run(context.Context, *slog.Logger) {}
-
-// A daemon that serves https is ready while its certificate is valid.
-func TestDaemon_isUnreadyWithoutAValidCertificate(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		expires time.Time
-		status  string
-	}{
-		{time.Time{}, "no valid certificate"}, {time.Now().Add(-time.Minute), "no valid certificate"}, {time.Now().Add(time.Hour), "ready"},
-	} {
-		d := &daemon{cfg: daemonConfig{Admin: adminConfig{Addr: "127.0.0.1:0"}, Logger: slog.New(slog.DiscardHandler)}}
-		check(t, d.openAdmin(t.Context()))
-		d.store, d.certificate = studiotest.Open(t, studiotest.NewSQLite(t)), certificateUntil{test.expires}
-		d.showAdmin(t.Context())
-		d.awaitReadiness(t, test.status)
-		check(t, d.admin.close())
-	}
 }
 
 // All callers share one run of a check. They reuse a success for its interval, and a failure for a second. No caller

@@ -1,57 +1,16 @@
 package main
 
 import (
-	"net/http"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
-
-func TestServe_appliesReceiverLimits(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewSQLite(t)
-	prepareDatabase(t, dsn)
-	const events = 20
-	var inFlight, most, all atomic.Int64
-	first, released := make(chan struct{}), make(chan struct{})
-	release := sync.OnceFunc(func() { close(released) })
-	in := startInbox(t, webhook.Secret{}, func(w http.ResponseWriter, _ string) bool {
-		most.Store(max(most.Load(), inFlight.Add(1)))
-		if all.Add(1) == 1 {
-			close(first)
-			<-released
-		}
-		inFlight.Add(-1)
-		w.WriteHeader(http.StatusNoContent)
-		return true
-	})
-	t.Cleanup(release) // otherwise the inbox would not close after a failure
-	p := startProcess(t, dsn, "--renderer=simulate:0s", "--delivery-workers=2", "--receiver-rate=20")
-	for range events {
-		_, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
-		check(t, err)
-	}
-	<-first
-	harness.Eventually(t, "that the others wait", func() bool {
-		return len(lines(must(t, "", "event", "list", "--db="+dsn, "--json", "--state=pending"))) == events
-	})
-	began := time.Now()
-	release()
-	harness.Eventually(t, "that every event is sent", func() bool { return all.Load() == events })
-	if most.Load() != 1 {
-		t.Errorf("%d are in flight at once", most.Load())
-	}
-	// At 20 per second, the burst is a fifth of a second's worth.
-	if took, least := time.Since(began), (events-1-5)*time.Second/20; took < least {
-		t.Errorf("%d are sent in %v, want at least %v", events, took, least)
-	}
-}
 
 // The default directory of files is local to one machine, so several daemons need --media.
 func TestServe_warnsOfLocalFilesBesideOtherDaemons(t *testing.T) {
@@ -69,22 +28,56 @@ func TestServe_warnsOfLocalFilesBesideOtherDaemons(t *testing.T) {
 	}
 }
 
-// The backups of a PostgreSQL database lack the database itself.
-func TestDaemon_saysWhatBackupsLack(t *testing.T) {
+// The log warns of what an operator has probably not meant.
+func TestDaemon_warnsOperators(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Backup = dsn, "file:"+t.TempDir() })
-		if said := strings.Contains(d.log.String(), "back up the database with the tools of PostgreSQL"); said == isSQLite(dsn) {
-			t.Errorf("the log is\n%s", d.log)
+	keyFile := func(mode os.FileMode) func(*testing.T, *daemonConfig) {
+		return func(t *testing.T, cfg *daemonConfig) {
+			cfg.Keys.File = filepath.Join(t.TempDir(), "our.keys")
+			check(t, keyring.New().Create(cfg.Keys.File))
+			check(t, os.Chmod(cfg.Keys.File, mode))
 		}
-	})
-}
-
-// A URL with 0.0.0.0 or :: leads nowhere.
-func TestServe_warnsOfURLsWithoutAHost(t *testing.T) {
-	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Addr = "0.0.0.0:0" })
-	if url, _ := d.media.URL("uploads/1/file"); !strings.HasPrefix(url, "http://127.0.0.1:") || !strings.Contains(d.log.String(), "set --public-url") {
-		t.Errorf("the URL of a file is %s: %s", url, d.log)
+	}
+	onPostgres := func(t *testing.T, cfg *daemonConfig) {
+		cfg.Database, cfg.Backup = studiotest.NewPostgres(t), "file:"+t.TempDir()
+	}
+	for _, test := range []struct {
+		change func(t *testing.T, cfg *daemonConfig)
+		says   string
+		want   bool
+	}{
+		{keyFile(0o640), "can read the key file", false},
+		{keyFile(0o604), "can read the key file", true},
+		{keyFile(0o602), "can read the key file", true},
+		{onPostgres, "secrets in the database are not encrypted", true},
+		{onPostgres, "back up the database with the tools of PostgreSQL", true},
+		{func(t *testing.T, cfg *daemonConfig) { cfg.Backup = "file:" + t.TempDir() }, "tools of PostgreSQL", false},
+		{func(_ *testing.T, cfg *daemonConfig) { cfg.Addr = "0.0.0.0:0" }, "set --public-url\" url=http://127.0.0.1:", true},
+		{func(t *testing.T, cfg *daemonConfig) {
+			taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			check(t, err)
+			t.Cleanup(func() { check(t, taken.Close()) })
+			cfg.Admin = adminConfig{Addr: taken.Addr().String(), Optional: true}
+		}, "level=WARN msg=\"admin address not available", true},
+		{func(t *testing.T, cfg *daemonConfig) {
+			check(t, os.Chmod(strings.TrimPrefix(cfg.Database, "sqlite:"), 0o644))
+		}, "had access to the database", true},
+	} {
+		t.Run(test.says, func(t *testing.T) {
+			t.Parallel()
+			var database string
+			d := startDaemon(t, func(cfg *daemonConfig) { test.change(t, cfg); database = cfg.Database })
+			harness.Eventually(t, "the start", func() bool { return strings.Contains(d.log.String(), "msg=serving ") })
+			if strings.Contains(d.log.String(), test.says) != test.want {
+				t.Errorf("want %q %t in\n%s", test.says, test.want, d.log)
+			}
+			if path, ok := sqlitePath(database); ok {
+				for _, file := range []string{path, path + "-wal", path + "-shm"} {
+					if info, err := os.Stat(file); err != nil || info.Mode()&0o007 != 0 {
+						t.Errorf("%s has the mode %v: %v", file, info.Mode(), err)
+					}
+				}
+			}
+		})
 	}
 }

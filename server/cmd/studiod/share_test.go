@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -16,15 +15,8 @@ func TestDaemon_sharesVideos(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Render.Workers = dsn, noWorkers })
-	lipsync, err := d.client.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
-	check(t, err)
-	check(t, d.media.Write(t.Context(), studio.ResultKey(lipsync.InferenceID, "out.mp4"), strings.NewReader("a video")))
-	_, err = d.studio.Rendered(t.Context(), lipsync.InferenceID, studio.Rendering{Video: "out.mp4"}, nil)
-	check(t, err)
-	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)})
-	check(t, err)
-	link := *project.SmartURL
-	if page, text := get(t, link); page.StatusCode != http.StatusOK || !strings.Contains(text, "<h1 dir=\"auto\">Greeting</h1>") {
+	id, link := d.sharedVideo(t)
+	if page, text := get(t, link); page.StatusCode != http.StatusOK || !strings.Contains(text, "<video") {
 		t.Errorf("the page is %s: %s", page.Status, text)
 	}
 	wantFile(t, new(link+"/video.mp4"), "video/mp4", "a video")
@@ -32,11 +24,10 @@ func TestDaemon_sharesVideos(t *testing.T) {
 	if page, _ := get(t, link); page.StatusCode != http.StatusNotFound {
 		t.Errorf("after an operator has stopped the sharing: %s", page.Status)
 	}
-	fails(t, exitUsage, "no such shared video", "project", "unshare", "--db="+dsn, link)
-	project, err = d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: lipsync.InferenceID, Shared: new(true)})
+	project, err := d.client.UpdateProject(t.Context(), gen.UpdateProjectRequest{ProjectID: id, Shared: new(true)})
 	check(t, err)
 	link = *project.SmartURL
-	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: lipsync.InferenceID}))
+	check(t, d.client.DeleteLipsync(t.Context(), gen.DeleteInferenceRequest{InferenceID: id}))
 	for _, url := range []string{link, link + "/video.mp4"} {
 		if page, _ := get(t, url); page.StatusCode != http.StatusNotFound {
 			t.Errorf("after the deletion: %s", page.Status)

@@ -141,21 +141,3 @@ func TestProcess_rejectsOldTLSVersions(t *testing.T) {
 		}
 	}
 }
-
-func TestServe_rejectsIncompleteTLSFlags(t *testing.T) {
-	t.Parallel()
-	cert, _ := certificate(t, "one")
-	_, key := certificate(t, "another")
-	certFile, keyFile := writeCertificate(t, cert, key)
-	for _, args := range [][]string{
-		{"--tls-cert", certFile},
-		{"--tls-key", keyFile},
-		{"--tls-cert", certFile, "--tls-key", keyFile},
-		{"--tls-cert", certFile, "--tls-key", keyFile + ".missing"},
-	} {
-		code, _, stderr := studiod(t, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)}, args...)...)
-		if code != exitUsage || strings.Count(stderr, "\n") > 1 {
-			t.Errorf("%v: exit code %d, %s", args, code, stderr)
-		}
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -119,88 +118,4 @@ func only(t *testing.T, collector *otlptest.Collector, trace, name string) otlpt
 		t.Fatalf("%d spans are named %s in %v", len(spans), name, collector.Spans())
 	}
 	return spans[0]
-}
-
-// Creations that are committed as a group have separate traces.
-func TestTraces_includeDatabaseWork(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		prepareDatabase(t, dsn)
-		collector := otlptest.New(t, nil)
-		p := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
-		const creations = 20
-		var working sync.WaitGroup
-		for range creations {
-			working.Go(func() {
-				if _, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", "http://127.0.0.1:1/")); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		working.Wait()
-		harness.Eventually(t, "work of the database in each trace", func() bool {
-			traced := make(map[string]bool)
-			for _, span := range collector.Spans() {
-				if span.Name == "group commit" || createsSubject(span) {
-					traced[span.Trace] = true
-				}
-			}
-			return len(traced) == creations
-		})
-	})
-}
-
-func TestTraces_includeRenderingOfWorker(t *testing.T) {
-	t.Parallel()
-	dsn, media := studiotest.NewPostgres(t), "file:"+t.TempDir()
-	in := startInbox(t, prepareDatabase(t, dsn), nil)
-	collector := otlptest.New(t, nil)
-	serve := startProcessBy(t, withCollector(t, collector.URL), dsn, "--render-workers=0", "--media", media)
-	worker := startWorker(t, withCollector(t, collector.URL), "--db", dsn, "--media", media, "--renderer=simulate:1ms")
-	created, err := serve.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
-	check(t, err)
-	in.wait(t, created.InferenceID, 1)
-	harness.Eventually(t, "one trace", func() bool {
-		names := make(map[string]string)
-		for _, span := range collector.Spans() {
-			names[span.Name] = span.Trace
-		}
-		trace := names["createLipsync"]
-		return trace != "" && names["render"] == trace && names["deliver"] == trace
-	})
-	check(t, worker.Stop())
-	check(t, serve.Stop())
-}
-
-// A collector that hangs delays neither deliveries nor the stop, and causes one log line.
-func TestTraces_hungCollectorDelaysNothing(t *testing.T) {
-	t.Parallel()
-	released := make(chan struct{})
-	collector := otlptest.New(t, func(http.ResponseWriter, *http.Request) bool {
-		<-released
-		return true
-	})
-	t.Cleanup(func() { close(released) })
-	dsn := studiotest.NewSQLite(t)
-	secret := prepareDatabase(t, dsn)
-	inbox := startInbox(t, secret, nil)
-	p := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
-	for range 20 {
-		created, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", inbox.url))
-		check(t, err)
-		inbox.wait(t, created.InferenceID, 1)
-	}
-	check(t, p.Stop())
-	if lines := strings.Count(p.Log(), "trace collector"); lines > 1 {
-		t.Errorf("%d lines are about the collector:\n%s", lines, p.Log())
-	}
-}
-
-func TestTraces_rejectInvalidCollectorURL(t *testing.T) {
-	for _, url := range []string{"collector:4317", "http://", "http://user:canary@collector", "http://collector/?key=canary"} {
-		t.Setenv(collectorVariable, url)
-		if said := fails(t, exitUsage, collectorVariable, "serve", "--addr", "127.0.0.1:0", "--db", studiotest.NewSQLite(t)); strings.Contains(said, "canary") {
-			t.Errorf("%s: %s", url, said)
-		}
-	}
 }
