@@ -59,14 +59,6 @@ func publish(t *testing.T, service *studio.Service, avatar studio.Subject) error
 	return err
 }
 
-func TestCreate_rejectsATitleWithU0000(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
-		_, err := service.CreateAvatar(t.Context(), studio.Creation{Title: new("a\x00b"), Request: []byte(`{}`)})
-		wantError(t, err, studio.ErrTitle)
-	})
-}
-
 // The states and transitions are those of the contract, and no others.
 func TestTransitions_areThoseOfTheContract(t *testing.T) {
 	t.Parallel()

@@ -263,21 +263,6 @@ func awaitOpen(t *testing.T, service *studio.Service, n int) {
 	harness.Eventually(t, fmt.Sprint(n, " open streams"), func() bool { open, _ := service.StreamCounts(); return open == n })
 }
 
-// A reader that is slow delays no other, and misses none.
-func TestStreamEvents_lagsOnlyForASlowReader(t *testing.T) {
-	t.Parallel()
-	const events = 500
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
-		user := studiotest.AddUser(t, service, "ada@example.com")
-		slow, fast := openStream(t, service, user.ID, "").begun(), openStream(t, service, user.ID, "").begun()
-		for range events / 100 {
-			announce(t, service, user, 100)
-			fast.events(100)
-		}
-		wantIDs(t, slow.events(events), history(t, service, user))
-	})
-}
-
 // faultyStore is a store whose events cannot be read while err is set.
 type faultyStore struct {
 	studio.Store

@@ -88,33 +88,6 @@ func TestList_findsTitlesInAnyCase(t *testing.T) {
 	})
 }
 
-// A cursor of one text is not one of another, and one of the same text in another case is.
-func TestList_cursorsBelongToATitle(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
-		ada, films := team(t, service, "ada@example.com")
-		titled(t, service, clock, ada.ID, "One", "Two", "One more")
-		filter := studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync, Title: "one"}
-		first, err := service.List(t.Context(), filter, "", 1)
-		check(t, err)
-		filter.Title = "ONE"
-		second, err := service.List(t.Context(), filter, first.Next, 1)
-		check(t, err)
-		if len(second.Subjects) != 1 || *second.Subjects[0].Title != "One more" || second.Next != "" {
-			t.Errorf("the second page is %v", second)
-		}
-		for _, other := range []string{"", "t"} {
-			filter.Title = other
-			_, err = service.List(t.Context(), filter, first.Next, 1)
-			wantError(t, err, studio.ErrCursor)
-		}
-		projects, err := service.ProjectPage(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films, Title: "one"}, "", 1)
-		check(t, err)
-		_, err = service.ProjectPage(t.Context(), ada.ID, studio.ProjectFilter{WorkspaceID: films, Title: "o"}, projects.Next, 1)
-		wantError(t, err, studio.ErrCursor)
-	})
-}
-
 // A page of a search reads ten pages of the store, and says where the next one continues.
 func TestList_searchesAPartOfALongList(t *testing.T) {
 	t.Parallel()

@@ -241,50 +241,6 @@ func TestRefresh_rotatesAndDetectsReuse(t *testing.T) {
 	})
 }
 
-func TestLogin_endsTheOldestOfTooManySessions(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
-		studiotest.AddUser(t, service, "ada@example.com")
-		login := func() string {
-			pair, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
-			if err != nil {
-				t.Error(err)
-			}
-			return pair.Refresh
-		}
-		used, oldest := login(), login()
-		clock.Add(time.Second)
-		pair, err := service.Refresh(t.Context(), netip.Addr{}, used)
-		check(t, err)
-		clock.Add(time.Second)
-		sessions := make([]string, studio.MaxSessions+8)
-		for i := range studio.MaxSessions - 2 {
-			sessions[i] = login()
-		}
-		_, _, err = service.Session(t.Context(), oldest)
-		check(t, err)
-		sessions[studio.MaxSessions-2] = login()
-		_, _, err = service.Session(t.Context(), oldest)
-		wantError(t, err, studio.ErrUnauthorized)
-		_, _, err = service.Session(t.Context(), pair.Refresh)
-		check(t, err)
-		var logins sync.WaitGroup
-		for i := range sessions[studio.MaxSessions-1:] {
-			logins.Go(func() { sessions[studio.MaxSessions-1+i] = login() })
-		}
-		logins.Wait()
-		valid := 0
-		for _, token := range sessions {
-			if _, _, err := service.Session(t.Context(), token); err == nil {
-				valid++
-			}
-		}
-		if valid != studio.MaxSessions {
-			t.Errorf("%d sessions are valid, want %d", valid, studio.MaxSessions)
-		}
-	})
-}
-
 func TestRefresh_rejectsUnknownAndExpiredTokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {

@@ -2,53 +2,38 @@ package studio_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// The reason and the checks of a rendering that may succeed later are those of the last attempt.
-func TestRendered_keepsTheReasonOfTheLastAttempt(t *testing.T) {
+// A rendering is tried three times. The reason and the checks are those of the last attempt.
+func TestRendered_retriesBeforeTheSubjectFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
-		lipsync, err := service.CreateLipsync(t.Context(), registered(studiotest.AddUser(t, service, "ada@example.com")))
-		check(t, err)
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		user := studiotest.AddUser(t, service, "ada@example.com")
 		checks := []studio.Check{{Name: "one_face", Message: "There are two faces."}}
-		for tries := 1; tries <= 3; tries++ {
-			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, &studio.RenderError{Reason: "Two faces.", Checks: checks, Retry: true})
-			check(t, err)
-			if tries < 3 && (lipsync.Status != studio.Processing || lipsync.FailureReason != "" || lipsync.Rendering.Checks != nil || lipsync.RenderTries != tries) {
-				t.Errorf("after %d tries: %+v", tries, lipsync)
-			}
-		}
-		if lipsync.Status != studio.Failed || lipsync.FailureReason != "Two faces." || !slices.Equal(lipsync.Rendering.Checks, checks) {
-			t.Errorf("in the end: %+v", lipsync)
-		}
-	})
-}
-
-// The files of a subject that was deleted during its rendering are erased.
-func TestRendered_erasesTheFilesOfADeletedSubject(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
-		media, user := service.Media.(*memstore.Media), studiotest.AddUser(t, service, "ada@example.com")
-		for _, deleted := range []bool{true, false} {
+		for reason, failure := range map[string]error{
+			"The renderer did not finish.": errors.New("out of memory"), "Two faces.": &studio.RenderError{Reason: "Two faces.", Checks: checks, Retry: true},
+		} {
 			lipsync, err := service.CreateLipsync(t.Context(), registered(user))
 			check(t, err)
-			if deleted {
-				check(t, service.Delete(t.Context(), user.ID, studio.Lipsync, lipsync.ID))
+			for _, pause := range []time.Duration{10 * time.Second, time.Minute} {
+				lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, failure)
+				check(t, err)
+				if lipsync.Status != studio.Processing || !lipsync.RenderAt.Equal(clock.Now().Add(pause)) || lipsync.FailureReason != "" || lipsync.Rendering.Checks != nil {
+					t.Errorf("want to be tried again in %v: %+v", pause, lipsync)
+				}
 			}
-			check(t, media.Write(t.Context(), studio.ResultKey(lipsync.ID, "out.mp4"), strings.NewReader("video")))
-			_, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{Video: "out.mp4"}, nil)
-			if errors.Is(err, studio.ErrNotFound) != deleted || (len(media.Keys()) == 0) != deleted {
-				t.Errorf("deleted %t: %v, and the files are %v", deleted, err, media.Keys())
+			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, failure)
+			check(t, err)
+			if lipsync.Status != studio.Failed || !lipsync.RenderAt.IsZero() || lipsync.FailureReason != reason || (lipsync.Rendering.Checks != nil) != (reason == "Two faces.") {
+				t.Errorf("in the end: %+v", lipsync)
 			}
 		}
 	})

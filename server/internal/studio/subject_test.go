@@ -16,7 +16,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // bodies returns the undelivered notifications of a subject, in order. It records each as delivered.
@@ -173,27 +172,6 @@ func TestInference_hasAnEventForFinalStatesOnly(t *testing.T) {
 	}
 }
 
-func TestRendered_retriesBeforeTheSubjectFails(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
-		user := studiotest.AddUser(t, service, "ada@example.com")
-		lipsync, err := service.CreateLipsync(t.Context(), registered(user))
-		check(t, err)
-		for _, pause := range []time.Duration{10 * time.Second, time.Minute} {
-			lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory"))
-			check(t, err)
-			if lipsync.Status != studio.Processing || !lipsync.RenderAt.Equal(clock.Now().Add(pause)) {
-				t.Fatalf("%s, due in %v, want to be tried again in %v", lipsync.Status, lipsync.RenderAt.Sub(clock.Now()), pause)
-			}
-		}
-		lipsync, err = service.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, errors.New("out of memory"))
-		check(t, err)
-		if lipsync.Status != studio.Failed || !lipsync.RenderAt.IsZero() || lipsync.FailureReason != "The renderer did not finish." {
-			t.Errorf("%s because %q", lipsync.Status, lipsync.FailureReason)
-		}
-	})
-}
-
 // While a disk is full or the bucket is unavailable, a rendering is retried without counting attempts.
 func TestRendered_retriesDuringAnOutage(t *testing.T) {
 	t.Parallel()
@@ -261,32 +239,6 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 		})
 	}
 }
-
-// Notations of the same host are the same receiver for the limits per receiver.
-func TestCreate_registersTheCanonicalURL(t *testing.T) {
-	t.Parallel()
-	const canonical = "https://hooks.example.com/"
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		cfg.Webhooks = canonicalURL(canonical)
-		service := studio.New(cfg)
-		creation := registered(studiotest.AddUser(t, service, "ada@example.com"))
-		creation.Webhook.URL = "https://ｈｏｏｋｓ.example.com:443/#part"
-		avatar, err := service.CreateAvatar(t.Context(), creation)
-		check(t, err)
-		next, err := db.NextDelivery(t.Context(), avatar.ID)
-		check(t, err)
-		if next.URL != canonical || next.Origin != "https://hooks.example.com" {
-			t.Errorf("registered %s with the origin %s", next.URL, next.Origin)
-		}
-	})
-}
-
-// canonicalURL is the canonical form of all URLs.
-type canonicalURL string
-
-func (url canonicalURL) CanonicalURL(string) (string, error)             { return string(url), nil }
-func (canonicalURL) Send(context.Context, sender.Message) sender.Attempt { return sender.Attempt{} }
 
 func TestCreate_isIdempotentWithAKey(t *testing.T) {
 	t.Parallel()
