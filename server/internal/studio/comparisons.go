@@ -17,9 +17,8 @@ const waitingPerSlot = 16
 type comparisonQueue struct {
 	mu      sync.Mutex
 	free    int
-	limit   int // of waiting logins, for known and unknown addresses each
-	known   addressQueue
-	unknown addressQueue
+	limit   int       // of waiting logins, for known and unknown addresses each
+	waiting []*waiter // in the order of their arrival
 }
 
 func newComparisonQueue() comparisonQueue {
@@ -27,16 +26,11 @@ func newComparisonQueue() comparisonQueue {
 	return comparisonQueue{free: n, limit: n * waitingPerSlot}
 }
 
-// addressQueue has the waiting logins by address. The order of addresses is the order in which they are
-// served.
-type addressQueue struct {
-	addresses []string
-	waiting   map[string][]*waiter
-	n         int
-}
-
 // waiter is a waiting login. It is admitted when admitted is closed and err is nil.
 type waiter struct {
+	address  string
+	known    bool
+	turn     int // an address has one login in each turn
 	admitted chan struct{}
 	err      error
 }
@@ -50,17 +44,11 @@ func (q *comparisonQueue) acquire(ctx context.Context, address string, known boo
 		q.mu.Unlock()
 		return release, nil
 	}
-	l := &q.unknown
-	if known {
-		l = &q.known
-	}
-	if l.n >= q.limit && !l.evict(address) {
-		q.mu.Unlock()
+	mine := q.add(address, known)
+	q.mu.Unlock()
+	if mine == nil {
 		return nil, ErrBusy
 	}
-	mine := &waiter{admitted: make(chan struct{})}
-	l.add(address, mine)
-	q.mu.Unlock()
 	select {
 	case <-mine.admitted:
 		if mine.err != nil {
@@ -70,7 +58,7 @@ func (q *comparisonQueue) acquire(ctx context.Context, address string, known boo
 	case <-ctx.Done():
 	}
 	q.mu.Lock()
-	waited := l.remove(address, mine)
+	waited := q.remove(mine)
 	q.mu.Unlock()
 	if !waited && mine.err == nil { // admitted in the meantime
 		release()
@@ -82,64 +70,62 @@ func (q *comparisonQueue) acquire(ctx context.Context, address string, known boo
 func (q *comparisonQueue) next() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range []*addressQueue{&q.known, &q.unknown} {
-		if l.n > 0 {
-			address := l.addresses[0]
-			first := l.waiting[address][0]
-			l.remove(address, first)
-			if len(l.waiting[address]) > 0 { // to the end of the order
-				l.addresses = append(l.addresses[1:], address)
-			}
-			close(first.admitted)
-			return
-		}
+	if len(q.waiting) == 0 {
+		q.free++
+		return
 	}
-	q.free++
+	first := slices.MinFunc(q.waiting, func(a, b *waiter) int {
+		switch {
+		case a.known == b.known:
+			return a.turn - b.turn
+		case a.known:
+			return -1
+		}
+		return 1
+	})
+	q.remove(first)
+	close(first.admitted)
 }
 
-func (l *addressQueue) add(address string, w *waiter) {
-	if l.waiting == nil {
-		l.waiting = make(map[string][]*waiter)
+// add adds a waiting login. If too many wait, it first rejects the last one of the address with the most, or returns nil
+// if no address has more than this one would have.
+func (q *comparisonQueue) add(address string, known bool) *waiter {
+	all := slices.DeleteFunc(slices.Clone(q.waiting), func(w *waiter) bool { return w.known != known })
+	mine, waiting := &waiter{address: address, known: known, admitted: make(chan struct{})}, make(map[string]int)
+	for i, w := range all {
+		waiting[w.address]++
+		if i == 0 || w.turn < mine.turn {
+			mine.turn = w.turn
+		}
 	}
-	if len(l.waiting[address]) == 0 {
-		l.addresses = append(l.addresses, address)
+	busiest, last := address, (*waiter)(nil)
+	for _, w := range all {
+		if w.address == address {
+			mine.turn = w.turn + 1 // turns of an address rise
+		}
+		if w.address == busiest || waiting[w.address] > waiting[busiest] {
+			busiest, last = w.address, w
+		}
 	}
-	l.waiting[address] = append(l.waiting[address], w)
-	l.n++
+	if len(all) >= q.limit {
+		if waiting[busiest] <= waiting[address]+1 {
+			return nil
+		}
+		q.remove(last)
+		last.err = ErrBusy
+		close(last.admitted)
+	}
+	q.waiting = append(q.waiting, mine)
+	return mine
 }
 
 // remove removes a waiting login. It returns false if the login was not waiting.
-func (l *addressQueue) remove(address string, w *waiter) bool {
-	i := slices.Index(l.waiting[address], w)
+func (q *comparisonQueue) remove(w *waiter) bool {
+	i := slices.Index(q.waiting, w)
 	if i < 0 {
 		return false
 	}
-	l.n--
-	l.waiting[address] = slices.Delete(l.waiting[address], i, i+1)
-	if len(l.waiting[address]) == 0 {
-		delete(l.waiting, address)
-		l.addresses = slices.DeleteFunc(l.addresses, func(a string) bool { return a == address })
-	}
-	return true
-}
-
-// evict rejects the last login of the address with the most waiting logins, if newcomer has fewer. It returns
-// false if nothing was rejected.
-func (l *addressQueue) evict(newcomer string) bool {
-	busiest := newcomer
-	for _, address := range l.addresses {
-		if len(l.waiting[address]) > len(l.waiting[busiest]) {
-			busiest = address
-		}
-	}
-	waiting := l.waiting[busiest]
-	if len(waiting) <= len(l.waiting[newcomer])+1 {
-		return false
-	}
-	last := waiting[len(waiting)-1]
-	l.remove(busiest, last)
-	last.err = ErrBusy
-	close(last.admitted)
+	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return true
 }
 
