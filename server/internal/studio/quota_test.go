@@ -76,64 +76,33 @@ func TestLimits_holdInAllProcesses(t *testing.T) {
 	})
 }
 
-// Concurrent creations of a user reach exactly the limit. After a rendering, another creation is admitted.
-// Other users are not affected.
+// A user reaches exactly the limit. After a rendering, another creation is admitted. Other users are not affected.
 func TestCreate_limitsCreationsInProgress(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
 		const limit = 50
-		clock := studiotest.NewClock()
-		cfg := studiotest.Config(db, clock.Now)
-		cfg.MaxInProgress = limit
-		service := studio.New(cfg)
+		service.MaxInProgress = limit
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
-		create := func(user studio.User) (studio.Subject, error) {
-			return service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
-		}
-		var creating sync.WaitGroup
-		var created, refused atomic.Int64
-		for range 2 * limit {
-			creating.Go(func() {
-				switch _, err := create(ada); {
-				case err == nil:
-					created.Add(1)
-				case errors.Is(err, studio.ErrTooManyCreations):
-					refused.Add(1)
-				default:
-					t.Error(err)
-				}
-			})
-		}
-		creating.Wait()
-		if n := created.Load(); n > limit || n+refused.Load() != 2*limit {
-			t.Errorf("%d creations begin and %d are refused, want no more than %d", n, refused.Load(), limit)
-		}
-		var err error
-		n := created.Load()
-		for ; err == nil && n <= limit; n++ { // creations that were rejected because of others in progress
+		var last studio.Subject
+		create := func(user studio.User) (err error) {
 			clock.Add(time.Second)
-			_, err = create(ada)
+			last, err = service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
+			return err
 		}
-		if n != limit+1 {
-			t.Errorf("creation %d has %v", n, err)
+		for range limit - 1 {
+			check(t, create(ada))
 		}
-		limited, ok := errors.AsType[*studio.Error](err)
-		if !ok || limited.RetryAfter <= 0 {
-			t.Errorf("one too many is %v", err)
+		for range 2 {
+			check(t, create(ada))
+			done := last
+			err := create(ada)
+			if limited, ok := errors.AsType[*studio.Error](err); !ok || !errors.Is(err, studio.ErrTooManyCreations) || limited.RetryAfter <= 0 {
+				t.Errorf("one too many is %v", err)
+			}
+			check(t, create(bob))
+			_, err = service.Rendered(t.Context(), done.ID, studio.Rendering{}, nil)
+			check(t, err)
 		}
-		if _, err := create(bob); err != nil {
-			t.Errorf("another user: %v", err)
-		}
-		subjects, _, err := db.Subjects(t.Context(), studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync}, studio.Position{}, 1)
-		check(t, err)
-		_, err = service.Rendered(t.Context(), subjects[0].ID, studio.Rendering{}, nil)
-		check(t, err)
-		clock.Add(time.Second)
-		_, err = create(ada)
-		check(t, err)
-		clock.Add(time.Second)
-		_, err = create(ada)
-		wantError(t, err, studio.ErrTooManyCreations)
 	})
 }
 
@@ -142,10 +111,7 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 func TestCreate_limitsCreationsInProgressWithLateCounts(t *testing.T) {
 	t.Parallel()
 	for range 100 {
-		synctest.Test(t, func(t *testing.T) {
-			db := slowStore{memstore.New()}
-			limitsInTwoProcesses(t, db)
-		})
+		synctest.Test(t, func(t *testing.T) { limitsInTwoProcesses(t, slowStore{memstore.New()}) })
 	}
 }
 
