@@ -1,11 +1,9 @@
 package render
 
 import (
-	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // EstimateLeft returns a function that estimates the time left of a rendering that began at a time.
@@ -19,14 +17,3 @@ func (p *Pool) SetPollInterval(d time.Duration) { p.pollInterval = d }
 // SetSoleProcess makes a Pool on PostgreSQL run in a synctest bubble: no other process uses the database, and the clock
 // of this process stands in for that of the database.
 func (p *Pool) SetSoleProcess() { p.announce = nil }
-
-// TraceWithoutTracer returns a function that traces a rendering.
-func TraceWithoutTracer(t *testing.T) func() {
-	t.Helper()
-	p := &Pool{}
-	subject := studio.Subject{TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-	return func() {
-		_, span := p.startSpan(t.Context(), subject)
-		endSpan(span, Failed)
-	}
-}

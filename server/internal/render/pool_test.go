@@ -134,11 +134,6 @@ func (s *poolFixture) exec(statement string) {
 	}
 }
 
-func (s *poolFixture) eventually(what string, holds func() bool) {
-	s.t.Helper()
-	harness.Eventually(s.t, what, holds)
-}
-
 // A rendering that fails or times out is tried three times. A rendering that fails with a RenderError is not
 // retried.
 func TestSQLite_retriesARenderingBeforeTheSubjectFails(t *testing.T) {
@@ -269,72 +264,6 @@ func TestPool_Run_sharesWorkersFairly(t *testing.T) {
 	})
 }
 
-// Two processes share the renderings of a database, and the fair share of a user counts the renderings in
-// both.
-func TestPostgres_sharesRenderWorkersFairlyAcrossProcesses(t *testing.T) {
-	t.Parallel()
-	onRealPostgres(t, func(s *poolFixture) {
-		s.workers = 2
-		var mu sync.Mutex
-		running := make(map[string][]chan struct{}) // by user
-		var seen []string
-		stopped := make(chan struct{})
-		s.renderer = func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
-			end := make(chan struct{})
-			mu.Lock()
-			select {
-			case <-stopped: // the other process claims the renderings that a stopping process releases
-			default:
-				if slices.Contains(seen, subject.ID) {
-					s.t.Errorf("%s is rendered twice", subject.ID)
-				}
-			}
-			seen = append(seen, subject.ID)
-			running[subject.UserID] = append(running[subject.UserID], end)
-			mu.Unlock()
-			select {
-			case <-end:
-				return studio.Rendering{}, nil
-			case <-stopped:
-				return studio.Rendering{}, errors.New("stopped")
-			}
-		}
-		count := func(user studio.User) int {
-			mu.Lock()
-			defer mu.Unlock()
-			return len(running[user.ID])
-		}
-		end := func(user studio.User) {
-			mu.Lock()
-			defer mu.Unlock()
-			close(running[user.ID][0])
-			running[user.ID] = running[user.ID][1:]
-		}
-		first, second := s.user, studiotest.AddUser(s.t, s.studio, "bob@example.com")
-		for range 20 {
-			s.create()
-		}
-		for range 2 {
-			defer s.start(s.pool())()
-		}
-		defer close(stopped)
-		s.eventually("both processes render for the first user", func() bool { return count(first) == 4 })
-		s.user = second
-		for range 3 {
-			s.create()
-		}
-		for n := 1; n <= 2; n++ {
-			end(first)
-			s.eventually("a worker that becomes free is the second user's", func() bool { return count(second) == n })
-		}
-		end(first) // the first user has fewer renderings then
-		s.eventually("the next free worker is the first user's", func() bool { return count(first) == 2 })
-		if n := count(second); n != 2 {
-			s.t.Errorf("the second user has %d renderings under way, want half", n)
-		}
-	})
-}
-
 // A daemon that has no free worker notifies other processes of the renderings that it makes due.
 func TestPostgres_leavesRenderingsToFreeWorkers(t *testing.T) {
 	t.Parallel()
@@ -377,7 +306,7 @@ func (s *poolFixture) worker(renderer rendererFunc) (stop func()) {
 	other.studio = studio.New(studiotest.Config(other.db, time.Now))
 	stop = other.start(other.pool())
 	db := studiotest.OpenSQL(s.t, s.dsn)
-	s.eventually("the worker and the daemon listen", func() (holds bool) {
+	harness.Eventually(s.t, "the worker and the daemon listen", func() (holds bool) {
 		err := db.QueryRowContext(s.t.Context(), `SELECT COUNT(*) = 2 FROM pg_stat_activity WHERE datname = current_database()
 			AND state = 'idle' AND (query LIKE 'LISTEN "studio\_%' OR query = '-- ping')`).Scan(&holds)
 		return err == nil && holds
@@ -409,48 +338,4 @@ func TestPool_Run_continuesAfterARestart(t *testing.T) {
 			s.t.Errorf("the avatar is %s", status)
 		}
 	})
-}
-
-func TestSQLite_rendersASubjectOnceAtATime(t *testing.T) { //nolint:paralleltest // onSQLite calls Parallel
-	onSQLite(t, func(s *poolFixture) {
-		var mu sync.Mutex
-		running, most := make(map[string]bool), 0
-		enter := func(id string, enters bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			if running[id] == enters {
-				s.t.Errorf("%s is rendered twice at once", id)
-			}
-			if delete(running, id); enters {
-				running[id] = true
-			}
-			most = max(most, len(running))
-		}
-		s.renderer = func(_ context.Context, subject studio.Subject) (studio.Rendering, error) {
-			enter(subject.ID, true)
-			defer enter(subject.ID, false)
-			time.Sleep(time.Second)
-			return studio.Rendering{}, nil
-		}
-		var ids []string
-		for range 50 { // more than there are workers
-			ids = append(ids, s.create().ID)
-		}
-		s.work(5 * time.Second)
-		for _, id := range ids {
-			if status := s.subject(id).Status; status != studio.ConsentPending {
-				s.t.Errorf("%s is %s", id, status)
-			}
-		}
-		if most != 16 {
-			s.t.Errorf("up to %d renderings at once, want 16", most)
-		}
-	})
-}
-
-// Without a tracer, tracing allocates nothing.
-func TestPool_tracesNothingWithoutATracer(t *testing.T) { //nolint:paralleltest // it counts allocations
-	if allocations := testing.AllocsPerRun(100, render.TraceWithoutTracer(t)); allocations != 0 {
-		t.Errorf("%v allocations", allocations)
-	}
 }
