@@ -59,8 +59,7 @@ const (
 	maxForms = 16
 )
 
-// Config configures a [Console]. All fields are required except Admit, NoVideo, MailLink, Daemon, Secure, Revoked
-// and PollInterval.
+// Config configures a [Console]. All fields are required except NoVideo, MailLink, Daemon, Secure and PollInterval.
 type Config struct {
 	// Studio implements the use cases of users. Forms may come from the origin of its PublicURL, also if a proxy
 	// changes the Host of requests. The name of the session cookie depends on this URL.
@@ -72,7 +71,7 @@ type Config struct {
 	// MapError converts an error of Studio or Store to a response, as in [server.Config].
 	MapError func(ctx context.Context, err error) *server.Error
 	// Admit returns an error if a user has exceeded the rate limit of writes (change is true) or reads.
-	// Requests that are forwarded to the API are not counted here. Default: no limit.
+	// Requests that are forwarded to the API are not counted here.
 	Admit func(userID string, change bool) error
 	// NoVideo returns why no video can be made of an avatar, or "". Default: a video can be made of each.
 	NoVideo func(avatar studio.Subject) string
@@ -81,7 +80,7 @@ type Config struct {
 	MailLink func(email, link string, purpose studio.LinkPurpose) bool
 	// Daemon is shown to operators.
 	Daemon Daemon
-	// Backup returns the state of backups, or nil if there are none. Default: there are none.
+	// Backup returns the state of backups, or nil if there are none.
 	Backup func() *Backup
 	// Guide is the path of a guide, to which each page links. Default: there is no link.
 	Guide string
@@ -89,7 +88,7 @@ type Config struct {
 	// cookie is then Secure.
 	Secure bool
 	// Revoked reports whether a session has ended, or all sessions of a user since a time. Pages that are open then
-	// show it at once. Default: they show it with the next change.
+	// show it at once.
 	Revoked func(userID, sessionID string, since time.Time) bool
 	// PollInterval is how often an open page is rendered, at most: with many events, and while it shows the progress of
 	// a rendering, of which there are none. Default one second.
@@ -109,15 +108,6 @@ type Console struct {
 // New returns a Console.
 func New(cfg Config) *Console {
 	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
-	if cfg.Backup == nil {
-		cfg.Backup = func() *Backup { return nil }
-	}
-	if cfg.Admit == nil {
-		cfg.Admit = func(string, bool) error { return nil }
-	}
-	if cfg.Revoked == nil {
-		cfg.Revoked = func(string, string, time.Time) bool { return false }
-	}
 	if cfg.MailLink == nil {
 		cfg.MailLink = func(string, string, studio.LinkPurpose) bool { return false }
 	}
@@ -289,8 +279,12 @@ func notFound(http.ResponseWriter, *http.Request, session) error { return studio
 // fail shows the error page, and logs errors of the service.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem := c.report(w, r, err)
+	detail := problem.Detail
+	for _, violation := range problem.Violations {
+		detail += " " + violation.Pointer + " " + violation.Detail + "."
+	}
 	c.render(w, r, problem.Status, "error", view{
-		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": problem.Detail, "RequestID": server.RequestID(r.Context())},
+		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": detail, "RequestID": server.RequestID(r.Context())},
 	})
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -118,38 +119,31 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 		if workspace := r.PostForm.Get("workspace_id"); workspace != "" {
 			request.Header.Set("X-Workspace-Id", workspace)
 		}
-		response, err := sendJSON(api, request, apiBody(r.PostForm))
-		if err != nil {
+		text, err := sendJSON(api, request, apiBody(r.PostForm))
+		if refused, ok := errors.AsType[*server.Error](err); ok {
+			maps.Copy(w.Header(), refused.Header)
+			return c.renderForm(w, r, s, refused.Status, refusedForm(kind, r.PostForm, refused))
+		}
+		var created map[string]any
+		if err := cmp.Or(err, json.Unmarshal(text, &created)); err != nil {
 			return err
 		}
-		if response.status == http.StatusOK {
-			var created map[string]any
-			if err := json.Unmarshal(response.body.Bytes(), &created); err != nil {
-				return err
-			}
-			id, _ := created[kind.idMember].(string)
-			return redirect(w, r, kind.pathOf(id)+"?done=created")
-		}
-		problem, err := response.problem()
-		if err != nil {
-			return err
-		}
-		maps.Copy(w.Header(), response.limits())
-		v := createView{Kind: kind, Values: r.PostForm, Problem: problem.Title, Violations: make(map[string][]string)}
-		if problem.Detail != nil {
-			v.Problem = withLabels(*problem.Detail)
-		}
-		if problem.Errors != nil {
-			for _, violation := range *problem.Errors {
-				name := violation.Pointer[strings.LastIndex(violation.Pointer, "/")+1:]
-				v.Violations[name] = append(v.Violations[name], withLabels(violation.Detail))
-			}
-			if response.status == http.StatusBadRequest {
-				v.Problem = "" // it is about requests of programs
-			}
-		}
-		return c.renderForm(w, r, s, response.status, v)
+		id, _ := created[kind.idMember].(string)
+		return redirect(w, r, kind.pathOf(id)+"?done=created")
 	}
+}
+
+// refusedForm returns a form with the errors of the API.
+func refusedForm(kind kind, form url.Values, refused *server.Error) createView {
+	v := createView{Kind: kind, Values: form, Problem: withLabels(refused.Detail), Violations: make(map[string][]string)}
+	for _, violation := range refused.Violations {
+		name := violation.Pointer[strings.LastIndex(violation.Pointer, "/")+1:]
+		v.Violations[name] = append(v.Violations[name], withLabels(violation.Detail))
+	}
+	if len(v.Violations) > 0 && refused.Status == http.StatusBadRequest {
+		v.Problem = "" // it is about requests of programs
+	}
+	return v
 }
 
 // parseForm reads a form, whose values must be texts that every database can store.
@@ -216,8 +210,9 @@ func (c *Console) apiRequest(r *http.Request, s session, path string) (*http.Req
 	return request, nil
 }
 
-// sendJSON sends a body to the API.
-func sendJSON(api http.Handler, request *http.Request, body any) (*recorder, error) {
+// sendJSON sends a body to the API and returns that of the response. If the API refuses it, the error is a
+// [*server.Error].
+func sendJSON(api http.Handler, request *http.Request, body any) ([]byte, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
@@ -226,7 +221,26 @@ func sendJSON(api http.Handler, request *http.Request, body any) (*recorder, err
 	request.Header.Set("Content-Type", "application/json")
 	response := &recorder{header: make(http.Header)}
 	api.ServeHTTP(response, request)
-	return response, nil
+	if response.status == http.StatusOK {
+		return response.body.Bytes(), nil
+	}
+	var problem gen.Problem
+	if err := json.Unmarshal(response.body.Bytes(), &problem); err != nil {
+		return nil, err
+	}
+	refused := &server.Error{Status: response.status, Detail: problem.Title, Header: make(http.Header)}
+	for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
+		if text := response.header.Get(name); text != "" {
+			refused.Header.Set(name, text)
+		}
+	}
+	if problem.Detail != nil {
+		refused.Detail = *problem.Detail
+	}
+	if problem.Errors != nil {
+		refused.Violations = *problem.Errors
+	}
+	return nil, refused
 }
 
 // recorder is an [http.ResponseWriter] that keeps the response in memory.
@@ -234,40 +248,6 @@ type recorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
-}
-
-func (r *recorder) problem() (problem gen.Problem, err error) {
-	err = json.Unmarshal(r.body.Bytes(), &problem)
-	return problem, err
-}
-
-// limits returns the headers about limits.
-func (r *recorder) limits() http.Header {
-	limits := make(http.Header)
-	for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
-		if text := r.header.Get(name); text != "" {
-			limits.Set(name, text)
-		}
-	}
-	return limits
-}
-
-// failure returns a problem as an error for the error page.
-func (r *recorder) failure() error {
-	problem, err := r.problem()
-	if err != nil {
-		return err
-	}
-	failed := &server.Error{Status: r.status, Detail: problem.Title, Header: r.limits()}
-	if problem.Detail != nil {
-		failed.Detail = *problem.Detail
-	}
-	if problem.Errors != nil {
-		for _, violation := range *problem.Errors {
-			failed.Detail += " " + violation.Pointer + " " + violation.Detail + "."
-		}
-	}
-	return failed
 }
 
 func (r *recorder) Header() http.Header { return r.header }

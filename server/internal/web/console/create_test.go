@@ -8,43 +8,38 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
 func TestCreate_createsEachKind(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		v := s.signIn(t, email)
-		avatar := v.post("/console/avatars/new", url.Values{
-			"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
-		})
-		avatar.want(t, http.StatusOK, "<h1>Ada</h1>", "It has been created", "https://media.example.com/ada.mp4", "https://hooks.example.com/?…")
-		avatar.wantNone(t, "secret")
-		again := v.post("/console/avatars/new", url.Values{
-			"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
-		})
-		if again.path != avatar.path {
-			t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
-		}
-		// A URL may be written as in a browser.
-		v.post("/console/avatars/new", url.Values{"base_video_url": {"https://MEDIA.example.com/é|?q={\"a\":1}"}, "key": {"two"}}).
-			want(t, http.StatusOK, "https://media.example.com/%C3%A9%7C?q={%22a%22:1}")
-		empty := v.get("/console/videos/new")
-		empty.want(t, http.StatusOK, "You have no published avatar that can speak.")
-		empty.wantNone(t, `<form class="create`)
-		published := s.createPublished(t, "Published")
-		v.get("/console/videos/new?avatar_id="+published.ID).want(t, http.StatusOK, `value="`+published.ID+`" selected>Published`, `<option value="en-gb&#43;Annie">English (Great Britain), Annie, female</option>`)
-		video := v.post("/console/videos/new", url.Values{"avatar_id": {published.ID}, "text": {"Good morning."}, "voice": {"de"}, "speed": {"1.25"}})
-		video.want(t, http.StatusOK, "<h1>Untitled video</h1>", "Good morning.", ">Published</a>", "<dd>de</dd>", "<dd>1.25</dd>")
-		hidden := s.createPublished(t, "\u200b\u2066")
-		v.post("/console/videos/new", url.Values{"avatar_id": {hidden.ID}, "text": {"Good morning."}}).want(t, http.StatusOK, ">Untitled avatar</a>")
-		lipsync := v.post("/console/lipsyncs/new", url.Values{"video_url": {"https://media.example.com/a.mp4"}, "use_audio_from_video": {"true"}, "sync_mode": {"loop"}})
-		lipsync.want(t, http.StatusOK, "<dd>loop</dd>", "the audio of the video")
+	s, v := signedIn(t)
+	avatar := v.post("/console/avatars/new", url.Values{
+		"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
 	})
+	avatar.want(t, http.StatusOK, "<h1>Ada</h1>", "It has been created", "https://media.example.com/ada.mp4", "https://hooks.example.com/?…")
+	avatar.wantNone(t, "secret")
+	again := v.post("/console/avatars/new", url.Values{
+		"title": {"Ada"}, "base_video_url": {"https://media.example.com/ada.mp4"}, "webhook_url": {"https://hooks.example.com/?token=secret"}, "key": {"one"},
+	})
+	if again.path != avatar.path {
+		t.Errorf("a form that is sent twice creates %s and %s", avatar.path, again.path)
+	}
+	// A URL may be written as in a browser.
+	v.post("/console/avatars/new", url.Values{"base_video_url": {"https://MEDIA.example.com/é|?q={\"a\":1}"}, "key": {"two"}}).
+		want(t, http.StatusOK, "https://media.example.com/%C3%A9%7C?q={%22a%22:1}")
+	empty := v.get("/console/videos/new")
+	empty.want(t, http.StatusOK, "You have no published avatar that can speak.")
+	empty.wantNone(t, `<form class="create`)
+	published := s.createPublished(t, "Published")
+	v.get("/console/videos/new?avatar_id="+published.ID).want(t, http.StatusOK, `value="`+published.ID+`" selected>Published`, `<option value="en-gb&#43;Annie">English (Great Britain), Annie, female</option>`)
+	video := v.post("/console/videos/new", url.Values{"avatar_id": {published.ID}, "text": {"Good morning."}, "voice": {"de"}, "speed": {"1.25"}})
+	video.want(t, http.StatusOK, "<h1>Untitled video</h1>", "Good morning.", ">Published</a>", "<dd>de</dd>", "<dd>1.25</dd>")
+	hidden := s.createPublished(t, "\u200b\u2066")
+	v.post("/console/videos/new", url.Values{"avatar_id": {hidden.ID}, "text": {"Good morning."}}).want(t, http.StatusOK, ">Untitled avatar</a>")
+	lipsync := v.post("/console/lipsyncs/new", url.Values{"video_url": {"https://media.example.com/a.mp4"}, "use_audio_from_video": {"true"}, "sync_mode": {"loop"}})
+	lipsync.want(t, http.StatusOK, "<dd>loop</dd>", "the audio of the video")
 }
 
 // Neither the page of an avatar of which no video can be made nor the form offers to make one.
@@ -52,7 +47,7 @@ func TestCreate_offersNoVideoThatCannotSucceed(t *testing.T) {
 	t.Parallel()
 	const reason = "It has no face."
 	var faceless string
-	s := newSite(t, newSQLite(t), func(cfg *console.Config) {
+	s, v := signedIn(t, func(cfg *console.Config) {
 		cfg.NoVideo = func(avatar studio.Subject) string {
 			if avatar.ID == faceless {
 				return reason
@@ -60,7 +55,6 @@ func TestCreate_offersNoVideoThatCannotSucceed(t *testing.T) {
 			return ""
 		}
 	})
-	v := s.signIn(t, email)
 	for _, avatar := range []studio.Subject{s.createPublished(t, "Ada"), s.createPublished(t, "Bob")} {
 		faceless = avatar.ID
 		page, form := v.get("/console/avatars/"+avatar.ID), v.get("/console/videos/new?avatar_id="+avatar.ID)
@@ -119,8 +113,7 @@ func TestCreate_showsErrorsOfAPI(t *testing.T) {
 
 func TestUpload_storesFile(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.signIn(t, email)
+	s, v := signedIn(t)
 	answer := v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video")
 	answer.want(t, http.StatusCreated)
 	var upload struct {

@@ -63,51 +63,45 @@ func TestOperator_seesUsersAndWaitingWork(t *testing.T) {
 // them.
 func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		studiotest.AddUser(t, s.studio, "olga@example.com")
-		check(t, s.studio.SetRole(t.Context(), "olga@example.com", studio.Operator))
-		v := s.signIn(t, "olga@example.com")
-		v.get("/console/endpoints").want(t, http.StatusOK, "No webhook URL fails")
-		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
-		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
-		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
-		troubled := v.get("/console/endpoints")
-		troubled.want(t, http.StatusOK, email, ">failing<", "No connection could be opened.", "because it responded with 410", "1 exhausted")
-		troubled.wantNone(t, "good.example")
-		if strings.Index(troubled.text, "https://dead.example/") > strings.Index(troubled.text, "https://off.example/") {
-			t.Error("what fails is not first")
-		}
-		v.get("/console/endpoints?email=olga@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
-		v.get("/console/endpoints?email=nobody@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
-		for _, query := range []string{"?all=true", "?email=ADA@example.com"} {
-			p := v.get("/console/endpoints" + query)
-			p.want(t, http.StatusOK, "https://good.example/?…", "https://dead.example/", ">in use<")
-			p.wantNone(t, "key=")
-		}
-		urls, err := s.studio.Endpoints(t.Context(), s.user.ID, "", 3)
-		check(t, err)
-		set := func(email, state string) page {
-			return v.post("/console/endpoints/change", url.Values{"email": {email}, "endpoint": {urls.Endpoints[1].ID}, "state": {state}})
-		}
-		set(email, "paused").want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
-		v.get("/console/endpoints").want(t, http.StatusOK, "https://good.example/?…")
-		set(email, "enabled").want(t, http.StatusOK, "The endpoint is enabled.")
-		set(email, "gone").want(t, http.StatusNotFound)
-		set("olga@example.com", "paused").want(t, http.StatusNotFound)
-		log := v.get("/console/users/log")
-		log.want(t, http.StatusOK, "paused the endpoint "+urls.Endpoints[1].ID, "enabled the endpoint "+urls.Endpoints[1].ID)
-		log.wantNone(t, "good.example", ">olga@example.com</td></tr>")
-	})
+	s := newSite(t, newSQLite(t))
+	v := s.join(t, "olga@example.com", studio.Operator)
+	v.get("/console/endpoints").want(t, http.StatusOK, "No webhook URL fails")
+	s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
+	s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true})
+	s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule})
+	troubled := v.get("/console/endpoints")
+	troubled.want(t, http.StatusOK, email, ">failing<", "No connection could be opened.", "because it responded with 410", "1 exhausted")
+	troubled.wantNone(t, "good.example")
+	if strings.Index(troubled.text, "https://dead.example/") > strings.Index(troubled.text, "https://off.example/") {
+		t.Error("what fails is not first")
+	}
+	v.get("/console/endpoints?email=olga@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+	v.get("/console/endpoints?email=nobody@example.com").want(t, http.StatusOK, "This user has no webhook URLs.")
+	for _, query := range []string{"?all=true", "?email=ADA@example.com"} {
+		p := v.get("/console/endpoints" + query)
+		p.want(t, http.StatusOK, "https://good.example/?…", "https://dead.example/", ">in use<")
+		p.wantNone(t, "key=")
+	}
+	urls, err := s.studio.Endpoints(t.Context(), s.user.ID, "", 3)
+	check(t, err)
+	set := func(email, state string) page {
+		return v.post("/console/endpoints/change", url.Values{"email": {email}, "endpoint": {urls.Endpoints[1].ID}, "state": {state}})
+	}
+	set(email, "paused").want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
+	v.get("/console/endpoints").want(t, http.StatusOK, "https://good.example/?…")
+	set(email, "enabled").want(t, http.StatusOK, "The endpoint is enabled.")
+	set(email, "gone").want(t, http.StatusNotFound)
+	set("olga@example.com", "paused").want(t, http.StatusNotFound)
+	log := v.get("/console/users/log")
+	log.want(t, http.StatusOK, "paused the endpoint "+urls.Endpoints[1].ID, "enabled the endpoint "+urls.Endpoints[1].ID)
+	log.wantNone(t, "good.example", ">olga@example.com</td></tr>")
 }
 
 // An operator stops the sharing of a video of another user by its link.
 func TestOperator_stopsTheSharingOfVideos(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
-	studiotest.AddUser(t, s.studio, "olga@example.com")
-	check(t, s.studio.SetRole(t.Context(), "olga@example.com", studio.Operator))
-	v := s.signIn(t, "olga@example.com")
+	v := s.join(t, "olga@example.com", studio.Operator)
 	made := s.create(t, studio.Lipsync, "Greeting")
 	project, err := s.studio.UpdateProject(t.Context(), s.user.ID, made.ID, studio.ProjectChange{Shared: new(true)})
 	check(t, err)
@@ -122,8 +116,7 @@ func TestOperator_stopsTheSharingOfVideos(t *testing.T) {
 // role takes effect at once.
 func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.signIn(t, email)
+	s, v := signedIn(t)
 	wantHidden := func() {
 		t.Helper()
 		notFound := v.get("/console/none")

@@ -49,12 +49,8 @@ func (c *Console) updateProject(api http.Handler) page {
 			return err
 		}
 		change, done := projectChange(r.PostForm, subject)
-		response, err := sendJSON(api, request, change)
-		if err != nil {
+		if _, err := sendJSON(api, request, change); err != nil {
 			return err
-		}
-		if response.status != http.StatusOK {
-			return response.failure()
 		}
 		return redirect(w, r, kindOf(subject.Kind).pathOf(subject.ID)+"?done="+done+"#project")
 	}

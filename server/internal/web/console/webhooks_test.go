@@ -1,12 +1,9 @@
 package console_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,52 +35,47 @@ func (s *site) addEvent(t testing.TB, address string, attempt studio.Attempt, ou
 
 func TestWebhooks_showHealth(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		v := s.signIn(t, email)
-		v.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
-		failed := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}
-		s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
-		s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, failed)
-		gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}
-		s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
-		check(t, db.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
-		s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})
-		_, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}})
-		check(t, err)
-		p := v.get("/console/webhooks")
-		p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "Accepted with 200 OK.", "https://paused.example/", "Nothing is sent until", "Last success: none.", "1 exhausted",
-			"https://off.example/", "because it responded with 410", "https://dead.example/", ">failing<", "1 waiting", "No connection could be opened.", "https://new.example/", ">not used yet<")
-		if strings.Contains(p.text, "key=") || strings.Count(p.text, "badge good") != 1 {
-			t.Errorf("the page shows the query of a webhook, or a dead endpoint as healthy:\n%s", p.text)
-		}
-		studiotest.AddUser(t, s.studio, "bob@example.com")
-		bob := s.signIn(t, "bob@example.com")
-		bob.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
-		form := func(address, state string) url.Values {
-			_, row, _ := strings.Cut(v.get("/console/webhooks").text, address)
-			_, id, _ := strings.Cut(row, `name="endpoint" value="`)
-			id, _, _ = strings.Cut(id, `"`)
-			return url.Values{"endpoint": {id}, "state": {state}}
-		}
-		on := form("https://off.example/", "enabled")
-		bob.post("/console/webhooks/set", on).want(t, http.StatusNotFound)
-		v.post("/console/webhooks/set", form("https://off.example/", "")).want(t, http.StatusNotFound)
-		v.get("/console/webhooks").want(t, http.StatusOK, "because it responded with 410")
-		v.post("/console/webhooks/set", on).want(t, http.StatusOK, "The endpoint is enabled.")
-		v.get("/console/webhooks").wantNone(t, "because it responded with 410", ">paused<")
-		v.post("/console/webhooks/set", form("https://good.example/", "paused")).want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
-		v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, ">in use<")
-		_, err = db.Pause(t.Context(), store.PauseScope{}, time.Now())
-		check(t, err)
-		v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, "an operator of this service has paused notifications")
-	})
+	s, v := signedIn(t)
+	v.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
+	failed := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}
+	s.addEvent(t, "https://good.example/?key=secret", studio.Attempt{Status: 200}, store.Outcome{State: studio.EventDelivered})
+	s.addEvent(t, "https://paused.example/", studio.Attempt{Status: 500, Failure: "status"}, failed)
+	gone := store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true}
+	s.addEvent(t, "https://off.example/", studio.Attempt{Status: 410, Failure: "status"}, gone)
+	check(t, s.store.SaveBreaker(t.Context(), store.Breaker{Origin: "https://paused.example", Until: time.Now().Add(time.Hour), Pause: time.Hour}))
+	s.addEvent(t, "https://dead.example/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Hour)})
+	_, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://new.example/", Enabled: true}})
+	check(t, err)
+	p := v.get("/console/webhooks")
+	p.want(t, http.StatusOK, "https://good.example/?…", ">in use<", "Accepted with 200 OK.", "https://paused.example/", "Nothing is sent until", "Last success: none.", "1 exhausted",
+		"https://off.example/", "because it responded with 410", "https://dead.example/", ">failing<", "1 waiting", "No connection could be opened.", "https://new.example/", ">not used yet<")
+	if strings.Contains(p.text, "key=") || strings.Count(p.text, "badge good") != 1 {
+		t.Errorf("the page shows the query of a webhook, or a dead endpoint as healthy:\n%s", p.text)
+	}
+	bob := s.join(t, "bob@example.com", studio.NoRole)
+	bob.get("/console/webhooks").want(t, http.StatusOK, "No webhooks are registered.")
+	form := func(address, state string) url.Values {
+		_, row, _ := strings.Cut(v.get("/console/webhooks").text, address)
+		_, id, _ := strings.Cut(row, `name="endpoint" value="`)
+		id, _, _ = strings.Cut(id, `"`)
+		return url.Values{"endpoint": {id}, "state": {state}}
+	}
+	on := form("https://off.example/", "enabled")
+	bob.post("/console/webhooks/set", on).want(t, http.StatusNotFound)
+	v.post("/console/webhooks/set", form("https://off.example/", "")).want(t, http.StatusNotFound)
+	v.get("/console/webhooks").want(t, http.StatusOK, "because it responded with 410")
+	v.post("/console/webhooks/set", on).want(t, http.StatusOK, "The endpoint is enabled.")
+	v.get("/console/webhooks").wantNone(t, "because it responded with 410", ">paused<")
+	v.post("/console/webhooks/set", form("https://good.example/", "paused")).want(t, http.StatusOK, "The endpoint is paused.", ">paused<")
+	v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, ">in use<")
+	_, err = s.store.Pause(t.Context(), store.PauseScope{}, time.Now())
+	check(t, err)
+	v.post("/console/webhooks/set", form("https://good.example/", "enabled")).want(t, http.StatusOK, "an operator of this service has paused notifications")
 }
 
 func TestWebhooks_rotateSecretsAndSendTests(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.signIn(t, email)
+	_, v := signedIn(t)
 	secret := regexp.MustCompile(`whsec_[^<]+`)
 	first := secret.FindAllString(v.get("/console/webhooks").text, -1)
 	second := secret.FindAllString(v.post("/console/webhooks/rotate", nil).text, -1)
@@ -109,46 +101,42 @@ func TestWebhooks_rotateSecretsAndSendTests(t *testing.T) {
 // an event to replay, it has no buttons for a replay.
 func TestEvents_listInWords(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		v := s.signIn(t, email)
-		c := studio.Creation{UserID: s.user.ID, Title: new("Ada " + hostile), Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/avatars?key=secret", Enabled: true}}
-		avatar, err := s.studio.CreateAvatar(t.Context(), c)
+	s, v := signedIn(t)
+	c := studio.Creation{UserID: s.user.ID, Title: new("Ada " + hostile), Request: []byte(`{}`), Webhook: studio.Registration{URL: "https://hooks.example.com/avatars?key=secret", Enabled: true}}
+	avatar, err := s.studio.CreateAvatar(t.Context(), c)
+	check(t, err)
+	_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+	check(t, err)
+	events := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID})
+	record := func(attempt studio.Attempt, outcome store.Outcome) page {
+		t.Helper()
+		attempt.At = time.Now()
+		_, err = s.store.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
 		check(t, err)
-		_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-		check(t, err)
-		events := studiotest.Events(t, db, studio.EventFilter{UserID: s.user.ID})
-		record := func(attempt studio.Attempt, outcome store.Outcome) page {
-			t.Helper()
-			attempt.At = time.Now()
-			_, err = db.SaveAttempt(t.Context(), "", store.MadeAttempt{Event: events[0].Event, Attempt: attempt, Outcome: outcome})
-			check(t, err)
-			return v.get("/console/events")
-		}
-		first := v.get("/console/events")
-		first.want(t, http.StatusOK, "Ada &lt;script&gt;", "<code>avatar_event</code> processing, now consent pending", "<code>hooks.example.com/avatars</code>",
-			"First attempt <time", ">now</time>", "Sent after the event before it")
-		waiting := record(studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(4 * time.Minute)})
-		waiting.want(t, http.StatusOK, "Last result: No connection could be opened.", "Next attempt <time", ">in 4 min</time>")
-		for _, p := range []page{first, waiting} {
-			p.wantNone(t, "Replay", "checkbox", "key=", "<script>document")
-		}
-		ended := record(studio.Attempt{Status: 422, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
-		ended.want(t, http.StatusOK, "The endpoint refused it repeatedly.", "Last result: Responded with 422 Unprocessable Entity.", `type="checkbox"`, "Replay selected")
-		v.get("/console/events?state=pending").wantNone(t, "Replay")
-		v.get("/console/events/"+events[0].ID).want(t, http.StatusOK, ": processing</h1>", `href="/console/avatars/`+avatar.ID+`"`, "now consent pending")
-		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Avatar, avatar.ID))
-		deleted := v.get("/console/events")
-		deleted.want(t, http.StatusOK, "Deleted avatar", "What it is about was deleted.")
-		deleted.wantNone(t, "Replay")
-	})
+		return v.get("/console/events")
+	}
+	first := v.get("/console/events")
+	first.want(t, http.StatusOK, "Ada &lt;script&gt;", "<code>avatar_event</code> processing, now consent pending", "<code>hooks.example.com/avatars</code>",
+		"First attempt <time", ">now</time>", "Sent after the event before it")
+	waiting := record(studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(4 * time.Minute)})
+	waiting.want(t, http.StatusOK, "Last result: No connection could be opened.", "Next attempt <time", ">in 4 min</time>")
+	for _, p := range []page{first, waiting} {
+		p.wantNone(t, "Replay", "checkbox", "key=", "<script>document")
+	}
+	ended := record(studio.Attempt{Status: 422, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonRefused})
+	ended.want(t, http.StatusOK, "The endpoint refused it repeatedly.", "Last result: Responded with 422 Unprocessable Entity.", `type="checkbox"`, "Replay selected")
+	v.get("/console/events?state=pending").wantNone(t, "Replay")
+	v.get("/console/events/"+events[0].ID).want(t, http.StatusOK, ": processing</h1>", `href="/console/avatars/`+avatar.ID+`"`, "now consent pending")
+	check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Avatar, avatar.ID))
+	deleted := v.get("/console/events")
+	deleted.want(t, http.StatusOK, "Deleted avatar", "What it is about was deleted.")
+	deleted.wantNone(t, "Replay")
 }
 
 // Each failure of package sender has words.
 func TestEvents_describeAllFailures(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.signIn(t, email)
+	s, v := signedIn(t)
 	for _, failure := range []sender.Failure{
 		sender.FailureInvalid, sender.FailureBlocked, sender.FailureDNS, sender.FailureConnect, sender.FailureTLS, sender.FailureTimeout,
 		sender.FailureReset, sender.FailureProtocol, sender.FailureStatus, sender.FailureCanceled,
@@ -185,8 +173,7 @@ func TestEvents_showAttemptsAndSignature(t *testing.T) {
 	check(t, err)
 	check(t, standardwebhooks.Verify(header, event.Body, time.Now(), secret))
 
-	studiotest.AddUser(t, s.studio, "bob@example.com")
-	bob := s.signIn(t, "bob@example.com")
+	bob := s.join(t, "bob@example.com", studio.NoRole)
 	bob.get("/console/events/"+event.ID).want(t, http.StatusNotFound)
 	bob.get("/console/events?cursor="+event.ID).want(t, http.StatusBadRequest)
 	bob.get("/console/events?subject="+event.SubjectID).want(t, http.StatusOK, "No events match this filter.")
@@ -198,141 +185,69 @@ func TestEvents_showAttemptsAndSignature(t *testing.T) {
 // A replay first shows how many events are selected. After the confirmation, it replays these events only, and once.
 func TestEvents_replaySelectedEvents(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		delivered := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 204}, store.Outcome{State: studio.EventDelivered})
-		var events []studio.EventRecord
-		for range 5 {
-			events = append(events, s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}))
+	s := newSite(t, newSQLite(t))
+	delivered := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 204}, store.Outcome{State: studio.EventDelivered})
+	var events []studio.EventRecord
+	for range 5 {
+		events = append(events, s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Status: 500, Failure: "status"}, store.Outcome{State: studio.EventExhausted, Reason: studio.ReasonSchedule}))
+	}
+	v := s.signIn(t, email)
+	state := func(state string) int {
+		return strings.Count(v.get("/console/events?state="+state).text, `<td class="wrap"><a`)
+	}
+	form := url.Values{"select": {"ids"}, "id": {events[0].ID, events[1].ID}}
+	for text, form := range map[string]url.Values{
+		"2 events": form, "1 event?": {"select": {"filter"}, "subject": {events[2].SubjectID}}, "Replay 5 events?": {"select": {"filter"}, "state": {"exhausted"}},
+		"Replay also 1 event delivered before": {"select": {"filter"}}, "Replay 1 event?": {"select": {"ids"}, "id": {delivered.ID}},
+		"Nothing": {"select": {"filter"}, "from": {"2040-01-01T00:00"}}, "Nothing to replay": {"select": {"filter"}, "kind": {"avatar"}},
+		"Only exhausted and delivered": {"select": {"ids"}}, ">Replay 1 event delivered before": {"select": {"filter"}, "subject": {delivered.SubjectID}},
+	} {
+		v.post("/console/events/replay", form).want(t, http.StatusOK, text)
+	}
+	v.post("/console/events/replay", url.Values{"select": {"filter"}, "state": {"pending"}}).want(t, http.StatusNotFound)
+	if n := state("exhausted"); n != 5 {
+		t.Fatalf("%d events are exhausted", n)
+	}
+	form.Set("key", "of the form")
+	form.Set("confirmed", "true")
+	for _, want := range []int{3, 4} { // the second form is the same
+		v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.")
+		studiotest.FinishReplays(t, s.store, time.Now())
+		if n := state("exhausted"); n != want {
+			t.Errorf("%d events are exhausted, want %d", n, want)
 		}
-		v := s.signIn(t, email)
-		state := func(state string) int {
-			return strings.Count(v.get("/console/events?state="+state).text, `<td class="wrap"><a`)
-		}
-		form := url.Values{"select": {"ids"}, "id": {events[0].ID, events[1].ID}}
-		for text, form := range map[string]url.Values{
-			"2 events": form, "1 event?": {"select": {"filter"}, "subject": {events[2].SubjectID}}, "Replay 5 events?": {"select": {"filter"}, "state": {"exhausted"}},
-			"Replay also 1 event delivered before": {"select": {"filter"}}, "Replay 1 event?": {"select": {"ids"}, "id": {delivered.ID}},
-			"Nothing": {"select": {"filter"}, "from": {"2040-01-01T00:00"}}, "Nothing to replay": {"select": {"filter"}, "kind": {"avatar"}},
-			"Only exhausted and delivered": {"select": {"ids"}}, ">Replay 1 event delivered before": {"select": {"filter"}, "subject": {delivered.SubjectID}},
-		} {
-			v.post("/console/events/replay", form).want(t, http.StatusOK, text)
-		}
-		v.post("/console/events/replay", url.Values{"select": {"filter"}, "state": {"pending"}}).want(t, http.StatusNotFound)
-		if n := state("exhausted"); n != 5 {
-			t.Fatalf("%d events are exhausted", n)
-		}
-		replay := func(form url.Values, confirmed string) {
-			t.Helper()
-			form.Set("confirmed", confirmed)
-			v.post("/console/events/replay", form).want(t, http.StatusOK, "The events are being sent again.")
-			studiotest.FinishReplays(t, db, time.Now())
-		}
-		form.Set("key", "of the form")
-		replay(form, "true")
-		if n := state("exhausted"); n != 3 {
-			t.Errorf("%d events are exhausted", n)
-		}
-		check(t, db.ExhaustEvents(t.Context(), events[0].SubjectID, time.Now(), studio.ReasonSchedule))
-		replay(form, "true") // it was sent twice
-		if n := state("exhausted"); n != 4 {
-			t.Errorf("%d events are exhausted after a form that was sent twice", n)
-		}
-		replay(url.Values{"select": {"filter"}}, "true")
-		if exhausted, sent := state("exhausted"), state("delivered"); exhausted != 0 || sent != 1 {
-			t.Errorf("%d events are exhausted, and %d delivered", exhausted, sent)
-		}
-		replay(url.Values{"select": {"filter"}}, "delivered")
-		if n := state("delivered"); n != 0 {
-			t.Errorf("%d events are delivered", n)
-		}
-		v.get("/console/events?state=exhausted&kind=video&subject=any&from=2026-01-12T09:30&to=2026-01-13T09:30").want(t, http.StatusOK,
-			`"exhausted" selected`, `"video" selected`, `value="any"`, `value="2026-01-12T09:30"`, `value="2026-01-13T09:30"`)
-		v.get("/console/events?from=noon").want(t, http.StatusBadRequest)
-		for _, query := range []string{"state=any", "kind=any"} {
-			v.get("/console/events?"+query).want(t, http.StatusNotFound)
-			v.get("/console/events/live?"+query).want(t, http.StatusNotFound)
-		}
-	})
+		check(t, s.store.ExhaustEvents(t.Context(), events[0].SubjectID, time.Now(), studio.ReasonSchedule))
+	}
+	v.post("/console/events/replay", url.Values{"select": {"filter"}, "confirmed": {"delivered"}}).want(t, http.StatusOK, "The events are being sent again.")
+	studiotest.FinishReplays(t, s.store, time.Now())
+	if exhausted, sent := state("exhausted"), state("delivered"); exhausted != 0 || sent != 0 {
+		t.Errorf("%d events are exhausted, and %d delivered", exhausted, sent)
+	}
+	v.get("/console/events?state=exhausted&kind=video&subject=any&from=2026-01-12T09:30&to=2026-01-13T09:30").want(t, http.StatusOK,
+		`"exhausted" selected`, `"video" selected`, `value="any"`, `value="2026-01-12T09:30"`, `value="2026-01-13T09:30"`)
+	v.get("/console/events?from=noon").want(t, http.StatusBadRequest)
+	for _, query := range []string{"state=any", "kind=any"} {
+		v.get("/console/events?"+query).want(t, http.StatusNotFound)
+		v.get("/console/events/live?"+query).want(t, http.StatusNotFound)
+	}
 }
 
 // The list of events shows new events as they occur, those without a webhook, too.
 func TestEvents_streamNewEvents(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db, rarelyPolled)
-		v := s.signIn(t, email)
-		v.get("/console/events?kind=avatar&cursor=").want(t, http.StatusOK, `sse-connect="/console/events/live?kind=avatar"`)
-		all, avatars := v.stream(t, "/console/events/live"), v.stream(t, "/console/events/live?kind=avatar")
-		for _, page := range []stream{all, avatars} {
-			page.want("state", "No events match this filter.")
-		}
-		s.create(t, studio.Avatar, "Ada")
-		for _, page := range []stream{all, avatars} {
-			page.wantSoon(">Ada</a>")
-		}
-		unsent := studiotest.Events(t, db, studio.EventFilter{UserID: s.user.ID})[0]
-		v.get("/console/events/"+unsent.ID).want(t, http.StatusOK, ">not sent<", "No webhook is registered", "avatar_event")
-		lipsync := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Second)})
-		all.wantSoon(lipsync.ID)
-	})
-}
-
-// BenchmarkLists reads one page after another of long lists. The time must not depend on the position.
-func BenchmarkLists(b *testing.B) {
-	for name, create := range studiotest.Databases() {
-		b.Run(name, func(b *testing.B) {
-			dsn := create(b)
-			s := newSite(b, studiotest.Open(b, dsn))
-			const rows = 100_000
-			raw := studiotest.OpenSQL(b, dsn)
-			tx, err := raw.BeginTx(b.Context(), nil)
-			check(b, err)
-			backlog := studiotest.Backlog{UserID: s.user.ID, Prefix: "s", URL: "https://hooks.example.com/", Subjects: rows, Events: 1}
-			check(b, backlog.Insert(b.Context(), tx, dsn))
-			check(b, tx.Commit())
-			var projects []studio.Project
-			for i := range rows {
-				document, _ := json.Marshal(map[string]any{"title": fmt.Sprint(i), "status": "draft"})
-				projects = append(projects, studio.Project{ID: fmt.Sprint(i), WorkspaceID: s.workspace, UserID: s.user.ID, CreatedAt: time.UnixMicro(int64(i)), Document: string(document)})
-			}
-			for some := range slices.Chunk(projects, rows/10) {
-				if _, err := s.studio.ImportProjects(b.Context(), some); err != nil {
-					b.Fatal(err)
-				}
-			}
-			for _, fill := range []string{
-				`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-				INSERT INTO users (id, email, password_hash, created_at) SELECT 'u' || i, 'u' || i, '', i FROM n`,
-				`UPDATE events SET last_number = 1, last_at = created_at, last_status = 500, last_failure = 'status'`,
-				`UPDATE subjects SET webhook_url = webhook_url || (created_at % 100)`,
-				`ANALYZE`,
-			} {
-				if _, err := raw.ExecContext(b.Context(), fill); err != nil {
-					b.Fatal(err)
-				}
-			}
-			check(b, s.studio.SetRole(b.Context(), email, studio.Operator))
-			v := s.signIn(b, email)
-			next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
-			for _, path := range []string{
-				"/console/projects", "/console/lipsyncs", "/console/lipsyncs?status=failed", "/console/webhooks",
-				"/console/events", "/console/events?state=exhausted", "/console/events?from=2040-01-01T00:00",
-				"/console/users", "/console/service",
-			} {
-				b.Run(path, func(b *testing.B) {
-					at := path
-					for b.Loop() {
-						p := v.get(at)
-						if p.status != http.StatusOK {
-							b.Fatal(p.text)
-						}
-						if found := next.FindStringSubmatch(p.text); found != nil {
-							at = strings.ReplaceAll(found[1], "&amp;", "&")
-						}
-					}
-				})
-			}
-		})
+	s := newSite(t, newSQLite(t), rarelyPolled)
+	v := s.signIn(t, email)
+	v.get("/console/events?kind=avatar&cursor=").want(t, http.StatusOK, `sse-connect="/console/events/live?kind=avatar"`)
+	all, avatars := v.stream(t, "/console/events/live"), v.stream(t, "/console/events/live?kind=avatar")
+	for _, page := range []stream{all, avatars} {
+		page.want("state", "No events match this filter.")
 	}
+	s.create(t, studio.Avatar, "Ada")
+	for _, page := range []stream{all, avatars} {
+		page.wantSoon(">Ada</a>")
+	}
+	unsent := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID})[0]
+	v.get("/console/events/"+unsent.ID).want(t, http.StatusOK, ">not sent<", "No webhook is registered", "avatar_event")
+	lipsync := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Second)})
+	all.wantSoon(lipsync.ID)
 }
