@@ -211,11 +211,6 @@ bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md
 phones: ## Learn server/cmd/studio-render/internal/talkinghead/phones.bin from voices (10 minutes; needs gcc, ffmpeg, espeak-ng, flite and the packages of speakers_test.go)
 	go test -count=1 -timeout 2h -v -run TestPhones_learn ./server/cmd/studio-render/internal/talkinghead -phones '$(CURDIR)/server/cmd/studio-render/internal/talkinghead/phones.bin'
 
-.PHONY: faces
-faces: ## Write .bin/faces.png, a contact sheet of the mouth on all faces of the tests (1 minute; needs ffmpeg)
-	mkdir -p .bin
-	go test -count=1 -v -run TestFaces_sheet ./server/cmd/studio-render/internal/talkinghead -sheet '$(CURDIR)/.bin/faces.png'
-
 .PHONY: check-bench
 check-bench: ## Test the benchmarks, which are a separate module, with short runs (1 minute)
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 -vet=off ./...

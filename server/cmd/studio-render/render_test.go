@@ -13,11 +13,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
-// The program prepares an avatar, and then makes it speak with the operator's speech program.
+// The program prepares an avatar, and then makes it speak with the operator's speech program, and with a voice of
+// espeak-ng, which has subtitles. A voice that does not exist any more is a permanent failure.
 func TestRun_makesAvatarAndVideo(t *testing.T) {
 	t.Parallel()
-	harness.Need(t, "ffmpeg", "ffprobe")
-	avatarDir, videoDir := t.TempDir(), t.TempDir()
+	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
+	avatarDir := t.TempDir()
 	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{"title":"Ada"}`), OutputDir: avatarDir})
 	harness.Check(t, err)
 	if len(avatar.Files) == 0 || avatar.Thumbnail == "" || avatar.Previews.AnimationPlay == "" || len(avatar.Checks) == 0 || avatar.Checks[0].Status != protocol.Succeeded {
@@ -31,9 +32,10 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	voice := filepath.Join(t.TempDir(), "voice")
 	script := "#!/bin/sh\n[ \"$1 $(cat)\" = 'deep Good morning!' ] && exec ffmpeg -v error -nostdin -f lavfi -i sine=frequency=600 -t 0.5 -af 'pan=stereo|c0=c0|c1=-1*c0' -f wav -\n"
 	harness.Check(t, os.WriteFile(voice, []byte(script), 0o700))
-	video, err := exchange(t, protocol.Request{
-		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: videoDir,
-	}, "-speech", "exec:"+voice+" deep", "-label", "Synthetic")
+	request := protocol.Request{
+		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: t.TempDir(),
+	}
+	video, err := exchange(t, request, "-speech", "exec:"+voice+" deep", "-label", "Synthetic")
 	harness.Check(t, err)
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)
@@ -44,27 +46,13 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	for _, name := range []string{
 		video.Video, video.Thumbnail, video.Voice, video.Previews.Still, video.Previews.StillPlay, video.Previews.Animation, video.Previews.AnimationPlay,
 	} {
-		if info, err := os.Stat(filepath.Join(videoDir, name)); err != nil || info.Size() == 0 {
+		if info, err := os.Stat(filepath.Join(request.OutputDir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
 
-// A voice of espeak-ng speaks with subtitles. A voice that does not exist any more is a permanent failure.
-func TestRun_speaksWithVoice(t *testing.T) {
-	t.Parallel()
-	harness.Need(t, "ffmpeg", "ffprobe", "espeak-ng")
-	avatarDir := t.TempDir()
-	avatar, err := exchange(t, protocol.Request{Kind: protocol.Avatar, Request: []byte(`{}`), OutputDir: avatarDir})
-	harness.Check(t, err)
-	files := map[string]string{}
-	for _, name := range avatar.Files {
-		files[name] = filepath.Join(avatarDir, name)
-	}
-	request := protocol.Request{
-		Kind: protocol.Video, Voice: "pt-br+Annie", Request: []byte(`{"text":"Olá! <b>","language":"pt-PT","speed":2}`), AvatarFiles: files, OutputDir: t.TempDir(),
-	}
-	video, err := exchange(t, request)
+	request.Voice, request.Request, request.OutputDir = "pt-br+Annie", []byte(`{"text":"Olá! <b>","language":"pt-PT","speed":2}`), t.TempDir()
+	video, err = exchange(t, request)
 	harness.Check(t, err)
 	if video.Language != "pt-PT" || len(video.Checks) != 2 || video.Checks[0].Status != protocol.Succeeded {
 		t.Errorf("the video is %+v", video)

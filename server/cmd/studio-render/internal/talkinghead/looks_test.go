@@ -1,18 +1,12 @@
 package talkinghead
 
 import (
-	"bytes"
-	"flag"
-	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
-
-var sheetPath = flag.String("sheet", "", "write a contact sheet of visemes on faces to this file")
 
 // A sitter is a made face on which shapes of the mouth are drawn.
 type sitter struct {
@@ -158,34 +152,4 @@ func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestFaces_sheet writes a contact sheet: a row for each face, with the face itself, the face at rest, a turned head
-// with closed eyes, and each viseme.
-func TestFaces_sheet(t *testing.T) {
-	if *sheetPath == "" {
-		t.Skip("writes a contact sheet only for make faces")
-	}
-	const side = 180
-	dir := t.TempDir()
-	for i := range madeFaces {
-		s := sit(t, i)
-		shown := []*frame{s.still, s.frame(turn{}, 0, shape{}), s.frame(nodding, 1, shape{})}
-		for v := lipsClosed; v < visemes; v++ {
-			shown = append(shown, s.frame(turn{}, 0, visemeTable[v].shape))
-		}
-		var frames bytes.Buffer
-		for _, f := range shown {
-			frames.Write(f.pix)
-		}
-		size, middle := s.place.Face.Scale*2.6, s.place.Face.inFrame(point{0, 0.7})
-		left, top := max(int(middle.X-size/2), 0), max(int(middle.Y-size/2), 0)
-		c := ffmpeg(t.Context(), "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", s.source.width, s.source.height),
-			"-i", "-", "-vf", fmt.Sprintf("crop=%d:%d:%d:%d,scale=%d:%d:flags=bicubic:in_color_matrix=%s,tile=%dx1",
-				min(int(size), s.source.width-left), min(int(size), s.source.height-top), left, top, side, side, s.source.tags.space, len(shown)),
-			"-frames:v", "1", filepath.Join(dir, fmt.Sprintf("%02d.png", i)))
-		c.Stdin = &frames
-		harness.Check(t, c.run())
-	}
-	runFFmpeg(t, "-i", filepath.Join(dir, "%02d.png"), "-vf", fmt.Sprintf("tile=1x%d", len(madeFaces)), "-frames:v", "1", *sheetPath)
 }

@@ -7,7 +7,6 @@ import (
 	"image/gif"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,13 +39,14 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 			}
 			made := makeLipsync(t, talkinghead.Lipsync{Video: input, Audio: sound})
 			checkPreviews(t, made.Previews, test.width, test.height, test.smallWidth, test.smallHeight, 20)
-			heard, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_entries", "stream=codec_name:format=duration", "-of", "csv=p=0", made.Voice).Output()
-			if harness.Check(t, err); filepath.Ext(made.Voice) != ".m4a" || !strings.HasPrefix(string(heard), "aac\n2.1") {
+			heard := command(t, "ffprobe", "-v", "error", "-show_entries", "stream=codec_name:format=duration", "-of", "csv=p=0", made.Voice)
+			if filepath.Ext(made.Voice) != ".m4a" || !strings.HasPrefix(string(heard), "aac\n2.1") {
 				t.Errorf("the voice %s is %s", made.Voice, heard)
 			}
 			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input, t.TempDir())
 			harness.Check(t, err)
 			checkPreviews(t, avatar.Previews, test.width, test.height, test.smallWidth, test.smallHeight, test.frames)
+			checkProvenance(t, made, avatar)
 			left, err := filepath.Glob(filepath.Join(filepath.Dir(avatar.Thumbnail), "work-*"))
 			if harness.Check(t, err); len(left) > 0 {
 				t.Errorf("%v is left", left)
@@ -111,16 +111,12 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// Programs find the IPTC term for synthetic media in a video and in its still pictures, but not in those of an avatar,
-// which are as the camera took them.
-func TestProvenance_isReadByPrograms(t *testing.T) {
-	t.Parallel()
-	harness.SkipShort(t, "it renders several videos")
-	harness.Need(t, "ffmpeg", "ffprobe")
+// checkProvenance checks that programs find the IPTC term for synthetic media in a video and in its still pictures, but
+// not in those of an avatar, which are as the camera took them.
+func checkProvenance(t *testing.T, made talkinghead.Video, avatar talkinghead.Avatar) {
+	t.Helper()
 	const term = "http://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic"
-	made := makeLipsync(t, talkinghead.Lipsync{Audio: newSound(t, "sine", "0.3")})
-	tags, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-export_xmp", "1", "-show_entries", "format_tags=xmp", made.Path).Output()
-	if harness.Check(t, err); !bytes.Contains(tags, []byte(term)) {
+	if tags := command(t, "ffprobe", "-v", "error", "-export_xmp", "1", "-show_entries", "format_tags=xmp", made.Path); !bytes.Contains(tags, []byte(term)) {
 		t.Errorf("ffprobe reads %s", tags)
 	}
 	film := read(t, made.Path)
@@ -135,8 +131,6 @@ func TestProvenance_isReadByPrograms(t *testing.T) {
 	if !bytes.HasPrefix(box[4:], []byte("uuid\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\xaf\xac<?xpacket")) {
 		t.Errorf("the last box is %q", box)
 	}
-	avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), "", t.TempDir())
-	harness.Check(t, err)
 	for path, want := range map[string]bool{
 		made.Previews.Still: true, made.Previews.StillPlay: true, avatar.Previews.Still: false, avatar.Previews.StillPlay: false,
 	} {

@@ -40,6 +40,7 @@ var kinds = []struct {
 	{name: "vp9.webm", look: "erased", args: "-c:v libvpx-vp9 -pix_fmt yuva420p -cpu-used 8 -deadline realtime -crf 12 -b:v 0", video: true},
 	{name: "vp8.webm", look: "erased", args: "-c:v libvpx -pix_fmt yuva420p -auto-alt-ref 0 -cpu-used 8 -deadline realtime -crf 4 -b:v 4M", video: true},
 	{name: "prores.mov", look: "erased", args: "-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", video: true},
+	{name: "rgb.mp4", look: "whole", args: "-c:v libx264rgb -preset ultrafast -crf 8", video: true},
 	{name: "turned.jpg", look: "whole", args: "-vf transpose=2 -q:v 2"},
 	{name: "turned.webp", look: "erased", args: "-vf transpose=2 -c:v libwebp -lossless 1 -pix_fmt bgra"},
 	{name: "turned.mp4", look: "whole", args: "-vf transpose=2,format=yuv420p -c:v libx264 -preset ultrafast -crf 12", video: true},
