@@ -41,14 +41,19 @@ type Avatar struct {
 // that of a presenter. Of a video, MakeAvatar uses the first two minutes. It writes its
 // files to dir. If a check fails, the error is an [*InputError].
 func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, error) {
-	if input == "" {
-		return c.presenterAvatar(ctx, dir)
-	}
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
 		return Avatar{}, err
 	}
 	defer os.RemoveAll(work)
+	if input == "" {
+		source, t, err := presenterSource(ctx, work)
+		if err != nil {
+			return Avatar{}, err
+		}
+		checks := []Check{{"readable", true, "The base_video_url is missing, so the presenter is used."}}
+		return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, work, dir)
+	}
 	source, err := open(ctx, input, "The file of base_video_url", work)
 	if err != nil {
 		return Avatar{Checks: unreadable(err)}, err

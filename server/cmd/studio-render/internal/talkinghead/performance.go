@@ -27,7 +27,6 @@ type performance struct {
 	seconds  float64 // of the sound
 	checks   []Check // of the sound
 	drawFrom float64 // the progress before the first frame is drawn
-	turning  float64 // work of the player before it shows frames backwards, in frames
 }
 
 // hear opens a sound and analyses it. name is the subject of a sentence about the file.
@@ -87,53 +86,18 @@ func (p *performance) frames(n int) int {
 	return p.mode.frames(n, heard)
 }
 
-// The progress is in proportion to the time. These are the times that parts of a rendering take, in frames that are
-// drawn and encoded meanwhile.
+// The progress is about in proportion to the time that a video of ten seconds takes.
 const (
-	openingCost  = 16  // until the first frame of the source is decoded
-	analysisCost = 0.4 // to find the face in a frame
-	previewCost  = 15  // to make the previews, from the last frame that they show
+	openedPart   = 0.06 // when the first frame of the source is decoded
+	analysedPart = 0.29 // when the face is found in a video
+	drawnPart    = 0.95 // of the rest, when the last frame is drawn
 )
-
-// encoderLag is how many frames the encoder takes before it is done with the first one.
-const encoderLag = 12
-
-// previewsLeft returns the time that the previews of a video take after its last frame.
-func (p *performance) previewsLeft(total int) float64 {
-	after := float64(total)*2/3 - animationSeconds*p.source.rate.float()
-	return max(previewCost-max(after, 0), 0)
-}
-
-// analysisParts returns the progress before and after the face is found in the source.
-func (p *performance) analysisParts() (from, to float64) {
-	n := 1.0
-	if !p.source.picture {
-		n = max(p.source.duration*p.source.rate.float(), 1)
-	}
-	total := p.frames(int(n))
-	work := openingCost + analysisCost*n + float64(total) + p.previewsLeft(total)
-	return openingCost / work, (openingCost + analysisCost*n) / work
-}
-
-// encoded returns the part of the work from the first frame of a video on that is done when some of its frames are
-// drawn.
-func (p *performance) encoded(frames, total int) float64 {
-	done := max(float64(frames-encoderLag), 0)
-	if frames >= len(p.track.Places) {
-		done += p.turning
-	}
-	return done / (float64(total) + p.turning + p.previewsLeft(total))
-}
 
 // render draws and encodes the video.
 func (p *performance) render(ctx context.Context) (_ Video, err error) {
 	rate := p.source.rate.float()
 	n := len(p.track.Places)
 	total := p.frames(n)
-	decodes := !p.source.picture && !p.source.spool.has(n-1)
-	if total > n && decodes && (p.mode == Bounce || p.mode == "") {
-		p.turning = float64(n)
-	}
 	made := Video{
 		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName), Voice: filepath.Join(p.dir, voiceName),
 		Seconds: float64(total) / rate, Checks: p.checks,
@@ -156,7 +120,7 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 		return Video{}, err
 	}
 	defer previews.stop()
-	previews.late = decodes
+	previews.late = !p.source.picture && !p.source.spool.has(n-1)
 	f := newFrame(p.source.width, p.source.height)
 	for i := range total {
 		if err := stage.draw(ctx, f, i, total); err != nil {
@@ -166,10 +130,10 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 			return Video{}, cmp.Or(ctx.Err(), err)
 		}
 		if i%max(int(rate/2), 1) == 0 {
-			p.progress(Drawing, p.drawFrom, 1, p.encoded(i, total))
+			p.progress(Drawing, p.drawFrom, 1, drawnPart*float64(i)/float64(total))
 		}
 	}
-	p.progress(Finishing, p.drawFrom, 1, p.encoded(total, total))
+	p.progress(Finishing, p.drawFrom, 1, drawnPart)
 	stage.player.close()
 	if err := cmp.Or(previews.close(), output.close()); err != nil {
 		return Video{}, cmp.Or(ctx.Err(), err)

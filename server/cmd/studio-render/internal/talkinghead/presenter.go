@@ -46,18 +46,3 @@ func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 		Scenes: []scene{newScene(f, marks)},
 	}, nil
 }
-
-// presenterAvatar writes the avatar of the presenter to dir.
-func (c Config) presenterAvatar(ctx context.Context, dir string) (Avatar, error) {
-	work, err := os.MkdirTemp(dir, "work-")
-	if err != nil {
-		return Avatar{}, err
-	}
-	defer os.RemoveAll(work)
-	source, t, err := presenterSource(ctx, work)
-	if err != nil {
-		return Avatar{}, err
-	}
-	checks := []Check{{"readable", true, "The base_video_url is missing, so the presenter is used."}}
-	return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, work, dir)
-}

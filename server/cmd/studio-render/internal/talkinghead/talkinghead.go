@@ -145,11 +145,12 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		return Video{}, err
 	}
 	if p.track == nil {
-		var from float64
-		from, p.drawFrom = p.analysisParts()
+		if p.drawFrom = openedPart; !p.source.picture {
+			p.drawFrom = analysedPart
+		}
 		p.source.spool = p.source.newSpool(work)
 		defer p.source.spool.close()
-		found, err := c.analyse(ctx, p.source, "The video", from, p.drawFrom)
+		found, err := c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom)
 		if err != nil {
 			return Video{}, err
 		}
