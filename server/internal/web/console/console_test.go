@@ -301,44 +301,46 @@ func TestConsole_limitsRateOfChanges(t *testing.T) {
 // No value of a parameter, a path or a form field causes a status of 500 or above, or injects a script or a header.
 func TestConsole_handlesHostileValues(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
-	v := s.signIn(t, email)
-	values := []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", hostile}
-	if !testing.Short() {
-		values = append(values, "a\x00b", "%", "..", "💥\u202e", "-1", "{}", "null")
-	}
-	for _, value := range values {
-		for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "users/log", "workspaces", "endpoints", "service", "account", "login"} {
-			for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "kind", "subject", "from", "to", "email", "done", "next"} {
-				p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
-				if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
-					t.Errorf("%s with %s %q: %d\n%s", path, name, value, p.status, p.text)
-				}
-			}
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
+		v := s.signIn(t, email)
+		values := []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", hostile}
+		if !testing.Short() {
+			values = append(values, "a\x00b", "%", "..", "💥\u202e", "-1", "{}", "null")
 		}
-		for _, path := range []string{"avatars/", "videos/", "lipsyncs/", "events/", "assets/", ""} {
-			for _, below := range []string{"", "/live", "/delete", "/consent", "/video", "/thumbnail"} {
-				for _, method := range []string{http.MethodGet, http.MethodPost} {
-					p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
-					if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/avatars" && p.path != "/console/"+path {
-						t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
+		for _, value := range values {
+			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "users/log", "workspaces", "endpoints", "service", "account", "login"} {
+				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "kind", "subject", "from", "to", "email", "done", "next"} {
+					p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
+					if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
+						t.Errorf("%s with %s %q: %d\n%s", path, name, value, p.status, p.text)
 					}
 				}
 			}
-		}
-		for path, form := range map[string]url.Values{
-			"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
-			"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
-			"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/set": {"endpoint": {value}, "state": {"paused"}}, "endpoints/change": {"endpoint": {value}, "email": {email}, "state": {"enabled"}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
-			"login": {"email": {value}, "password": {value}, "next": {value}},
-		} {
-			if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {
-				t.Errorf("%s with %q: %d\n%s", path, value, p.status, p.text)
+			for _, path := range []string{"avatars/", "videos/", "lipsyncs/", "events/", "assets/", ""} {
+				for _, below := range []string{"", "/live", "/delete", "/consent", "/video", "/thumbnail"} {
+					for _, method := range []string{http.MethodGet, http.MethodPost} {
+						p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
+						if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/avatars" && p.path != "/console/"+path {
+							t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
+						}
+					}
+				}
+			}
+			for path, form := range map[string]url.Values{
+				"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
+				"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
+				"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/set": {"endpoint": {value}, "state": {"paused"}}, "endpoints/change": {"endpoint": {value}, "email": {email}, "state": {"enabled"}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
+				"login": {"email": {value}, "password": {value}, "next": {value}},
+			} {
+				if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {
+					t.Errorf("%s with %q: %d\n%s", path, value, p.status, p.text)
+				}
+			}
+			if p := v.post("/console/events/replay", url.Values{"select": {"filter"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
+				t.Errorf("a replay with %q: %d", value, p.status)
 			}
 		}
-		if p := v.post("/console/events/replay", url.Values{"select": {"filter"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
-			t.Errorf("a replay with %q: %d", value, p.status)
-		}
-	}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -106,26 +107,28 @@ func TestLinks_surviveAnInterruptedUse(t *testing.T) {
 // A link ends after its time, whichever browser has opened it before.
 func TestLinks_expire(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	var later atomic.Int64
-	s.studio.Now = func() time.Time { return time.Now().UTC().Add(time.Duration(later.Load())) }
-	studiotest.AddUser(t, s.studio, "bob@example.com")
-	v := s.operator(t)
-	for lifetime, link := range map[time.Duration]func() page{
-		7 * 24 * time.Hour: func() page { return v.post("/console/users/invite", url.Values{"email": {"eve@example.com"}}) },
-		24 * time.Hour: func() page {
-			return v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}})
-		},
-	} {
-		later.Store(0)
-		path, key := linkOf(t, link())
-		later.Store(int64(lifetime - time.Minute))
-		s.newVisitor(t).get(path).want(t, http.StatusOK)
-		later.Store(int64(lifetime))
-		visitor := s.newVisitor(t)
-		visitor.get(path).want(t, http.StatusNotFound, "This link was used or has expired.", "ask an operator for another one.")
-		visitor.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
-	}
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		var later atomic.Int64
+		s.studio.Now = func() time.Time { return time.Now().UTC().Add(time.Duration(later.Load())) }
+		studiotest.AddUser(t, s.studio, "bob@example.com")
+		v := s.operator(t)
+		for lifetime, link := range map[time.Duration]func() page{
+			7 * 24 * time.Hour: func() page { return v.post("/console/users/invite", url.Values{"email": {"eve@example.com"}}) },
+			24 * time.Hour: func() page {
+				return v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}})
+			},
+		} {
+			later.Store(0)
+			path, key := linkOf(t, link())
+			later.Store(int64(lifetime - time.Minute))
+			s.newVisitor(t).get(path).want(t, http.StatusOK)
+			later.Store(int64(lifetime))
+			visitor := s.newVisitor(t)
+			visitor.get(path).want(t, http.StatusNotFound, "This link was used or has expired.", "ask an operator for another one.")
+			visitor.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
+		}
+	})
 }
 
 // keptSessions cannot end a session.
@@ -154,88 +157,94 @@ func TestLinks_endTheSessionOfAnotherUser(t *testing.T) {
 // A link to reset the password ends when the user has another password, and while the user is disabled.
 func TestResetLink_endsWithThePasswordThatItResets(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v, bob := s.operator(t), s.newVisitor(t)
-	user := studiotest.AddUser(t, s.studio, "bob@example.com")
-	path, key := linkOf(t, v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {"reset"}}))
-	if policy := bob.get(path).header.Get("Referrer-Policy"); policy != "strict-origin" {
-		t.Errorf("the policy is %q: browsers send the form with another origin", policy)
-	}
-	change := func(act string) {
-		v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {act}}).want(t, http.StatusOK)
-	}
-	change("disable")
-	bob.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
-	change("enable")
-	bob.get(path).want(t, http.StatusOK)
-	check(t, s.studio.SetPassword(t.Context(), user.Email, "another password"))
-	bob.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v, bob := s.operator(t), s.newVisitor(t)
+		user := studiotest.AddUser(t, s.studio, "bob@example.com")
+		path, key := linkOf(t, v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {"reset"}}))
+		if policy := bob.get(path).header.Get("Referrer-Policy"); policy != "strict-origin" {
+			t.Errorf("the policy is %q: browsers send the form with another origin", policy)
+		}
+		change := func(act string) {
+			v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {act}}).want(t, http.StatusOK)
+		}
+		change("disable")
+		bob.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
+		change("enable")
+		bob.get(path).want(t, http.StatusOK)
+		check(t, s.studio.SetPassword(t.Context(), user.Email, "another password"))
+		bob.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
+	})
 }
 
 // Nobody becomes an operator again with a link from before.
 func TestLinks_endWithTheirOperator(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.operator(t)
-	for _, act := range []string{"user", "disable"} {
-		bob := studiotest.AddUser(t, s.studio, act+"@example.com")
-		check(t, s.studio.SetRole(t.Context(), bob.Email, studio.Operator))
-		operator := s.signIn(t, bob.Email)
-		invitation, _ := linkOf(t, operator.post("/console/users/invite", url.Values{"email": {"eve@example.com"}, "role": {"operator"}}))
-		reset, _ := linkOf(t, operator.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}}))
-		v.get(invitation).want(t, http.StatusOK)
-		v.post("/console/users/change", url.Values{"email": {bob.Email}, "act": {act}}).want(t, http.StatusOK)
-		for _, path := range []string{invitation, reset} {
-			v.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		for _, act := range []string{"user", "disable"} {
+			bob := studiotest.AddUser(t, s.studio, act+"@example.com")
+			check(t, s.studio.SetRole(t.Context(), bob.Email, studio.Operator))
+			operator := s.signIn(t, bob.Email)
+			invitation, _ := linkOf(t, operator.post("/console/users/invite", url.Values{"email": {"eve@example.com"}, "role": {"operator"}}))
+			reset, _ := linkOf(t, operator.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}}))
+			v.get(invitation).want(t, http.StatusOK)
+			v.post("/console/users/change", url.Values{"email": {bob.Email}, "act": {act}}).want(t, http.StatusOK)
+			for _, path := range []string{invitation, reset} {
+				v.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
+			}
 		}
-	}
+	})
 }
 
 // A user who is disabled is locked out everywhere, until enabled.
 func TestOperator_disablesUsers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.operator(t)
-	bob := studiotest.AddUser(t, s.studio, "bob@example.com")
-	_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: bob.ID, Name: "batch"})
-	check(t, err)
-	hash, _ := studio.HashAPIKey(secret)
-	visitor := s.signIn(t, bob.Email)
-	change := func(email, act string) page {
-		return v.post("/console/users/change", url.Values{"email": {email}, "act": {act}})
-	}
-	visitor.post("/console/users/change", url.Values{"email": {email}, "act": {"disable"}}).want(t, http.StatusNotFound)
-	disabled := change(bob.Email, "disable")
-	disabled.want(t, http.StatusOK, "The user is disabled.", ">disabled<")
-	disabled.wantNone(t, "Reset the password") // the link would not work
-	if p := visitor.get("/console/avatars"); p.path == "/console/avatars" {
-		t.Error("a session of a disabled user goes on")
-	}
-	visitor.post("/console/login", url.Values{"email": {bob.Email}, "password": {password}}).want(t, http.StatusUnauthorized, "The email or the password is wrong.")
-	if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
-		t.Error("an API key of a disabled user is accepted")
-	}
-	change(bob.Email, "enable").want(t, http.StatusOK, "The user is enabled.")
-	s.signIn(t, bob.Email)
-	if _, err := s.studio.CheckAPIKey(t.Context(), hash); err != nil {
-		t.Error(err)
-	}
-	for _, act := range []string{"disable", "user"} {
-		change(email, act).want(t, http.StatusConflict, "Operators cannot do this to themselves.")
-	}
-	change(bob.Email, "operator").want(t, http.StatusOK, "The user is an operator now.")
-	change(email, "disable").want(t, http.StatusConflict)
-	change(bob.Email, "user").want(t, http.StatusOK, "The user is no operator any more.")
-	change(bob.Email, "unknown").want(t, http.StatusNotFound)
-	v.get("/console/users/delete?email=BOB@example.com").want(t, http.StatusOK, "Delete bob@example.com?", "cannot be undone")
-	v.get("/console/users/delete?email=nobody@example.com").want(t, http.StatusNotFound)
-	change(email, "delete").want(t, http.StatusConflict, "Operators cannot do this to themselves.")
-	change(bob.Email, "delete").want(t, http.StatusOK, "The user is deleted.")
-	if _, err := s.studio.UserByEmail(t.Context(), bob.Email); !errors.Is(err, studio.ErrNotFound) {
-		t.Errorf("after the deletion: %v", err)
-	}
-	change("nobody@example.com", "disable").want(t, http.StatusNotFound)
-	change(email, "end-sessions").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
+	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
+		s := newSite(t, db)
+		v := s.operator(t)
+		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
+		_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: bob.ID, Name: "batch"})
+		check(t, err)
+		hash, _ := studio.HashAPIKey(secret)
+		visitor := s.signIn(t, bob.Email)
+		change := func(email, act string) page {
+			return v.post("/console/users/change", url.Values{"email": {email}, "act": {act}})
+		}
+		visitor.post("/console/users/change", url.Values{"email": {email}, "act": {"disable"}}).want(t, http.StatusNotFound)
+		disabled := change(bob.Email, "disable")
+		disabled.want(t, http.StatusOK, "The user is disabled.", ">disabled<")
+		disabled.wantNone(t, "Reset the password") // the link would not work
+		if p := visitor.get("/console/avatars"); p.path == "/console/avatars" {
+			t.Error("a session of a disabled user goes on")
+		}
+		visitor.post("/console/login", url.Values{"email": {bob.Email}, "password": {password}}).want(t, http.StatusUnauthorized, "The email or the password is wrong.")
+		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
+			t.Error("an API key of a disabled user is accepted")
+		}
+		change(bob.Email, "enable").want(t, http.StatusOK, "The user is enabled.")
+		s.signIn(t, bob.Email)
+		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err != nil {
+			t.Error(err)
+		}
+		for _, act := range []string{"disable", "user"} {
+			change(email, act).want(t, http.StatusConflict, "Operators cannot do this to themselves.")
+		}
+		change(bob.Email, "operator").want(t, http.StatusOK, "The user is an operator now.")
+		change(email, "disable").want(t, http.StatusConflict)
+		change(bob.Email, "user").want(t, http.StatusOK, "The user is no operator any more.")
+		change(bob.Email, "unknown").want(t, http.StatusNotFound)
+		v.get("/console/users/delete?email=BOB@example.com").want(t, http.StatusOK, "Delete bob@example.com?", "cannot be undone")
+		v.get("/console/users/delete?email=nobody@example.com").want(t, http.StatusNotFound)
+		change(email, "delete").want(t, http.StatusConflict, "Operators cannot do this to themselves.")
+		change(bob.Email, "delete").want(t, http.StatusOK, "The user is deleted.")
+		if _, err := s.studio.UserByEmail(t.Context(), bob.Email); !errors.Is(err, studio.ErrNotFound) {
+			t.Errorf("after the deletion: %v", err)
+		}
+		change("nobody@example.com", "disable").want(t, http.StatusNotFound)
+		change(email, "end-sessions").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
+	})
 }
 
 func TestOperator_managesWorkspaces(t *testing.T) {
