@@ -140,7 +140,7 @@ func (a *authentication) checkCredentials(ctx context.Context, x *exchange, cred
 			return nil, refused
 		}
 		if next != nil {
-			ctx = next //nolint:fatcontext // each call may add values
+			ctx = x.withExchange(next) //nolint:fatcontext // each call may add values
 		}
 		x.setPrincipal(principal, true)
 	}

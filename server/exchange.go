@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -116,14 +117,43 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
-// requireContext returns the exchange of a request after a layer that the caller of New has added. If the layer has
-// lost it, nothing is known about the caller, and the request must not be served.
-func requireContext(ctx context.Context) *exchange {
-	x := exchangeFrom(ctx)
-	if x == nil {
-		panic("server: a layer of Config passes on a context that is not derived from that of the request")
+// exchangeOf returns the exchange of a request and its response, or nil if they did not pass through the handler of
+// New. The context of r may not be derived from the one that the exchange has.
+func exchangeOf(w http.ResponseWriter, r *http.Request) *exchange {
+	x := exchangeFrom(r.Context())
+	if x != nil {
+		return x
 	}
+	if buffered, ok := stream.As[*bufferedResponse](w); ok {
+		return exchangeFrom(buffered.request.Context()) //nolint:contextcheck // the response has the request
+	}
+	x, _ = stream.As[*exchange](w)
 	return x
+}
+
+// withExchange returns ctx, or if it is not derived from the context of the exchange, a context that also has its
+// values for this package.
+func (x *exchange) withExchange(ctx context.Context) context.Context {
+	if x == nil || exchangeFrom(ctx) != nil {
+		return ctx
+	}
+	return &exchangeContext{ctx, x}
+}
+
+// restoreExchange is the layer after one that the caller of New has added, which may have replaced the context.
+func restoreExchange(cfg *Config, field string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch x := exchangeOf(w, r); {
+		case x == nil:
+			cfg.Logger.ErrorContext(r.Context(), "a layer passes on neither a context derived from that of the request nor a ResponseWriter "+
+				"with an Unwrap method", "layer", "Config."+field)
+			writeProblem(w, r, internalError(nil))
+			return
+		case exchangeFrom(r.Context()) == nil:
+			r = r.WithContext(x.withExchange(r.Context()))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // RequestID returns the id of the request that ctx belongs to. It returns "" if ctx belongs to no request.

@@ -33,6 +33,16 @@ func newChains(validator *validate.Validator, middleware []gen.StrictMiddlewareF
 	return []gen.StrictMiddlewareFunc{all.wrap}
 }
 
+// restoreContext passes a context of the request to next. The middleware around it may have replaced the context.
+func restoreContext(next gen.StrictHandlerFunc) gen.StrictHandlerFunc {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		if exchangeFrom(ctx) == nil {
+			ctx = exchangeOf(w, r).withExchange(ctx)
+		}
+		return next(ctx, w, r, request)
+	}
+}
+
 // wrap is a [gen.StrictMiddlewareFunc]. It builds each chain once, because next is always the same for an
 // operation.
 func (all chains) wrap(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
@@ -40,12 +50,9 @@ func (all chains) wrap(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFu
 		id := OperationID(ctx)
 		c := all[id]
 		c.once.Do(func() {
-			handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-				requireContext(ctx)
-				return next(ctx, w, r, request)
-			}
+			handler := next
 			for _, middleware := range slices.Backward(c.middleware) {
-				handler = middleware(handler, id)
+				handler = middleware(restoreContext(handler), id)
 			}
 			c.handler = handler
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -201,8 +202,9 @@ func (a authenticator) Authenticate(ctx context.Context, c server.Credential) (c
 	return a(ctx, c)
 }
 
-// A layer that loses the context of the request loses its caller: the request is not served, and the log says why.
-func TestLayers_mustPassOnTheContext(t *testing.T) {
+// A layer may pass on a context that is not derived from that of the request: what follows knows the request
+// nevertheless.
+func TestLayers_mayReplaceTheContext(t *testing.T) {
 	t.Parallel()
 	other := context.WithValue(context.Background(), testKey{}, "kept")
 	replacing := func(next http.Handler) http.Handler {
@@ -217,20 +219,56 @@ func TestLayers_mustPassOnTheContext(t *testing.T) {
 			})
 		},
 		"Middleware": func(cfg *server.Config) {
-			cfg.Middleware = []gen.StrictMiddlewareFunc{func(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
+			cfg.Middleware = slices.Repeat([]gen.StrictMiddlewareFunc{func(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 				return func(_ context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-					return next(other, w, r, request)
+					return next(other, w, r.WithContext(other), request)
 				}
-			}}
+			}}, 2)
 		},
 	} {
-		handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
-			t.Errorf("%s: the request is served", name)
-			return gen.GetAvatar200JSONResponse{}, nil
-		}}, change)
-		problem(t, do(handler, "GET", details, "", bearer("good")...), 500)
-		if !strings.Contains(log.String(), "a context that is not derived from that of the request") {
-			t.Errorf("%s: the log is %s", name, log)
+		for _, check := range []server.ResponseCheck{server.ResponsesUnchecked, server.ResponsesEnforced} {
+			var failed error
+			handler, log := setup(t, service{getAvatar: func(ctx context.Context, _ string) (gen.GetAvatarResponseObject, error) {
+				caller, _ := server.PrincipalFrom(ctx)
+				if id, operation := server.RequestID(ctx), server.OperationID(ctx); caller.UserID != "ada" || id != "r-1" || operation != "getAvatar" || ctx.Value(testKey{}) != "kept" {
+					t.Errorf("%s: the caller is %v, the request %q, the operation %q", name, caller, id, operation)
+				}
+				return gen.GetAvatar200JSONResponse{AvatarID: "a-1", Status: gen.AvatarStatusPublished}, failed
+			}}, change, func(cfg *server.Config) { cfg.ValidateResponses = check })
+			get := func() *httptest.ResponseRecorder {
+				return do(handler, "GET", details, "", append(bearer("good"), "X-Request-Id", "r-1")...)
+			}
+			if answer := get(); answer.Code != 200 {
+				t.Errorf("%s: %d %s", name, answer.Code, answer.Body)
+			}
+			failed = errBroken
+			if p := problem(t, get(), 500); p.RequestID == nil || *p.RequestID != "r-1" {
+				t.Errorf("%s: the problem has no request id", name)
+			}
+			for _, want := range []string{`"status":200`, `"user_id":"ada"`, `"route":"/v1/avatars/avatar_details"`, `"err":"broken"`} {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("%s: the log has no %s: %s", name, want, log)
+				}
+			}
+		}
+	}
+}
+
+// Without the context and the ResponseWriter, nothing knows the request, and the log says whose fault that is.
+func TestLayers_mustPassOnTheRequest(t *testing.T) {
+	t.Parallel()
+	other := context.Background()
+	losing := func(next http.Handler) http.Handler {
+		return holding(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(other)) }))
+	}
+	for name, change := range map[string]func(*server.Config){
+		"Config.Wrap":  func(cfg *server.Config) { cfg.Wrap = losing },
+		"Config.Admit": func(cfg *server.Config) { cfg.Admit = losing },
+	} {
+		handler, log := setup(t, server.Unimplemented{}, change)
+		answer := do(handler, "GET", details, "", bearer("good")...)
+		if answer.Code != 500 || !strings.Contains(log.String(), `"a layer passes on neither a context`) || !strings.Contains(log.String(), `"layer":"`+name+`"`) || strings.Contains(log.String(), "panic") {
+			t.Errorf("the response is %d, and the log %s", answer.Code, log)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err *Error) { writePro
 
 // writeProblem is WriteProblem for any error.
 func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	problem, x := toError(err), exchangeFrom(r.Context())
+	problem, x := toError(err), exchangeOf(w, r)
 	// net/http ends the context when the client closes its side, and a client whose upload breaks off may still read.
 	closed := errors.Is(r.Context().Err(), context.Canceled) && problem.Err != nil && errors.Is(problem.Err, context.Canceled)
 	switch {
@@ -50,7 +50,10 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	if buffered, ok := stream.As[*bufferedResponse](w); ok {
 		_, buffered.rejectsRequest = errors.AsType[*validate.Error](err)
 	}
-	body := problem.encode(x.requestID())
+	body, err := problem.encode(x.requestID())
+	if err != nil {
+		x.log().ErrorContext(r.Context(), "extensions of a problem cannot be encoded", "request_id", x.requestID(), "err", err)
+	}
 	if stream.Fail(w, body) {
 		return
 	}
@@ -79,11 +82,12 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) //nolint:gosec // it is JSON; the caller may have disconnected
 }
 
-// encode returns the problem document.
-func (e *Error) encode(requestID string) []byte {
+// encode returns the problem document. If the extensions cannot be encoded, it returns the document without
+// them, and the error.
+func (e *Error) encode(requestID string) ([]byte, error) {
 	problem := gen.Problem{
-		Type:   "about:blank",
-		Title:  cmp.Or(http.StatusText(e.Status), "Error"),
+		Type:   cmp.Or(e.Type, "about:blank"),
+		Title:  cmp.Or(e.Title, http.StatusText(e.Status), "Error"),
 		Status: int32(e.Status), //nolint:gosec // a status has three digits
 		Code:   new(cmp.Or(e.Code, codeOf(e.Status), "error")),
 	}
@@ -100,7 +104,22 @@ func (e *Error) encode(requestID string) []byte {
 	if err != nil { // cannot happen for a struct of strings and numbers
 		panic(err)
 	}
-	return body
+	extensions := make(map[string]any, len(e.Extensions))
+	for name, value := range e.Extensions {
+		switch name {
+		case "type", "title", "status", "code", "detail", "instance", "request_id", "errors":
+		default:
+			extensions[name] = value
+		}
+	}
+	if len(extensions) == 0 {
+		return body, nil
+	}
+	members, err := json.Marshal(extensions)
+	if err != nil {
+		return body, err
+	}
+	return append(append(body[:len(body)-1], ','), members[1:]...), nil
 }
 
 // codeOf returns the text of status in snake case, such as "not_found" for 404.

@@ -24,8 +24,10 @@
 // such as a limit of requests. Middleware is for what needs the decoded request or the typed response, such as an audit
 // log.
 //
-// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request, which must be
-// derived from it. Other requests get 500, and the log says why.
+// Wrap, Admit, Middleware and the Authenticator may pass on another context than that of the request. It should be
+// derived from it, so that the request is cancelled when its client disconnects; the functions of this package that
+// take a context work with any. Only if Wrap or Admit also pass on a ResponseWriter without an Unwrap method, the
+// context must be derived: other requests get 500, and the log says why.
 //
 // A path of the document matches exactly. Its segments may have text beside a parameter, such as
 // /jobs/{id}:cancel. If several paths match a request, the one whose first different segment has more text is
@@ -58,7 +60,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -93,6 +97,8 @@ type Config struct {
 	MapError func(ctx context.Context, err error) *Error
 	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger
+	// BasePath is a prefix for all paths of the document, such as "/studio". Empty by default.
+	BasePath string
 	// Validation configures the validator: the limit on body sizes, additional formats, and whether to serve
 	// a document with unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
 	// MiB. Its Security and Fail have no effect.
@@ -100,6 +106,9 @@ type Config struct {
 	// ValidateResponses selects what to do with responses that do not match the document. Defaults to
 	// [ResponsesUnchecked].
 	ValidateResponses ResponseCheck
+	// OnInvalidResponse is called for each response that does not match the document, for counting. It may be
+	// called concurrently. It is never called with ResponsesUnchecked.
+	OnInvalidResponse func(operationID string)
 	// OnResponse is called once for each request, also those to unknown paths, when its response has been
 	// written or its connection broken, with the context of the request, for counting. It may be called
 	// concurrently.
@@ -107,10 +116,13 @@ type Config struct {
 }
 
 // New returns a handler that serves implementation. The handler sets no timeouts and does not limit headers;
-// configure those in the http.Server. To serve below a prefix, use [http.StripPrefix]. New returns an error that names the element of the document, or the
+// configure those in the http.Server. New returns an error that names the element of the document, or the
 // route, that cannot be served.
 func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	if !validBasePath(cfg.BasePath) {
+		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
+	}
 	validator, err := load(cfg.Validation)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -122,6 +134,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	})
 	return newHandler(cfg, validator, func(router *router) {
 		gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
+			BaseURL:          cfg.BasePath,
 			BaseRouter:       router,
 			ErrorHandlerFunc: writeDecodeError,
 		})
@@ -130,13 +143,13 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 
 // newHandler puts the layers around the handlers that register adds to the router, from the innermost to the outermost.
 func newHandler(cfg Config, validator *validate.Validator, register func(*router)) (http.Handler, error) {
-	router := newRouter(validator, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
+	router := newRouter(validator, cfg.BasePath, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
 		next := operation.Handler(requireResponse(handler), writeProblem)
 		if cfg.ValidateResponses != ResponsesUnchecked {
 			next = checkResponses(operation, cfg, next)
 		}
 		if cfg.Admit != nil {
-			next = cfg.Admit(next)
+			next = cfg.Admit(restoreExchange(&cfg, "Admit", next))
 		}
 		if len(operation.Security()) > 0 {
 			next = newAuthentication(operation, cfg.Authenticator, next)
@@ -149,7 +162,7 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 	}
 	var next http.Handler = router
 	if cfg.Wrap != nil {
-		next = cfg.Wrap(next)
+		next = cfg.Wrap(restoreExchange(&cfg, "Wrap", next))
 	}
 	return newRootHandler(cfg, validator, next), nil
 }
@@ -182,4 +195,8 @@ func load(cfg validate.Config) (*validate.Validator, error) {
 		}
 	}
 	return validate.Load(api.Spec, cfg)
+}
+
+func validBasePath(base string) bool {
+	return base == "" || base[0] == '/' && base != "/" && path.Clean(base) == base && !strings.ContainsAny(base, "{} %?#")
 }
