@@ -304,7 +304,7 @@ func TestListProjects_declaresTheLengthOfShortLists(t *testing.T) {
 	t.Parallel()
 	for projects, declared := range map[int]bool{0: true, 20: true, 100: false} {
 		s := newSetup(t, memstore.New(), server.ResponsesUnchecked)
-		s.importMany(projects)
+		s.importMany(projects, 1000)
 		w, _ := s.list()
 		want := ""
 		if declared {
