@@ -82,10 +82,10 @@ var (
 )
 
 func (b *body) Read(p []byte) (int, error) {
-	rate, control := b.conn.listener.cfg.MinBodyRate, http.NewResponseController(b.response)
+	control := http.NewResponseController(b.response)
 	if b.n > 0 && !b.response.received {
 		b.deadlineSet = true
-		due := time.Duration(float64(b.n) / float64(rate) * float64(time.Second))
+		due := time.Duration(float64(b.n) / minBodyRate * float64(time.Second))
 		_ = control.SetReadDeadline(b.began.Add(bodyGrace + due)) // not all connections support it
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -94,7 +94,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	b.conn.received.Add(int64(n))
 	b.n += int64(n)
-	if n > 0 && float64(b.n) >= time.Since(b.began).Seconds()*float64(rate) {
+	if n > 0 && float64(b.n) >= time.Since(b.began).Seconds()*minBodyRate {
 		b.conn.touch()
 	}
 	if !b.charge() {

@@ -60,9 +60,6 @@ type Config struct {
 	// first 16 KiB of each. From half of it on, responses without progress are aborted. Defaults to
 	// DefaultMaxResponseBytes.
 	MaxResponseBytes int64
-	// MinBodyRate is the minimum rate at which a body must arrive, in bytes per second, after the first 10
-	// seconds. Defaults to 8 KiB per second.
-	MinBodyRate int64
 	// Streamed reports whether the body of a request is streamed instead of being held in memory. By default,
 	// no body is.
 	Streamed func(*http.Request) bool
@@ -76,6 +73,7 @@ type Config struct {
 
 const (
 	freeBodyBytes = 4 << 10 // not counted for each body
+	minBodyRate   = 8 << 10 // bytes per second at which a body must arrive after bodyGrace
 	bodyGrace     = 10 * time.Second
 	// stalled is how long a handler may work, or an HTTP/2 connection accept no data, before the connection counts
 	// as idle.
@@ -127,7 +125,6 @@ func New(inner net.Listener, cfg Config) *Listener {
 	cfg.MaxConnectionsPerAddress = cmp.Or(cfg.MaxConnectionsPerAddress, max(1, cfg.MaxConnections/2))
 	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, DefaultMaxBodyBytes)
 	cfg.MaxResponseBytes = cmp.Or(cfg.MaxResponseBytes, DefaultMaxResponseBytes)
-	cfg.MinBodyRate = cmp.Or(cfg.MinBodyRate, 8<<10)
 	if cfg.Trusted == nil {
 		cfg.Trusted = func(netip.Addr) bool { return false }
 	}

@@ -245,17 +245,17 @@ func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
 
 func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 	t.Parallel()
-	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 819200\r\n\r\n"
 	for _, slow := range []bool{true, false} {
-		serve(t, httpserver.Config{MinBodyRate: 1000}, func(t *testing.T, p *pipes) {
+		serve(t, httpserver.Config{}, func(t *testing.T, p *pipes) {
 			c := p.dial("192.0.2.1")
 			began := time.Now()
 			sent := make(chan struct{})
 			go func() {
 				defer close(sent)
 				_, _ = io.WriteString(c, head)
-				for range 100 { // 1,100 or 500 bytes per second
-					if _, err := io.WriteString(c, strings.Repeat("a", 1000)); err != nil {
+				for range 100 { // 1.1 or 0.5 of the rate
+					if _, err := io.WriteString(c, strings.Repeat("a", 8<<10)); err != nil {
 						return
 					}
 					time.Sleep(900 * time.Millisecond)
@@ -267,7 +267,7 @@ func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 			answer, err := http.ReadResponse(c.answers, nil)
 			defer func() { _ = c.Close(); <-sent }()
 			if slow {
-				// At 20 s, 10 KB have arrived. The deadline is 10 s plus one second for each kilobyte.
+				// At 20 s, 80 KiB have arrived. The deadline is 10 s plus one second for each 8 KiB.
 				if took := time.Since(began); err == nil && answer.StatusCode != http.StatusBadRequest || took != 21*time.Second && took != 20*time.Second {
 					t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
 				}
