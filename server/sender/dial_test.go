@@ -196,8 +196,8 @@ func TestSend_reportsConnectFailures(t *testing.T) {
 	}
 }
 
-// serveTLS starts a receiver for example.com and 127.0.0.1 that offers HTTP/2. It returns the authority of its certificate,
-// which cfg may replace.
+// serveTLS starts a receiver for example.com and 127.0.0.1 that offers HTTP/2. It returns the authority of its
+// certificate, which cfg may replace.
 func serveTLS(t *testing.T, cfg *tls.Config) (*httptest.Server, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

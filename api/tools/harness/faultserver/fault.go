@@ -28,8 +28,8 @@ func (f Fault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Func returns a custom fault, whose handler is called after the whole request has been read.
 func Func(serve http.HandlerFunc) Fault { return Fault{serve: serve} }
 
-// onConn returns a fault that has the connection for itself. It closes the connection at the end, and when the server is
-// closed.
+// onConn returns a fault that has the connection for itself. It closes the connection at the end, and when the server
+// is closed.
 func onConn(serve func(ctx context.Context, conn net.Conn)) Fault {
 	return Func(func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()

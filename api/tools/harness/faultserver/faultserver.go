@@ -1,6 +1,6 @@
-// Package faultserver is an HTTP/1.1 server with faults, for tests and benchmarks of HTTP clients such as webhook senders:
-// it hangs, sends slowly, sends too much, resets connections, violates the protocol, or responds with any status. It
-// records the requests that it receives. A [Fault] also is the handler of any other server.
+// Package faultserver is an HTTP/1.1 server with faults, for tests and benchmarks of HTTP clients such as webhook
+// senders: it hangs, sends slowly, sends too much, resets connections, violates the protocol, or responds with any
+// status. It records the requests that it receives. A [Fault] also is the handler of any other server.
 package faultserver
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// keep is the number of requests that [Server.Received] returns at most, so that memory does not grow with their number.
+// keep is how many requests [Server.Received] returns at most, so that memory does not grow with their number.
 const keep = 1000
 
 // Server is a running server. It is safe for concurrent use.
