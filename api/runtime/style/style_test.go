@@ -136,30 +136,6 @@ func TestParam_writesCookies(t *testing.T) {
 	}
 }
 
-// Servers take an empty text for a value that is missing.
-func TestRequired_isNotEmpty(t *testing.T) {
-	t.Parallel()
-	p := style.Param{Name: "p", Style: "form", Explode: true, Required: true}
-	if text, err := p.Query(""); err == nil {
-		t.Errorf("the query is %s", text)
-	}
-	if text, err := (style.Header{Name: "X-H", Required: true}).Text(""); err == nil {
-		t.Errorf("the header is %q", text)
-	}
-	if text, err := p.Query([]string{""}); err != nil || text != "p=" {
-		t.Errorf("a list is %s, %v", text, err)
-	}
-}
-
-func TestText_isThatOfJSON(t *testing.T) {
-	t.Parallel()
-	for want, value := range map[string]any{"a\n\"": "a\n\"", "7": 7, "1e+300": 1e300, "2026-01-02T03:04:05.000006Z": at, "true": true} {
-		if got, err := style.Text(value); got != want || err != nil {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
-	}
-}
-
 func TestForm_writesFieldsInTheirStyles(t *testing.T) {
 	t.Parallel()
 	value := map[string]any{
