@@ -18,7 +18,6 @@ type finding struct {
 	operation string // "POST /users/login" or "webhook avatar_event"
 	rule      string // id of the check of oasdiff
 	text      string
-	callback  bool // the change is in a callback of the operation
 }
 
 // compare returns the breaking changes between two documents: those that oasdiff finds, with our severities, and
@@ -44,15 +43,10 @@ func compare(before, after []byte) ([]finding, error) {
 		}
 		breaks = append(breaks, finding{
 			operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
-			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
+			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()),
 		})
 	}
-	return slices.DeleteFunc(breaks, func(b finding) bool {
-		isWebhook := func(other finding) bool {
-			return strings.HasPrefix(other.operation, "webhook ") && other.rule == b.rule && other.text == b.text
-		}
-		return b.callback && slices.ContainsFunc(breaks, isWebhook) // to which the callback refers
-	}), nil
+	return breaks, nil
 }
 
 func operationName(method, path string) string {
@@ -63,18 +57,12 @@ func operationName(method, path string) string {
 		event, _, _ = strings.Cut(event, responsePath)
 		return "webhook " + event
 	}
-	if operation, ok := strings.CutPrefix(path, callbackPath); ok {
-		operation, _, _ = strings.Cut(operation, callbackName)
-		return operation
-	}
 	return method + " " + path
 }
 
-// The paths of the operations that stand for webhooks, callbacks, and the parameters of an operation.
+// The paths of the operations that stand for webhooks, the responses to them, and the parameters of an operation.
 const (
 	webhookPath    = "/webhook:"
-	callbackPath   = "/callback:"
-	callbackName   = "/name:"
 	responsePath   = "/response:"
 	parametersPath = "/parameters:"
 )
@@ -94,23 +82,18 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	if document.Components == nil {
 		document.Components = new(openapi3.Components)
 	}
-	for path, item := range document.Paths.Map() {
-		for method, operation := range item.Operations() {
-			for name, callback := range operation.Callbacks {
-				for expression, item := range callback.Value.Map() { // whose braces are not those of a path
-					expression = strings.NewReplacer("{", "(", "}", ")").Replace(expression)
-					addNotifications(document, callbackPath+operationName(method, path)+callbackName+name+" "+expression, item)
-				}
-			}
-			operation.Callbacks = nil
-		}
-	}
 	for event, item := range document.Webhooks {
-		addNotifications(document, webhookPath+event, item)
+		for _, operation := range item.Operations() {
+			path := webhookPath + event
+			document.Paths.Set(path, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
+			for status, response := range operation.Responses.Map() {
+				document.Paths.Set(path+responsePath+status, asRequest(response.Value.Content))
+			}
+		}
 	}
 	document.Webhooks = nil
 	for path, item := range document.Paths.Map() {
-		if strings.HasPrefix(path, webhookPath) || strings.HasPrefix(path, callbackPath) {
+		if strings.HasPrefix(path, webhookPath) {
 			continue
 		}
 		for method, operation := range item.Operations() {
@@ -120,7 +103,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 				}
 			}
 			document.Paths.Set(parametersPath+operationName(method, path), asRequest(parametersOf(path, operation)))
-			operation.Parameters = nil
+			operation.Parameters, operation.Callbacks = nil, nil
 		}
 		item.Parameters = nil
 	}
@@ -143,23 +126,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	return &load.SpecInfo{Spec: document}, nil
 }
 
-// addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
-func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
-	for method, operation := range item.Operations() {
-		at := path
-		if event, ok := strings.CutPrefix(path, webhookPath); ok && len(item.Operations()) > 1 {
-			at = webhookPath + method + " " + event
-		} else if !ok {
-			at += " " + method
-		}
-		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
-		for status, response := range operation.Responses.Map() {
-			document.Paths.Set(at+responsePath+status, asRequest(response.Value.Content))
-		}
-	}
-}
-
-// asResponse converts a webhook or callback to an operation whose response is the notification, with its query and
+// asResponse converts a webhook to an operation whose response is the notification, with its query and
 // headers, so that oasdiff treats the notification as output of the service.
 func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *openapi3.PathItem {
 	all := make(parts)

@@ -64,10 +64,6 @@ func lowerObject(object, types map[string]any) {
 			media = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
 		content[name] = media
-		if object["in"] == "querystring" {
-			object["in"], object["name"], object["schema"] = "query", "the whole query as "+name, media["schema"]
-			delete(object, "content")
-		}
 	}
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
 		clear(object)
