@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/avatarstudio/avatarstudio/api"
@@ -16,14 +15,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
-
-func TestDocument_isValid(t *testing.T) {
-	t.Parallel()
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	harness.Check(t, err)
-	err = document.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
-	harness.Check(t, err)
-}
 
 // Every request, response and event has an example, and all examples are valid. An optional parameter of an operation
 // has none, because Swagger UI would send it.

@@ -60,7 +60,7 @@ paths:
     post:
       security: []
       responses:
-        '200': { content: { application/jsonl: { $ref: '#/components/mediaTypes/Lines' } } }
+        '200': { content: { application/jsonl: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } } } }
     get:
       security: []
       responses:
@@ -73,9 +73,6 @@ paths:
                 required: [event, data]
                 properties: { event: { type: string }, data: { type: string, contentMediaType: application/json, contentSchema: { type: object, required: [done], properties: { done: { type: boolean } } } } }
 components:
-  mediaTypes:
-    Lines: { $ref: '#/components/mediaTypes/Items' }
-    Items: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } }
   securitySchemes:
     bearer: { type: http, scheme: bearer }
     key: { type: apiKey, in: header, name: X-Key }
@@ -172,7 +169,7 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"the data of an event no longer requires one":    {"required: [done]", "required: []", "GET /logs"},
 		"a stream has another media type":                {"text/event-stream", "application/x-ndjson", "GET /logs"},
 		"a stream is described by OpenAPI 3.2":           {"schema: { type: string }\n              x-itemSchema:", "itemSchema:", ""},
-		"a stream becomes one value":                     {"Items: { itemSchema:", "Items: { schema:", "POST /logs"},
+		"a stream becomes one value":                     {"jsonl: { itemSchema:", "jsonl: { schema:", "POST /logs"},
 
 		"an event requires another member":     {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
 		"an event no longer requires a member": {"[avatar_id, status]", "[status]", event},

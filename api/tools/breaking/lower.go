@@ -19,23 +19,20 @@ func lower(content []byte) ([]byte, error) {
 	if _, err := yaml.Unmarshal(content, &document, yaml.DecodeOpts{DisableTimestamps: true}, withDigits); err != nil {
 		return nil, err
 	}
-	components, _ := document["components"].(map[string]any)
-	types, _ := components["mediaTypes"].(map[string]any)
-	delete(components, "mediaTypes")
-	lowerValue(document, types, false)
+	lowerValue(document, false)
 	return json.Marshal(document)
 }
 
 // lowerValue lowers a part of the document. The members of some maps have names, not keywords.
-func lowerValue(value any, types map[string]any, named bool) {
+func lowerValue(value any, named bool) {
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
-			lowerValue(element, types, false)
+			lowerValue(element, false)
 		}
 	case map[string]any:
 		if !named {
-			lowerObject(value, types)
+			lowerObject(value)
 		}
 		for name, member := range value {
 			switch name {
@@ -44,18 +41,15 @@ func lowerValue(value any, types map[string]any, named bool) {
 					continue
 				}
 			}
-			lowerValue(member, types, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
+			lowerValue(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
 		}
 	}
 }
 
-func lowerObject(object, types map[string]any) {
+func lowerObject(object map[string]any) {
 	content, _ := object["content"].(map[string]any)
 	for name, described := range content {
 		media, _ := described.(map[string]any)
-		for ref, ok := media["$ref"].(string); ok; ref, ok = media["$ref"].(string) {
-			media, _ = types[strings.TrimPrefix(ref, "#/components/mediaTypes/")].(map[string]any)
-		}
 		items, ok := media["itemSchema"]
 		if !ok {
 			items, ok = media["x-itemSchema"]

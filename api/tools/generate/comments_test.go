@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,22 +23,6 @@ func TestDocComments_areSentences(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, docComments(before)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", before, diff)
-		}
-	}
-}
-
-// The document and other generated constants are not part of the documentation of a package.
-func TestDocComments_fitOnAScreen(t *testing.T) {
-	t.Parallel()
-	for _, room := range []string{"gen", "server", "client", "api"} {
-		output, err := exec.CommandContext(t.Context(), "go", "doc", "./"+room).Output()
-		if err != nil {
-			t.Fatalf("go doc %s: %v", room, err)
-		}
-		for line := range strings.Lines(string(output)) {
-			if len(line) > 250 {
-				t.Errorf("go doc ./%s prints a line of %d characters, which begins with %.80s", room, len(line), line)
-			}
 		}
 	}
 }

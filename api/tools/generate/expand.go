@@ -2,18 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"path"
-	"regexp"
-	"slices"
-	"strings"
+	"errors"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // expand replaces what kin-openapi and oapi-codegen do not know of OpenAPI 3.2 and of the extensions of the validator.
 func expand(document *openapi3.T) error {
-	if err := expandMediaTypes(document); err != nil {
+	if err := expandItems(document); err != nil {
 		return err
 	}
 	eachContent(document, addSchemas)
@@ -43,87 +39,36 @@ func addSchemas(content openapi3.Content) {
 	}
 }
 
-// expandDiscriminator writes the names of schemas in a discriminator as references, and maps the empty text to the
-// schema that defaultMapping names. withDefaults completes the generated code. That schema keeps its own name as a
-// value, so that oapi-codegen writes no value into a union.
+// expandDiscriminator writes the names of schemas in a discriminator as references.
 func expandDiscriminator(document *openapi3.T, schema *openapi3.Schema) {
 	if schema.Discriminator == nil {
 		return
 	}
-	reference := func(target string) openapi3.MappingRef {
-		if document.Components.Schemas[target] != nil {
-			target = "#/components/schemas/" + target
-		}
-		return openapi3.MappingRef{Ref: target}
-	}
 	mapping := map[string]openapi3.MappingRef{}
 	for value, target := range schema.Discriminator.Mapping {
-		mapping[value] = reference(target.Ref)
-	}
-	inPlace := func(element *openapi3.SchemaRef) bool { return element.Ref == "" }
-	if target, ok := schema.Discriminator.Extensions["defaultMapping"].(string); ok && !slices.ContainsFunc(slices.Concat(schema.OneOf, schema.AnyOf), inPlace) {
-		mapping[""], mapping[path.Base(target)] = reference(target), reference(target)
+		if document.Components.Schemas[target.Ref] != nil {
+			target.Ref = "#/components/schemas/" + target.Ref
+		}
+		mapping[value] = openapi3.MappingRef{Ref: target.Ref}
 	}
 	schema.Discriminator.Mapping = mapping
 }
 
-// emptyCase matches the case for the empty text in a method ValueByDiscriminator, and all after it.
-var emptyCase = regexp.MustCompile(`(?s)case "":\s+return (t\.As\w+\(\))\n(.*?default:\s+return )nil, errors\.New\("unknown discriminator value: " ?\+ ?discriminator\)`)
-
-// withDefaults makes the case for the empty text that for all other values too.
-func withDefaults(code string) string { return emptyCase.ReplaceAllString(code, "$2$1") }
-
-// expandMediaTypes puts the media types in the components in the place of the references to them, and item schemas in
-// the place of the extension x-itemSchema.
-func expandMediaTypes(document *openapi3.T) error {
-	var types map[string]any
-	if document.Components != nil {
-		types, _ = document.Components.Extensions["mediaTypes"].(map[string]any)
-	}
-	inlined := map[string]*openapi3.MediaType{}
-	var changed bool
-	var failed error
-	decode := func(value, into any, name string) {
-		text, err := json.Marshal(value)
-		if err == nil {
-			err = json.Unmarshal(text, into)
-		}
-		if err != nil {
-			failed = fmt.Errorf("the media type %s: %w", name, err)
-		}
-		changed = true
-	}
-	expand := func(content openapi3.Content) {
-		for media, described := range content {
-			if items := described.Extensions["x-itemSchema"]; items != nil && described.ItemSchema == nil {
-				described.Schema, described.ItemSchema = nil, &openapi3.SchemaRef{}
-				decode(items, described.ItemSchema, media)
-			}
-			name := mediaTypeOf(types, described.Extensions["$ref"])
-			if name == "" {
+// expandItems puts item schemas in the place of the extension x-itemSchema.
+func expandItems(document *openapi3.T) (err error) {
+	eachContent(document, func(content openapi3.Content) {
+		for _, described := range content {
+			items := described.Extensions["x-itemSchema"]
+			if items == nil || described.ItemSchema != nil {
 				continue
 			}
-			if inlined[name] == nil {
-				inlined[name] = &openapi3.MediaType{Origin: document.Components.Origin}
-				decode(types[name], inlined[name], name)
-			}
-			content[media] = inlined[name]
+			described.Schema, described.ItemSchema = nil, &openapi3.SchemaRef{}
+			text, invalid := json.Marshal(items)
+			err = errors.Join(err, invalid, json.Unmarshal(text, described.ItemSchema))
 		}
-	}
-	eachContent(document, expand)
-	eachParameter(document, func(p *openapi3.Parameter) { expand(p.Content) })
-	if failed != nil || !changed {
-		return failed
+	})
+	if err != nil {
+		return err
 	}
 	return openapi3.NewLoader().ResolveRefsIn(document, nil)
-}
-
-// mediaTypeOf returns the name of the media type to which a reference leads, or "" if it is no reference.
-func mediaTypeOf(types map[string]any, ref any) (name string) {
-	for text, ok := ref.(string); ok; { // the validator has refused circles
-		name = strings.TrimPrefix(text, "#/components/mediaTypes/")
-		next, _ := types[name].(map[string]any)
-		text, ok = next["$ref"].(string)
-	}
-	return name
 }

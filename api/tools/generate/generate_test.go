@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,46 +113,5 @@ components:
 	}
 	if strings.Contains(code, "json+json\"") {
 		t.Error("the code has another media type than the document")
-	}
-}
-
-// No parameter is an argument that hides what the client method uses.
-func TestGenerate_argumentsHideNothing(t *testing.T) {
-	t.Parallel()
-	var paths strings.Builder
-	for id, content := range map[string]string{
-		"a": "application/json: { schema: { type: array, items: { type: string } } }", "b": "application/json: { schema: { type: object, properties: { a: {} } } }",
-		"c": "text/plain: {}", "d": "video/mp4: {}", "e": "application/jsonl: { x-itemSchema: { type: object, properties: { a: {} } } }",
-		"f": "text/event-stream: { x-itemSchema: { type: object, required: [data], properties: { data: { type: string } } } }",
-	} {
-		fmt.Fprintf(&paths, "  /%s: { get: { operationId: %[1]s, parameters: [ { name: q, in: query, schema: { type: string } } ], responses: { '200': { description: d, content: { %s } } } } }\n", id, content)
-	}
-	f, err := generated(t, paths.String(), "    A: { type: string }")
-	harness.Check(t, err)
-	file, err := parser.ParseFile(token.NewFileSet(), "operations.gen.go", f["client/operations.gen.go"], 0)
-	harness.Check(t, err)
-	for _, declared := range file.Decls {
-		method, ok := declared.(*ast.FuncDecl)
-		if !ok || !method.Name.IsExported() {
-			continue
-		}
-		isArgument := map[string]bool{}
-		for _, field := range method.Type.Params.List {
-			for _, name := range field.Names {
-				isArgument[name.Name] = true
-			}
-		}
-		var visit func(ast.Node) bool
-		visit = func(node ast.Node) bool {
-			if selected, ok := node.(*ast.SelectorExpr); ok {
-				ast.Inspect(selected.X, visit)
-				return false
-			}
-			if name, ok := node.(*ast.Ident); ok && !isArgument[name.Name] && !ast.IsExported(name.Name) && argument(name.Name) == name.Name {
-				t.Errorf("%s uses %s, which can be an argument", method.Name.Name, name.Name)
-			}
-			return true
-		}
-		ast.Inspect(method.Body, visit)
 	}
 }

@@ -78,6 +78,9 @@ func (g *grammar) references(node *yaml.Node, isMap bool) {
 		if isMap || name != "$ref" && name != "$dynamicRef" || value.Kind != yaml.ScalarNode {
 			continue
 		}
+		if strings.HasPrefix(value.Value, "#/components/mediaTypes/") {
+			g.refuse(value, "a reference to a media type is not generated: write the media type in its place")
+		}
 		if parts := strings.Split(value.Value, "/"); parts[0] != "#" || len(parts) != 4 && (len(parts) != 3 || parts[1] == "components") {
 			g.refuse(value, "a reference to a part of a component is not generated: name the part in components, and refer to that")
 		}
@@ -87,6 +90,8 @@ func (g *grammar) references(node *yaml.Node, isMap bool) {
 // keyword refuses a keyword of OpenAPI 3.0, and extensions of oapi-codegen but those that choose names and types.
 func (g *grammar) keyword(name string, value *yaml.Node) {
 	switch {
+	case name == "defaultMapping":
+		g.refuse(value, "defaultMapping is not generated: require the property, and map each of its values")
 	case name == "nullable":
 		g.refuse(value, "nullable is of OpenAPI 3.0: add 'null' to the type")
 	case hasWord("x-go-name x-go-type-name", name) && !isName(value):
@@ -202,7 +207,7 @@ func (g *grammar) parameter(p *yaml.Node) {
 			if !isJSON(media) {
 				g.refuse(content, "a parameter in %s is not generated: use application/json", media)
 			}
-			if schema := member(g.resolve(described), "schema"); g.allowsNull(schema) {
+			if schema := member(described, "schema"); g.allowsNull(schema) {
 				g.refuse(schema, notNull)
 			}
 		}
@@ -340,7 +345,6 @@ func (g *grammar) flatObject(schema *yaml.Node) {
 
 func (g *grammar) requestBody(body *yaml.Node) {
 	for media, described := range members(member(body, "content")) {
-		described = g.resolve(described)
 		if schema := member(described, "schema"); isJSON(media) && text(member(body, "required")) != "true" && g.allowsNull(schema) {
 			g.refuse(schema, "an optional body that may be null is not generated: set required to true, or allow no null")
 		}
@@ -400,7 +404,6 @@ func (g *grammar) fields(schema *yaml.Node) map[string]*yaml.Node {
 func (g *grammar) response(response *yaml.Node) {
 	g.each(member(response, "headers"), g.header)
 	for media, described := range members(member(response, "content")) {
-		described = g.resolve(described)
 		name, _, _ := mime.ParseMediaType(media)
 		if items := itemsOf(described); items != nil && strings.HasSuffix(name, "json-seq") {
 			g.refuse(items, "a JSON text sequence is not generated: use application/jsonl")

@@ -29,11 +29,12 @@
 // parameter and as an optional body, an empty list but in a header or JSON, and the elements that its form cannot tell
 // apart.
 //
-// Refused are the keyword nullable, optional bodies and parameters that may be null, fields of forms that have several
-// types, an allOf that no value or two unions match, alternatives of a discriminator without a name, the styles matrix,
-// label, spaceDelimited, pipeDelimited and cookie, objects and unions in all other parameters and headers, parameters
-// that are the whole query, the method QUERY and additional methods, requests that are streams, JSON text sequences,
-// multipart bodies other than multipart/form-data, parts without a name, and documents of several files.
+// Refused are the keyword nullable, media types in the components, defaultMapping, optional bodies and parameters that
+// may be null, fields of forms that have several types, an allOf that no value or two unions match, alternatives of a
+// discriminator without a name, the styles matrix, label, spaceDelimited, pipeDelimited and cookie, objects and unions
+// in all other parameters and headers, parameters that are the whole query, the method QUERY and additional methods,
+// requests that are streams, JSON text sequences, multipart bodies other than multipart/form-data, parts without a
+// name, and documents of several files.
 package main
 
 import (
@@ -86,7 +87,9 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 		return nil, err
 	}
 	var ignored bytes.Buffer
-	whole, err := check(path, text, &ignored)
+	whole, err := validate.JSON(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
+		_, _ = fmt.Fprintln(&ignored, "generate: warning:", e) // a keyword or format that the validator ignores
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -153,15 +156,6 @@ func generate(path string, warnings io.Writer) (_ files, err error) {
 	return f, f.compile(elements)
 }
 
-// check returns the document in JSON. It returns an error if the validator of the server rejects the document, and
-// writes a warning for each keyword and format that the validator ignores. Unlike errors of oapi-codegen, both have
-// line numbers.
-func check(path string, text []byte, warnings io.Writer) ([]byte, error) {
-	return validate.JSON(text, validate.Config{Name: path, Lenient: func(e *validate.DocumentError) {
-		_, _ = fmt.Fprintln(warnings, "generate: warning:", e)
-	}})
-}
-
 //go:embed doc.tmpl
 var docSource string
 
@@ -225,7 +219,7 @@ func (f files) types(path string, text []byte) (*openapi3.T, *names, error) {
 	if !ok {
 		return nil, nil, errors.New("oapi-codegen wrote no package clause")
 	}
-	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(withDefaults(docComments(code))))
+	f[s.Output] = []byte(header + "package " + s.PackageName + "\n" + withoutSuffix(docComments(code)))
 	return document, elements, nil
 }
 

@@ -143,6 +143,8 @@ func refusals() []refused {
 
 		{inJSON("{ properties: { $ref: { $ref: §'#/components/schemas/Event/properties/data' } } }"), part, []string{inJSON("{ properties: { $ref: { $ref: '#/components/schemas/EventType' } } }")}},
 		{inJSON("{ items: { $ref: §'#here' }, $anchor: here }"), part, []string{inJSON("{ items: { $ref: '#/components/schemas/EventType' } }")}},
+		{respond("content: { application/json: { $ref: §'#/components/mediaTypes/M' } }") + "\ncomponents:\n  schemas:\n    EventType: {}\n    Event: {}\n  mediaTypes: { M: {} }", "a reference to a media type is not generated: write the media type in its place", []string{respond("content: { application/json: {} }")}},
+		{schemas("A@: { oneOf: [ { $ref: '#/components/schemas/EventType' } ], discriminator: { propertyName: k, defaultMapping: §EventType } }"), "defaultMapping is not generated: require the property, and map each of its values", []string{schemas("A@: { oneOf: [ { $ref: '#/components/schemas/C@' } ], discriminator: { propertyName: k, mapping: { a: C@ } } }", "C@: { type: object, required: [k], properties: { k: { const: a } } }")}},
 		{inJSON("{ type: string, nullable: §true }"), "nullable is of OpenAPI 3.0: add 'null' to the type", []string{inJSON("{ type: [string, 'null'] }")}},
 		{schemas("A@: { type: object, properties: { a: { type: string, x-go-name: §type } } }"), `the x-go-name "type" is no Go name: choose another`, []string{schemas("A@: { type: object, properties: { a: { type: string, x-go-name: Kind } } }")}},
 		{schemas("A@: { type: object, properties: { a: { enum: [ a ], x-go-type-name: §[] } } }"), `the x-go-type-name "" is no Go name: choose another`, []string{schemas("A@: { type: object, properties: { a: { enum: [ a ], x-go-type-name: Kind@ } } }")}},

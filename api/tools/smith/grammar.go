@@ -14,7 +14,7 @@ var Grammar = []string{
 	"format date-time", "format date", "format uuid", "format byte", "format email", "format duration", "format uri",
 	"format int32", "format int64", "format uint8", "format uint64", "format double", "format float",
 	"list", "map", "free value", "free object", "free list", "several types", "constant", "null",
-	"nullable type", "union with null", "oneOf", "oneOf with additionalProperties", "anyOf", "discriminator", "default of a discriminator", "allOf", "allOf that refines",
+	"nullable type", "union with null", "oneOf", "oneOf with additionalProperties", "anyOf", "discriminator", "allOf", "allOf that refines",
 	"read only", "write only", "closed object", "open object", "names of any script", "names that Go code uses",
 
 	"body in JSON", "body in JSON that may be null", "body in another JSON", "body in versions of JSON", "body without a schema", "optional body",
@@ -27,5 +27,5 @@ var Grammar = []string{
 	"stream beside JSON", "header of a response", "list in a header of a response", "several statuses", "range of statuses", "default", "redirect",
 	"HEAD", "results of several types",
 
-	"callback", "components/parameters", "components/headers", "components/requestBodies", "components/responses", "components/mediaTypes",
+	"callback", "components/parameters", "components/headers", "components/requestBodies", "components/responses",
 }

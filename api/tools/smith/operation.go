@@ -131,7 +131,7 @@ func (s *Smith) requestBody() members {
 	case 7:
 		s.use("body in a range")
 		content[pick(s, "video/*", "*/*", "image/*")] = members{"schema": binary}
-	case 8:
+	case 8, 15:
 		s.use("body without a schema")
 		content[pick(s, "application/json", "text/plain", "video/mp4")] = members{}
 	case 9:
@@ -155,7 +155,7 @@ func (s *Smith) requestBody() members {
 		content["application/json"] = members{"schema": s.nullable(s.object(2))}
 	default:
 		s.use("body in JSON")
-		content["application/json"] = s.maybeComponent("mediaTypes", members{"schema": s.value(3)})
+		content["application/json"] = members{"schema": s.value(3)}
 	}
 	for media := range content {
 		if len(content) == 1 && !strings.HasSuffix(media, "json") && s.count%2 == 0 { // JSON that may be null cannot be optional
@@ -253,7 +253,7 @@ func (s *Smith) content(kind int) members {
 		return members{pick(s, "application/vnd.smith+json", "text/json"): members{"schema": s.value(2)}}
 	}
 	s.use("response in JSON")
-	return members{"application/json": s.maybeComponent("mediaTypes", members{"schema": s.value(3)})}
+	return members{"application/json": members{"schema": s.value(3)}}
 }
 
 // eventStream returns the schema of server-sent events.

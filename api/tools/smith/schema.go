@@ -188,22 +188,15 @@ func (s *Smith) union(depth int) members {
 // tagged returns a union whose alternatives a discriminator tells apart.
 func (s *Smith) tagged() members {
 	s.use("discriminator")
-	var all, names []any
+	var all []any
 	discriminator := members{"propertyName": "kind", "mapping": members{}}
 	for range 2 {
 		name := s.leaf()
 		leaf := s.components["schemas"][name].(members)
-		leaf["properties"].(members)["kind"] = members{"type": "string", "const": name}
+		leaf["properties"].(members)["kind"] = members{"type": "string", "const": "a " + name}
 		leaf["required"] = []any{"kind"}
-		within(discriminator, "mapping")[name] = ref(name)["$ref"]
-		all, names = append(all, ref(name)), append(names, name)
-	}
-	if s.chance(25) {
-		s.use("default of a discriminator")
-		name := s.leaf()
-		leaf := s.components["schemas"][name].(members)
-		leaf["properties"].(members)["kind"] = members{"type": "string", "not": members{"enum": names}}
-		all, discriminator["defaultMapping"] = append(all, ref(name)), name
+		within(discriminator, "mapping")["a "+name] = pick(s, ref(name)["$ref"], any(name))
+		all = append(all, ref(name))
 	}
 	return members{"oneOf": all, "discriminator": discriminator}
 }

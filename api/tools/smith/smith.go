@@ -29,7 +29,7 @@ type Smith struct {
 // New returns a smith, which writes the same document for the same seed.
 func New(seed uint64) *Smith {
 	s := &Smith{Rand: rand.New(rand.NewPCG(seed, 45)), paths: members{}, components: map[string]members{}, uses: map[string][]string{}}
-	for _, group := range []string{"schemas", "parameters", "headers", "requestBodies", "responses", "mediaTypes"} {
+	for _, group := range []string{"schemas", "parameters", "headers", "requestBodies", "responses"} {
 		s.components[group] = members{}
 	}
 	return s
