@@ -84,17 +84,8 @@ func listed(operation string, lines []string) bool {
 
 // newLines returns the lines of after that are not in before.
 func newLines(before, after string) []string {
-	old := make(map[string]bool)
-	for line := range strings.Lines(before) {
-		old[strings.TrimSpace(line)] = true
-	}
-	var added []string
-	for line := range strings.Lines(after) {
-		if line = strings.TrimSpace(line); !old[line] {
-			added = append(added, line)
-		}
-	}
-	return added
+	old := strings.Split(before, "\n")
+	return slices.DeleteFunc(strings.Split(after, "\n"), func(line string) bool { return slices.Contains(old, line) })
 }
 
 // atCommit returns the content of a file of a directory at a commit.
