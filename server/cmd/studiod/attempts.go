@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,56 +50,41 @@ func showEvent(ctx context.Context, command *cli.Command) error {
 				shown.attempts[i].Excerpt = string(a.Excerpt)
 			}
 		}
-		if command.Bool("json") {
-			return eventColumns().list(command, []event{shown}, "")
+		if err := eventColumns().list(command, []event{shown}, ""); err != nil || command.Bool("json") {
+			return err
 		}
-		return shown.print(command.Root().Writer)
+		return shown.printBody(command)
 	})
 }
 
-func (e event) print(out io.Writer) error {
-	var text bytes.Buffer // writing to a bytes.Buffer does not fail
-	_ = printTable(
-		&text,
-		[]string{"id", e.ID},
-		[]string{"subject", e.SubjectID},
-		[]string{"sequence", strconv.FormatInt(e.Sequence, 10)},
-		[]string{"user", e.UserID},
-		[]string{"url", studio.WithoutQuery(e.URL)},
-		[]string{"state", withReason(e.State, e.Reason)},
-		[]string{"tries", strconv.Itoa(e.Tries)},
-		[]string{"created", formatTime(e.CreatedAt)},
-		[]string{"ended", formatTime(e.EndedAt)},
-		[]string{"body", string(e.Body)},
-	)
-	if len(e.attempts) > 0 {
-		rows := [][]string{{"ATTEMPT", "AT", "STATUS", "DURATION", "FAILURE", "ADDRESS"}}
-		for _, a := range e.attempts {
-			rows = append(rows, a.row())
-		}
-		fmt.Fprintln(&text)
-		_ = printTable(&text, rows...)
+// printBody prints the body of an event and the attempts to deliver it.
+func (e event) printBody(command *cli.Command) error {
+	out := command.Root().Writer
+	if _, err := fmt.Fprintf(out, "\n%s\n\n", commandline.Printable(string(e.Body))); err != nil {
+		return err
 	}
+	err := columns[attempt]{
+		{"", "ATTEMPT", func(a attempt) any { return a.Number }},
+		{"", "AT", func(a attempt) any { return a.At }},
+		{"?", "STATUS", func(a attempt) any { return a.Status }},
+		{"", "MILLISECONDS", func(a attempt) any { return a.Duration }},
+		{"", "FAILURE", func(a attempt) any { return a.Failure }},
+		{"", "ADDRESS", func(a attempt) any { return a.Address }},
+	}.list(command, e.attempts, "no attempts")
+	var excerpts bytes.Buffer
 	for _, a := range e.attempts {
 		if a.Excerpt != "" {
-			fmt.Fprintf(&text, "\nresponse to attempt %d:\n", a.Number)
+			fmt.Fprintf(&excerpts, "\nresponse to attempt %d:\n", a.Number)
 		}
 		// The bar marks lines that the receiver wrote, so that they cannot imitate lines of this program.
 		for line := range strings.Lines(a.Excerpt) {
-			fmt.Fprintln(&text, "| "+commandline.Printable(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintln(&excerpts, "| "+commandline.Printable(strings.TrimRight(line, "\r\n")))
 		}
 	}
-	_, err := text.WriteTo(out)
-	return err
-}
-
-func (a attempt) row() []string {
-	duration := time.Duration(a.Duration * float64(time.Millisecond)).Round(time.Millisecond)
-	status := ""
-	if a.Status != 0 {
-		status = strconv.Itoa(a.Status)
+	if err == nil {
+		_, err = excerpts.WriteTo(out)
 	}
-	return []string{strconv.Itoa(a.Number), formatTime(a.At), status, duration.String(), a.Failure, a.Address}
+	return err
 }
 
 func idArgument(command *cli.Command) (string, error) {

@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
@@ -57,26 +54,17 @@ func resumeDeliveries(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-// deliveries is the printed form of the state of all deliveries.
-type deliveries struct {
-	PausedSince time.Time `json:"paused_since,omitzero"`
-	Due         int       `json:"due"`
-	Oldest      float64   `json:"oldest_due_seconds"`
-}
-
 func showDeliveries(ctx context.Context, command *cli.Command) error {
 	return withStore(ctx, command, false, func(db *store.Store) error {
 		status, err := db.Status(ctx)
 		if err != nil {
 			return err
 		}
-		if command.Bool("json") {
-			return commandline.PrintJSON(command.Root().Writer, deliveries{status.PausedSince, status.Delivery.Count, status.Delivery.Oldest.Seconds()})
-		}
-		return printTable(command.Root().Writer,
-			[]string{"paused since", formatTime(status.PausedSince)},
-			[]string{"due", strconv.Itoa(status.Delivery.Count)},
-			[]string{"oldest due for", fmt.Sprint(status.Delivery.Oldest.Round(time.Second))})
+		return columns[store.Status]{
+			{"paused_since?", "PAUSED SINCE", func(s store.Status) any { return s.PausedSince }},
+			{"due", "DUE", func(s store.Status) any { return s.Delivery.Count }},
+			{"oldest_due_seconds", "OLDEST DUE (SECONDS)", func(s store.Status) any { return s.Delivery.Oldest.Seconds() }},
+		}.list(command, []store.Status{status}, "")
 	})
 }
 

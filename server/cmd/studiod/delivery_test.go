@@ -53,7 +53,7 @@ func TestDelivery_pauseHoldsForAllDaemons(t *testing.T) {
 		if said := must(t, "", "delivery", "resume", db); !strings.Contains(said, "not paused") {
 			t.Error(said)
 		}
-		if status := must(t, "", "delivery", "status", db); !strings.Contains(status, "paused since    -") {
+		if status := must(t, "", "delivery", "status", db); !strings.Contains(status, "\n-  ") {
 			t.Errorf("status: %s", status)
 		}
 		for _, p := range daemons {

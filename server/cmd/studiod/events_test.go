@@ -158,20 +158,14 @@ response to attempt 2:
 	})
 }
 
-const eventText = `id        01936f3e-7e00-7000-8000-000000000002
-subject   01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00
-sequence  2
-user      01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00
-url       https://hooks.example.com/ada?…
-state     exhausted (gone)
-tries     2
-created   2026-01-12T12:01:00Z
-ended     2026-01-12T14:00:00Z
-body      {"event_type":"avatar_event"}
+const eventText = `ID                                    CREATED               STATE             TRIES  SUBJECT                               SEQUENCE  URL
+01936f3e-7e00-7000-8000-000000000002  2026-01-12T12:01:00Z  exhausted (gone)  2      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  2         https://hooks.example.com/ada?…
 
-ATTEMPT  AT                    STATUS  DURATION  FAILURE  ADDRESS
-1        2026-01-12T13:00:00Z  -       12ms      dns      -
-2        2026-01-12T14:00:00Z  410     12ms      status   192.0.2.7:443`
+{"event_type":"avatar_event"}
+
+ATTEMPT  AT                    STATUS  MILLISECONDS  FAILURE  ADDRESS
+1        2026-01-12T13:00:00Z  -       12.345        dns      -
+2        2026-01-12T14:00:00Z  410     12.345        status   192.0.2.7:443`
 
 func TestEndpoints_listPauseAndEnable(t *testing.T) {
 	t.Parallel()

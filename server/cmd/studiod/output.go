@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -131,15 +130,6 @@ func pageFlags(items string) []cli.Flag {
 func printNote(command *cli.Command, text string) error {
 	_, err := fmt.Fprintln(command.Root().ErrWriter, text)
 	return err
-}
-
-// printTable prints rows with aligned columns.
-func printTable(out io.Writer, rows ...[]string) error {
-	table := commandline.NewTable(out, false)
-	for _, row := range rows {
-		_ = table.Add(nil, row...) // Flush returns write errors
-	}
-	return table.Flush()
 }
 
 func formatTime(t time.Time) string {

@@ -53,7 +53,7 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 		index, err := service.ImportProjects(ctx, projects)
 		switch {
 		case errors.Is(err, studio.ErrExists):
-			return usagef("line %d: a project with this project_id already exists", lineOf(data, jsontext.Pointer(fmt.Sprintf("/data/%d", index))))
+			return usagef("/data/%d: a project with this project_id already exists", index)
 		case errors.Is(err, studio.ErrNotFound):
 			return explain(err, "workspace")
 		case err != nil:
@@ -90,48 +90,31 @@ func readImport(command *cli.Command) ([]byte, error) {
 	return data, nil
 }
 
-var (
-	errNotJSON       = errors.New("invalid JSON, or a duplicate name")
-	errNoProjectList = errors.New(`not a project list: {"data": [...]}`)
-	errMore          = errors.New("unexpected data after the list")
-)
-
-// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name the line.
+// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name the place, and
+// contain nothing of the input.
 func parseProjects(data []byte, workspaceID string) (projects []studio.Project, err error) {
 	schema, err := projectSchema()
 	if err != nil {
 		return nil, err
 	}
-	decoder := jsontext.NewDecoder(bytes.NewReader(data))
-	value, err := decoder.ReadValue()
-	if err != nil { // its message may contain input
-		offset := decoder.InputOffset()
-		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-			offset = syntax.ByteOffset
-		}
-		return nil, usagef("line %d: %w", lineAt(data, offset), errNotJSON)
-	}
 	var list struct {
 		Data []jsontext.Value `json:"data"`
 	}
-	if err := json.Unmarshal(value, &list); err != nil || list.Data == nil {
-		pointer := jsontext.Pointer("")
-		if value.Kind() == '{' {
-			pointer = "/data"
-		}
-		return nil, usagef("line %d: %w", lineOf(data, pointer), errNoProjectList)
+	err = json.Unmarshal(data, &list)
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		line := 1 + bytes.Count(data[:min(int(syntax.ByteOffset), len(data))], []byte("\n"))
+		return nil, usagef("line %d: invalid JSON, or a duplicate name", line)
+	}
+	if err != nil || list.Data == nil {
+		return nil, usagef(`not a project list: {"data": [...]}`)
 	}
 	for i, value := range list.Data {
 		project, pointer, err := parseProject(schema, value)
 		if err != nil {
-			pointer = fmt.Sprintf("/data/%d%s", i, pointer)
-			return nil, usagef("line %d: %s %w", lineOf(data, jsontext.Pointer(pointer)), pointer, err)
+			return nil, usagef("/data/%d%s %w", i, pointer, err)
 		}
 		project.WorkspaceID = workspaceID
 		projects = append(projects, project)
-	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, usagef("line %d: %w", lineAt(data, decoder.InputOffset()), errMore)
 	}
 	return projects, nil
 }
@@ -161,7 +144,7 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	if fields.ProjectID == nil {
 		return p, "", errors.New("has no project_id")
 	}
-	document, err := withTimesInUTC(value)
+	document, err := withTimes(value, map[string]*time.Time{"created_at": fields.CreatedAt, "updated_at": fields.UpdatedAt})
 	if err != nil {
 		return p, "", err
 	}
@@ -176,58 +159,16 @@ func parseProject(schema *validate.Schema, value jsontext.Value) (p studio.Proje
 	return p, "", nil
 }
 
-// withTimesInUTC returns a project without white space, and with the times that the service returns
-// converted to UTC. Everything else is unchanged.
-func withTimesInUTC(project jsontext.Value) (jsontext.Value, error) {
-	var out bytes.Buffer
-	raw := jsontext.PreserveRawStrings(true)
-	from, to := jsontext.NewDecoder(bytes.NewReader(project), raw), jsontext.NewEncoder(&out, raw)
-	for {
-		name, err := from.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return bytes.TrimSpace(out.Bytes()), nil
-		}
-		if err == nil {
-			err = to.WriteToken(name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if name.Kind() != '"' {
-			continue // start or end of the object
-		}
-		member := name.String()
-		value, err := from.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		if (member == "created_at" || member == "updated_at") && value.Kind() == '"' {
-			var at time.Time
-			if err := json.Unmarshal(value, &at); err != nil {
-				return nil, err
-			}
-			value = jsontext.Value(strconv.Quote(at.UTC().Format(time.RFC3339Nano)))
-		}
-		if err := to.WriteValue(value); err != nil {
-			return nil, err
+// withTimes returns a project without white space, and with times in UTC. All other members are unchanged.
+func withTimes(project jsontext.Value, times map[string]*time.Time) ([]byte, error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(project, &members); err != nil {
+		return nil, err
+	}
+	for name, at := range times {
+		if at != nil {
+			members[name] = jsontext.Value(strconv.Quote(at.UTC().Format(time.RFC3339Nano)))
 		}
 	}
-}
-
-// lineOf returns the line of a value, or 1 if there is none.
-func lineOf(data []byte, pointer jsontext.Pointer) int {
-	decoder, offset := jsontext.NewDecoder(bytes.NewReader(data)), int64(0)
-	for {
-		_, err := decoder.ReadToken()
-		switch found := err == nil && decoder.StackPointer() == pointer; {
-		case found: // the name of a member, and then its value
-			offset = decoder.InputOffset()
-		case err != nil || offset > 0:
-			return lineAt(data, offset)
-		}
-	}
-}
-
-func lineAt(data []byte, offset int64) int {
-	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
+	return json.Marshal(members, json.Deterministic(true), jsontext.PreserveRawStrings(true))
 }

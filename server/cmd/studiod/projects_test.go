@@ -21,8 +21,8 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 	}`)
 	projects, err := parseProjects(file, "films")
 	check(t, err)
-	if len(projects) != 2 || lineOf(file, "/data/0") != 4 || lineOf(file, "/data/1") != 7 {
-		t.Fatalf("%d projects that begin in the lines %d and %d", len(projects), lineOf(file, "/data/0"), lineOf(file, "/data/1"))
+	if len(projects) != 2 {
+		t.Fatalf("%d projects", len(projects))
 	}
 	one, two := projects[0], projects[1]
 	if one.ID != projectID || one.WorkspaceID != "films" || !one.Published || one.CreatedAt.Format("15:04") != "09:30" {
@@ -31,7 +31,7 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 	if two.UserID != projectID || two.Published || !two.CreatedAt.IsZero() {
 		t.Errorf("%+v", two)
 	}
-	want := `{"project_id":"` + strings.ToUpper(projectID) + `","status":"Published","unknown":[1,2],"created_at":"2026-01-12T09:30:00Z","updated_at":null}`
+	want := `{"created_at":"2026-01-12T09:30:00Z","project_id":"` + strings.ToUpper(projectID) + `","status":"Published","unknown":[1,2],"updated_at":null}`
 	if one.Document != want {
 		t.Errorf("document is %s", one.Document)
 	}
@@ -42,22 +42,22 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 	}
 }
 
-func TestParseProjects_namesTheLineOfTheFirstError(t *testing.T) {
+func TestParseProjects_namesThePlaceOfTheFirstError(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ file, want string }{
 		"nothing":             {``, "line 1: invalid JSON"},
-		"a list":              {"\n[]", "line 2: not a project list"},
-		"no data":             {`{"size":1}`, "line 1: not a project list"},
-		"data is an object":   {"{\n\"data\":\n{}}", "line 3: not a project list"},
+		"a list":              {"\n[]", "not a project list"},
+		"no data":             {`{"size":1}`, "not a project list"},
+		"data is an object":   {"{\n\"data\":\n{}}", "not a project list"},
 		"truncated":           {"{\"data\":[\n\n", "line 3: invalid JSON"},
 		"a missing comma":     {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"}\n{}]}", "line 3: invalid JSON"},
 		"duplicate name":      {"{\"data\":[],\n\"data\":[]}", "line 2: invalid JSON"},
-		"data after the list": {"{\"data\":[]}\n{}", "line 2: unexpected data after the list"},
-		"no object":           {"{\"data\":[\n7]}", "line 2:"},
-		"no id":               {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "line 2: /data/0 has no project_id"},
-		"an id that is none":  {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "line 3: /data/0/project_id"},
-		"a wrong type":        {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "line 4: /data/0/tags/names/1"},
-		"the second project":  {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "line 3: /data/1 has no project_id"},
+		"data after the list": {"{\"data\":[]}\n{}", "line 2: invalid JSON"},
+		"no object":           {"{\"data\":[\n7]}", "/data/0 "},
+		"no id":               {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "/data/0 has no project_id"},
+		"an id that is none":  {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "/data/0/project_id"},
+		"a wrong type":        {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "/data/0/tags/names/1"},
+		"the second project":  {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "/data/1 has no project_id"},
 	} {
 		_, err := parseProjects([]byte(test.file), "films")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {

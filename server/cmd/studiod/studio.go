@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 
 	"github.com/urfave/cli/v3"
 
@@ -46,23 +45,13 @@ func withKeys(ctx context.Context, command *cli.Command, cfg store.Config, do fu
 	cfg.Logger = newLogger(command.Root().ErrWriter, logAuto)
 	db, err := openStore(ctx, dsn, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("%w; --db names another database%s", err, besideDemo(command))
+		return usagef("%w; --db names another database", err)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return source.explain(do(db, cfg.Keys), dsn)
-}
-
-// besideDemo names the database of the demo, if it is there and its user has named none.
-func besideDemo(command *cli.Command) string {
-	demo, _ := databaseOf(command, demoDatabase)
-	path, _ := sqlitePath(demo)
-	if _, err := os.Stat(path); err != nil || command.String("db") != "" {
-		return ""
-	}
-	return ", such as that of the demo: --db " + demo
 }
 
 // openStore opens the database. An error is a usage error unless the database is in use or unavailable.
