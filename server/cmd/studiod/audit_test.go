@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,14 +25,8 @@ func TestServe_printsLinkForTheFirstOperator(t *testing.T) {
 	link := regexp.MustCompile(`http://\S+/console/link\?key=(\S+)`)
 	start := func() (p *harness.Daemon, found []string) {
 		t.Helper()
-		printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
-		check(t, err)
-		command := serveBy(thisProgram(t), dsn)
-		command.Stdout = printed
-		p = harness.RunDaemon(t, command)
-		text, err := os.ReadFile(printed.Name())
-		check(t, errors.Join(err, printed.Close()))
-		if found = link.FindStringSubmatch(string(text)); found != nil && strings.Contains(p.Log(), found[1]) {
+		p, printed := runPrinting(t, serveBy(thisProgram(t), dsn))
+		if found = link.FindStringSubmatch(printed); found != nil && strings.Contains(p.Log(), found[1]) {
 			t.Error("the log contains the link")
 		}
 		return p, found

@@ -8,7 +8,6 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/media"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest/s3test"
 )
@@ -63,36 +62,24 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	check(t, os.RemoveAll(lost))
 
 	dsn = "sqlite:" + filepath.Join(found, "studio.db")
-	files, err := media.Open(t.Context(), media.Config{Bucket: place, Key: []byte("key")})
-	check(t, err)
-	check(t, files.Write(t.Context(), "db/2999-11-22T10:00:00Z.db.gz.age", strings.NewReader("of a clock that was ahead")))
-	check(t, files.Close())
 	beside, another := filepath.Join(found, "studio.keys"), filepath.Join(t.TempDir(), "another.keys")
 	check(t, keyring.New().Create(another))
-	for _, from := range []string{place + "@latest", snapshot} {
-		for missing, args := range map[string][]string{
-			"there is no key file " + beside: nil, "it is not in " + another: {"--key-file=" + another}, another + "2: no such file": {"--key-file=" + another + "2"},
-		} {
-			if from == snapshot && !strings.Contains(missing, "no such file") { // the key may be lost
-				said := must(t, "", append([]string{"restore", "--db=" + dsn, snapshot}, args...)...)
-				if !strings.Contains(said, "the database is restored") || !strings.Contains(said, missing) {
-					t.Errorf("%v: %s", args, said)
-				}
-				check(t, os.Remove(filepath.Join(found, "studio.db")))
-				continue
-			}
-			fails(t, exitUsage, missing, append([]string{"restore", "--db=" + dsn, from}, args...)...)
+	for missing, args := range map[string][]string{
+		"there is no key file " + beside: nil, "it is not in " + another: {"--key-file=" + another}, another + "2: no such file": {"--key-file=" + another + "2"},
+	} {
+		fails(t, exitUsage, missing, append([]string{"restore", "--db=" + dsn, place + "@latest"}, args...)...)
+		if strings.Contains(missing, "no such file") {
+			continue
 		}
+		// The file of "studiod backup" is restored without its key, which may be lost.
+		if said := must(t, "", append([]string{"restore", "--db=" + dsn, snapshot}, args...)...); !strings.Contains(said, "the database is restored") || !strings.Contains(said, missing) {
+			t.Errorf("%v: %s", args, said)
+		}
+		check(t, os.Remove(filepath.Join(found, "studio.db")))
 	}
-	if said := must(t, "", "restore", "--db="+dsn, "--key-file="+key, snapshot); !strings.Contains(said, "needs the same key file") {
-		t.Error(said)
-	}
-	check(t, os.Remove(filepath.Join(found, "studio.db")))
-	fails(t, exitUsage, "must end with @TIME", "restore", "--db="+dsn, "--key-file="+key, "file:backups")
 	fails(t, exitUsage, "no backup of this time", "restore", "--db="+dsn, "--key-file="+key, place+"@2020-01-01")
-	code, stdout, stderr := studiod(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest")
-	if code != exitOK || !strings.Contains(stdout, "the database and 1 files") || !strings.Contains(stdout, ": 2999-11-22T10:00:00Z") {
-		t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
+	if said := must(t, "", "restore", "--db="+dsn, "--key-file="+key, place+"@latest"); !strings.Contains(said, "the database and 1 files") || !strings.Contains(said, "needs the same key file") {
+		t.Fatal(said)
 	}
 	pictures, err := filepath.Glob(filepath.Join(found, "studio-media", "uploads", "*", "*"))
 	check(t, err)

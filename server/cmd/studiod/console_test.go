@@ -7,12 +7,9 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -68,27 +65,6 @@ func TestConsole_isFoundFromTheRoot(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Without ffmpeg, renderings are simulated, and operators read how to install it.
-func TestProcess_saysHowToInstallWhatIsMissing(t *testing.T) {
-	t.Parallel()
-	directory, dsn := t.TempDir(), studiotest.NewSQLite(t)
-	prepareDatabase(t, dsn)
-	must(t, "", "user", "role", "--db="+dsn, testEmail, "operator")
-	program := append([]string{filepath.Join(directory, "studiod")}, thisProgram(t)[1:]...)
-	check(t, exec.CommandContext(t.Context(), "cp", thisProgram(t)[0], program[0]).Run())
-	check(t, os.WriteFile(filepath.Join(directory, builtinRenderer), nil, 0o700))
-	command := serveBy(program, dsn)
-	command.Env = append(command.Env, "PATH="+directory)
-	p := harness.RunDaemon(t, command)
-	open := visit(t, p.URL)
-	for _, path := range []string{"/console/service", "/console/avatars/new"} {
-		if page := readAll(t, open(http.MethodGet, path, nil)); !strings.Contains(page, "ffmpeg is not installed; the package ffmpeg has it (apt-get install ffmpeg") {
-			t.Errorf("%s: %s", path, page)
-		}
-	}
-	check(t, p.Stop())
 }
 
 // Event streams of open pages end when the daemon stops, so they do not delay the stop.

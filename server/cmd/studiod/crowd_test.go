@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,14 +25,12 @@ import (
 // crowd is a number of hostile connections that try to exhaust a daemon. A closed connection is opened again after a
 // pause, so that the machine does not run out of ports.
 type crowd struct {
-	name      string
-	behave    func(ctx context.Context, c net.Conn, token string)
-	divide    int           // divisor of the number of connections, for crowds with large bodies
-	url       string        // of the server; the default is the daemon's
-	small     bool          // whether connections have the smallest receive buffer
-	pause     time.Duration // before a connection is opened again; the default is 10 seconds
-	reopened  atomic.Int64
-	connected atomic.Int64
+	name   string
+	behave func(ctx context.Context, c net.Conn, token string)
+	divide int           // divisor of the number of connections, for crowds with large bodies
+	url    string        // of the server; the default is the daemon's
+	small  bool          // whether connections have the smallest receive buffer
+	pause  time.Duration // before a connection is opened again; the default is 10 seconds
 }
 
 func crowds() []*crowd {
@@ -107,19 +104,16 @@ func (c *crowd) gather(ctx context.Context, address, token string, n, addresses 
 			for ctx.Err() == nil {
 				conn, err := dialer.DialContext(ctx, "tcp", address)
 				if err == nil {
-					c.connected.Add(1)
 					stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 					tried()
 					c.behave(ctx, conn, token)
 					stop()
 					_ = conn.Close()
-					c.connected.Add(-1)
 				}
 				tried()
 				select {
 				case <-ctx.Done():
 				case <-time.After(cmp.Or(c.pause, 10*time.Second)):
-					c.reopened.Add(1)
 				}
 			}
 			tried()
@@ -179,11 +173,7 @@ func besideCrowds(t testing.TB, p *process, crowds []*crowd, token string, n, ad
 	for again := 3; again > 0; again-- {
 		h = examine(t.Context(), p.URL, token, requests)
 		now, peak := p.Memory()
-		var connected, reopened int64
-		for _, c := range crowds {
-			connected, reopened = connected+c.connected.Load(), reopened+c.reopened.Load()
-		}
-		t.Logf("%sfrom %d addresses: %v; %d MiB, peak %d; %d connected, %d came back", names, addresses, h, now>>20, peak>>20, connected, reopened)
+		t.Logf("%sfrom %d addresses: %v; %d MiB, peak %d", names, addresses, h, now>>20, peak>>20)
 		if h.failed > 0 || h.at(0.99) <= limit {
 			break
 		}

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,20 +33,13 @@ func showDemoOf(t *testing.T, d *daemon) string {
 func TestDemo_printsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "curl")
-	output := filepath.Join(t.TempDir(), "printed")
-	printed, err := os.Create(output)
-	check(t, err)
-	command := serveBy(thisProgram(t), demoDatabaseOf(t), "--demo", "--renderer=simulate:0s")
-	command.Stdout = printed
-	p := harness.RunDaemon(t, command)
-	text, err := os.ReadFile(output)
-	check(t, errors.Join(err, printed.Close()))
-	_, script, found := strings.Cut(string(text), "# log in\n")
-	key := regexp.MustCompile(`webhook secret +(\S+)`).FindSubmatch(text)
-	if !found || key == nil || !strings.Contains(string(text), "studio listen --addr 127.0.0.1:9000\n") {
+	p, text := runPrinting(t, serveBy(thisProgram(t), demoDatabaseOf(t), "--demo", "--renderer=simulate:0s"))
+	_, script, found := strings.Cut(text, "# log in\n")
+	key := regexp.MustCompile(`webhook secret +(\S+)`).FindStringSubmatch(text)
+	if !found || key == nil || !strings.Contains(text, "studio listen --addr 127.0.0.1:9000\n") {
 		t.Fatalf("the demo prints %s", text)
 	}
-	secret, err := webhook.ParseSecret(string(key[1]))
+	secret, err := webhook.ParseSecret(key[1])
 	check(t, err)
 	in := startInbox(t, secret, nil)
 	script = strings.ReplaceAll(regexp.MustCompile(`(?m)^curl `).ReplaceAllString(script, "echo; curl -sS "), "http://127.0.0.1:9000/", in.url)

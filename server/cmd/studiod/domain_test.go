@@ -162,32 +162,6 @@ func TestDomain_waitsAfterAFailedValidation(t *testing.T) {
 	}
 }
 
-func TestDomain_waitsForARateLimit(t *testing.T) {
-	t.Parallel()
-	harness.SkipShort(t, "it waits before the next order")
-	const wait = 8 * time.Second
-	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
-	var limited time.Time
-	a.failWith(func(w http.ResponseWriter, _ *http.Request) {
-		limited = time.Now()
-		a.failWith(func(http.ResponseWriter, *http.Request) {
-			if since := time.Since(limited); since < wait {
-				t.Errorf("a request %v after the rate limit", since)
-			}
-			a.failWith(nil)
-			panic(http.ErrAbortHandler)
-		})
-		w.Header().Set("Retry-After", fmt.Sprint(wait.Seconds()))
-		w.Header().Set("Content-Type", "application/problem+json")
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = w.Write([]byte(`{"type":"urn:ietf:params:acme:error:rateLimited","detail":"too many"}`))
-	})
-	p := a.serve(t, studiotest.NewSQLite(t))
-	check(t, p.AwaitLog("certificate not renewed.*too many"))
-	a.await(t, a.addr(securePort))
-	check(t, p.Stop())
-}
-
 // Two daemons start on a database. The one that the domain leads to answers for the other.
 func TestDomain_daemonsShareOneCertificate(t *testing.T) {
 	t.Parallel()

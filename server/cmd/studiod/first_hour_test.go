@@ -66,16 +66,9 @@ func TestGuide_firstHourOfATeam(t *testing.T) {
 	}
 	serve := func(block string) (d *harness.Daemon, printed string) {
 		t.Helper()
-		output, err := os.Create(filepath.Join(t.TempDir(), "printed"))
-		check(t, err)
-		command := shell("exec " + block)
-		command.Stdout = output
-		d = harness.RunDaemon(t, command)
-		text, err := os.ReadFile(output.Name())
-		check(t, err)
-		check(t, output.Close())
+		d, printed = runPrinting(t, shell("exec "+block))
 		a.await(t, a.addr(securePort))
-		return d, string(text)
+		return d, printed
 	}
 
 	link := regexp.MustCompile(`https://` + regexp.QuoteMeta(testDomain) + `(/console/link)\?key=([^\s<]+)`)

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,8 +17,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // process is a daemon in its own process.
@@ -71,6 +70,18 @@ func serveBy(program []string, dsn string, args ...string) *exec.Cmd {
 	return command
 }
 
+// runPrinting runs a daemon, and returns what it prints besides its log when it has started.
+func runPrinting(t *testing.T, command *exec.Cmd) (p *harness.Daemon, printed string) {
+	t.Helper()
+	output, err := os.Create(filepath.Join(t.TempDir(), "printed"))
+	check(t, err)
+	command.Stdout = output
+	p = harness.RunDaemon(t, command)
+	text, err := os.ReadFile(output.Name())
+	check(t, errors.Join(err, output.Close()))
+	return p, string(text)
+}
+
 // startWorker starts "studiod work" and waits until it works.
 func startWorker(t *testing.T, program []string, args ...string) *harness.Process {
 	t.Helper()
@@ -83,39 +94,26 @@ func startWorker(t *testing.T, program []string, args ...string) *harness.Proces
 
 func TestDaemon_stopTimeoutIsKept(t *testing.T) {
 	t.Parallel()
-	cfg := daemonConfig{
-		Addr: "127.0.0.1:0", Database: studiotest.NewSQLite(t), Passwords: testPasswords, AllowHTTP: true, AllowNetworks: loopback(), Render: renderConfig{Time: time.Hour},
-		StopTimeout: 300 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
-	}
-	d, err := openDaemon(t.Context(), cfg)
-	check(t, err)
-	user, err := d.studio.AddUser(t.Context(), "", testEmail, testPassword)
-	check(t, err)
-	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	arrived, release, stopping := make(chan struct{}, 1), make(chan struct{}), time.Time{}
 	hung := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	}))
-	defer hung.Close()
-	defer close(release)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- d.run(ctx) }()
-	_, err = d.studio.CreateAvatar(t.Context(), studio.Creation{
-		UserID: user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: hung.URL, Enabled: true},
+	t.Cleanup(func() { // after the daemon has stopped
+		if took := time.Since(stopping); took > 10*time.Second {
+			t.Errorf("the daemon stops after %v", took)
+		}
+		close(release)
+		hung.Close()
 	})
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Render.Time, cfg.StopTimeout = time.Hour, 300*time.Millisecond })
+	_, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", hung.URL))
 	check(t, err)
 	<-arrived
 	slow, err := new(net.Dialer).DialContext(t.Context(), "tcp", d.listener.Addr().String())
 	check(t, err)
-	defer func() { _ = slow.Close() }()
+	t.Cleanup(func() { check(t, slow.Close()) })
 	_, err = slow.Write([]byte("POST /users/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"))
 	check(t, err)
-	stop()
-	select {
-	case err := <-ended:
-		check(t, err)
-	case <-time.After(harness.Timeout):
-		t.Fatal("the daemon does not stop")
-	}
+	stopping = time.Now()
 }

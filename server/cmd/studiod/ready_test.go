@@ -71,13 +71,15 @@ func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 				cfg.Database, cfg.Media, cfg.Admin.Addr = dsn, "file:"+t.TempDir(), "127.0.0.1:0"
 			})
 			d.awaitReadiness(t, "ready")
+			before := len(d.log.String())
 			fail()
 			for range 2 {
 				d.awaitReadiness(t, test.status)
 			}
 			repair()
 			d.awaitReadiness(t, "ready")
-			if n := strings.Count(d.log.String(), `msg="not ready" status="`+test.status+`" err=`); n != 1 || !strings.Contains(d.log.String(), "ready again") {
+			log := d.log.String()[before:]
+			if n := strings.Count(log, `msg="not ready" status="`+test.status+`" err=`); n != 1 || !strings.Contains(log, "ready again") {
 				t.Errorf("the log says %d times that it is not ready", n)
 			}
 		})

@@ -38,12 +38,7 @@ func placesOf(t *testing.T, dsn string) []place {
 		cfg.IssueAccessToken = first.tokens.Issue
 		return []place{placeOf(first.daemon), {Service: studio.New(cfg)}}
 	}
-	second, err := openDaemon(t.Context(), first.cfg)
-	check(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- second.run(ctx) }()
-	t.Cleanup(func() { stop(); check(t, <-stopped) })
+	second, _ := runDaemon(t, first.cfg)
 	return []place{placeOf(first.daemon), placeOf(second)}
 }
 

@@ -269,35 +269,3 @@ func TestServe_rendersAgainAfterKill(t *testing.T) {
 	}
 	check(t, f.serve.Stop())
 }
-
-// The disk of the media is full. The rendering is stored when there is room again.
-func TestServe_survivesFullDisk(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, studiotest.NewSQLite(t), studiotest.SmallDisk(t))
-	f.startRendering()
-	lipsync := f.create()
-	f.awaitStarted(1)
-	filler := filepath.Join(strings.TrimPrefix(f.media, "file:"), "filler")
-	if err := os.WriteFile(filler, make([]byte, studiotest.SmallDiskSize), 0o600); err == nil {
-		t.Fatal("the disk is not full")
-	}
-	f.finish()
-	harness.Eventually(t, "that the failure is recorded", func() bool {
-		return strings.Contains(f.serve.Log(), `msg="not rendered"`) && !strings.Contains(f.serve.Log(), "msg=rendered")
-	})
-	if sent, err := f.serve.client.UploadMedia(t.Context(), "video/mp4", strings.NewReader(content)); err == nil {
-		t.Errorf("an upload is %+v", sent)
-	}
-	now, err := f.serve.client.GetLipsync(t.Context(), lipsync.InferenceID)
-	check(t, err)
-	if now.Status != gen.InferenceStatusProcessing || now.VideoURL != nil || now.FailureReason != nil {
-		t.Errorf("the lip-sync is %+v", now)
-	}
-	check(t, os.Remove(filler))
-	_, err = studiotest.OpenSQL(t, f.dsn).ExecContext(t.Context(), "UPDATE renderings SET due_at = 1 WHERE subject_id = $1", lipsync.InferenceID)
-	check(t, err)            // skips the retry delay
-	check(t, f.serve.Stop()) // the next start looks for due work at once
-	f.startRendering()
-	f.wantVideo(lipsync.InferenceID)
-	check(t, f.serve.Stop())
-}

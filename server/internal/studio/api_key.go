@@ -17,8 +17,8 @@ const APIKeyPrefix = "avs_"
 const (
 	// MaxAPIKeys is the maximum number of API keys of a user.
 	MaxAPIKeys = 100
-	// APIKeyUseInterval is the precision of the time of the last use of an API key.
-	APIKeyUseInterval = time.Minute
+	// apiKeyUseInterval is the precision of the time of the last use of an API key.
+	apiKeyUseInterval = time.Minute
 
 	apiKeyLetters  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	apiKeyRandom   = 32 // characters: 190 bits
@@ -62,7 +62,7 @@ type APIKey struct {
 	WorkspaceID string // the only workspace in which the key is valid; "" for all. See [OnlyWorkspace]
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero if the key does not expire
-	UsedAt      time.Time // of the last use, rounded down to [APIKeyUseInterval]; zero if there is none
+	UsedAt      time.Time // of the last use, rounded down to a minute; zero if there is none
 }
 
 // AddAPIKey adds a key with the name, which becomes one line, and the user, scope, workspace and expiry of key. It
@@ -99,7 +99,7 @@ func (s *Service) CheckAPIKey(ctx context.Context, hash []byte) (APIKey, error) 
 	if errors.Is(err, ErrNotFound) || err == nil && key.Expired(now) {
 		return APIKey{}, ErrUnauthorized
 	}
-	if used := now.Truncate(APIKeyUseInterval); err == nil && used.After(key.UsedAt) {
+	if used := now.Truncate(apiKeyUseInterval); err == nil && used.After(key.UsedAt) {
 		err = s.Store.UseAPIKey(ctx, key.ID, used)
 	}
 	return key, err
