@@ -50,8 +50,8 @@ func (in *inbox) want(t *testing.T, id string, want []string) {
 	}
 }
 
-// A user lists projects, creates avatars, videos and lip-syncs, and gives and refuses consent. A receiver is notified of
-// every status that the document has, in order and once.
+// A user lists projects, creates avatars, videos and lip-syncs, and gives and refuses consent. A receiver is notified
+// of every status that the document has, in order and once.
 func TestStudio_makesRecordsAndSendsEveryNotification(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, testStudio)

@@ -90,8 +90,8 @@ func readImport(command *cli.Command) ([]byte, error) {
 	return data, nil
 }
 
-// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name the place, and
-// contain nothing of the input.
+// parseProjects reads {"data": [project …]} and validates every project against the document. Errors name the place,
+// and contain nothing of the input.
 func parseProjects(data []byte, workspaceID string) (projects []studio.Project, err error) {
 	schema, err := projectSchema()
 	if err != nil {

@@ -32,7 +32,7 @@ func (d *daemon) awaitReadiness(t *testing.T, status string) {
 }
 
 // A daemon is not ready while its database cannot be written, with a full disk, a file that another process has locked,
-// or a locked table, while it cannot renew its lease, and beside tables of another version. The log has the cause, once.
+// or a locked table, while it cannot renew its lease, and beside tables of another version. The log has the cause once.
 func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 	t.Parallel()
 	// executes returns a way that begins with statements on a database, and ends with its connection, or another one.

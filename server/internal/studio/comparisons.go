@@ -87,8 +87,8 @@ func (q *comparisonQueue) next() {
 	close(first.admitted)
 }
 
-// add adds a waiting login. If too many wait, it first rejects the last one of the address with the most, or returns nil
-// if no address has more than this one would have.
+// add adds a waiting login. If too many wait, it first rejects the last one of the address with the most, or returns
+// nil if no address has more than this one would have.
 func (q *comparisonQueue) add(address string, known bool) *waiter {
 	all := slices.DeleteFunc(slices.Clone(q.waiting), func(w *waiter) bool { return w.known != known })
 	mine, waiting := &waiter{address: address, known: known, admitted: make(chan struct{})}, make(map[string]int)

@@ -316,23 +316,6 @@ func TestStreamEvents_survivesAnOutageOfTheDatabase(t *testing.T) {
 	})
 }
 
-func TestStreamEvents_endsWithTheCauseOfTheContext(t *testing.T) {
-	t.Parallel()
-	cause, reasons := errors.New("cause"), make(chan error, 1)
-	cfg := studiotest.Config(memstore.New(), studiotest.NewClock().Now)
-	cfg.OnStreamEnd = func(_ context.Context, reason error) { reasons <- reason }
-	service := studio.New(cfg)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	items, err := service.StreamEvents(ctx, "ada", "")
-	check(t, err)
-	for _, err = range items {
-		cancel(cause)
-	}
-	wantError(t, err, cause)
-	wantError(t, <-reasons, cause)
-}
-
 // A deletion ends the events of a subject that were not sent. A stream does not have them either.
 func TestStreamEvents_omitsEventsOfDeletedSubjects(t *testing.T) {
 	t.Parallel()

@@ -106,8 +106,8 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 	})
 }
 
-// Concurrent creations in two processes with the same database exceed the limit by at most a twentieth, or one, also if a
-// process counts the rows long before it uses the count.
+// Concurrent creations in two processes with the same database exceed the limit by at most a twentieth, or one, also if
+// a process counts the rows long before it uses the count.
 func TestCreate_limitsCreationsInProgressWithLateCounts(t *testing.T) {
 	t.Parallel()
 	for range 100 {
