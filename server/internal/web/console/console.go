@@ -279,12 +279,12 @@ func notFound(http.ResponseWriter, *http.Request, session) error { return studio
 // fail shows the error page, and logs errors of the service.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem := c.report(w, r, err)
-	detail := problem.Detail
+	detail := []string{problem.Detail}
 	for _, violation := range problem.Violations {
-		detail += " " + violation.Pointer + " " + violation.Detail + "."
+		detail = append(detail, violation.Pointer, violation.Detail+".")
 	}
 	c.render(w, r, problem.Status, "error", view{
-		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": detail, "RequestID": server.RequestID(r.Context())},
+		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": strings.Join(detail, " "), "RequestID": server.RequestID(r.Context())},
 	})
 }
 

@@ -27,12 +27,11 @@ type endpointsView struct {
 func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) error {
 	query := r.URL.Query()
 	v := endpointsView{Email: query.Get("email")}
-	cursor, kept := query.Get("cursor"), make(url.Values)
+	cursor := query.Get("cursor")
 	var page studio.EndpointPage
 	var err error
 	switch {
 	case v.Email != "":
-		kept.Set("email", v.Email)
 		var user studio.User
 		if user, err = c.cfg.Studio.UserByEmail(r.Context(), v.Email); err == nil {
 			page, err = c.cfg.Studio.Endpoints(r.Context(), user.ID, cursor, pageSize)
@@ -40,7 +39,6 @@ func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) e
 			err = nil
 		}
 	case query.Has("all"):
-		kept.Set("all", "true")
 		page, err = c.cfg.Studio.AllEndpoints(r.Context(), cursor, pageSize)
 	default:
 		v.Troubled = true
@@ -50,7 +48,7 @@ func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) e
 	if err != nil {
 		return err
 	}
-	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, kept, cursor, page.Next)
+	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, filtersOf(query, "email", "all"), cursor, page.Next)
 	c.render(w, r, http.StatusOK, "endpoints", view{Title: "Endpoints", Section: servicePath, Data: v})
 	return nil
 }

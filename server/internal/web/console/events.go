@@ -113,13 +113,7 @@ func eventFilter(s session, values url.Values) (studio.EventFilter, error) {
 
 // filterValues returns the values that eventFilter reads.
 func filterValues(query url.Values) url.Values {
-	values := make(url.Values)
-	for _, name := range []string{"state", "kind", "subject", "from", "to"} {
-		if text := query.Get(name); text != "" {
-			values.Set(name, text)
-		}
-	}
-	return values
+	return filtersOf(query, "state", "kind", "subject", "from", "to")
 }
 
 func (c *Console) listEvents(ctx context.Context, s session, query url.Values) (eventsView, error) {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,41 +46,6 @@ func (v projectsView) Tags() []string {
 	return slices.Compact(names)
 }
 
-// WithStatus returns the path of the first page with another status, or with all.
-func (v projectsView) WithStatus(status string) string {
-	v.Filter.Status = status
-	return withQuery(projectsPath, projectQuery(v.Filter))
-}
-
-// WithTag returns the path of the first page with another tag, or with all.
-func (v projectsView) WithTag(tag string) string {
-	v.Filter.Tag = tag
-	return withQuery(projectsPath, projectQuery(v.Filter))
-}
-
-func projectQuery(filter studio.ProjectFilter) url.Values {
-	return filterQuery(map[string]string{"workspace": filter.WorkspaceID, "status": filter.Status, "tag": filter.Tag, "title": filter.Title})
-}
-
-// filterQuery returns the query of the filters that are not "".
-func filterQuery(filters map[string]string) url.Values {
-	query := make(url.Values)
-	for name, value := range filters {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return query
-}
-
-// withQuery returns a path with a query, if it has one.
-func withQuery(path string, query url.Values) string {
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
-}
-
 func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) error {
 	workspaces, err := c.cfg.Studio.Workspaces(r.Context(), s.ID)
 	if err != nil {
@@ -93,7 +59,9 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 	if v.Filter.WorkspaceID == "" && len(workspaces) > 0 {
 		v.Filter.WorkspaceID = workspaces[0].ID
 	}
+	filters := filtersOf(query, "workspace", "status", "tag", "title")
 	if v.Filter.WorkspaceID != "" {
+		filters.Set("workspace", v.Filter.WorkspaceID)
 		page, err := c.cfg.Studio.ProjectPage(r.Context(), s.ID, v.Filter, query.Get("cursor"), pageSize)
 		if err != nil {
 			return err
@@ -101,7 +69,7 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 		for _, project := range page.Projects {
 			v.Projects = append(v.Projects, newProjectCard(project, s.ID))
 		}
-		v.pager = newPager(projectsPath, projectQuery(v.Filter), query.Get("cursor"), page.Next)
+		v.pager = newPager(projectsPath, filters, query.Get("cursor"), page.Next)
 	}
 	c.render(w, r, http.StatusOK, "projects", view{Title: "Projects", Section: projectsPath, Data: v})
 	return nil
@@ -109,8 +77,34 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 
 // pager is the links of a page of a list.
 type pager struct {
+	path    string
+	filters url.Values
+
 	Older  string // the path of the next page; "" on the last one
 	Newest string // the path of the first page; "" on the first one
+}
+
+// filtersOf returns the filters in a query that are not "".
+func filtersOf(query url.Values, names ...string) url.Values {
+	filters := make(url.Values)
+	for _, name := range names {
+		if text := query.Get(name); text != "" {
+			filters.Set(name, text)
+		}
+	}
+	return filters
+}
+
+// With returns the path of the first page with another value of a filter, or for "" with all values.
+func (p pager) With(filter, value string) string {
+	query := maps.Clone(p.filters)
+	if query.Set(filter, value); value == "" {
+		query.Del(filter)
+	}
+	if len(query) == 0 {
+		return p.path
+	}
+	return p.path + "?" + query.Encode()
 }
 
 // readPage reads the page of a list at the cursor of a request. read returns up to limit items after a cursor, and
@@ -123,23 +117,17 @@ func readPage[T any](
 	if len(page) > pageSize {
 		page, next = page[:pageSize], cursorOf(page[pageSize-1])
 	}
-	return page, newPager(path, make(url.Values), cursor, next), err
+	return page, newPager(path, url.Values{}, cursor, next), err
 }
 
-// newPager returns the links of the page at cursor. It changes query.
-func newPager(path string, query url.Values, cursor, next string) (p pager) {
-	link := func(cursor string) string {
-		query.Set("cursor", cursor)
-		if cursor == "" {
-			query.Del("cursor")
-		}
-		return withQuery(path, query)
-	}
+// newPager returns the links of the page at cursor.
+func newPager(path string, filters url.Values, cursor, next string) pager {
+	p := pager{path: path, filters: filters}
 	if next != "" {
-		p.Older = link(next)
+		p.Older = p.With("cursor", next)
 	}
 	if cursor != "" {
-		p.Newest = link("")
+		p.Newest = p.With("cursor", "")
 	}
 	return p
 }

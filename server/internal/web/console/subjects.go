@@ -22,15 +22,6 @@ type subjectsView struct {
 	Live     string // the path of the stream
 }
 
-// WithStatus returns the path of the first page with another status, or with all.
-func (v subjectsView) WithStatus(status studio.Status) string {
-	return withQuery(v.Kind.Path, v.query(status))
-}
-
-func (v subjectsView) query(status studio.Status) url.Values {
-	return filterQuery(map[string]string{"status": string(status), "avatar_id": v.AvatarID, "title": v.Search})
-}
-
 // row is a subject in a list.
 type row struct {
 	studio.Subject
@@ -72,7 +63,7 @@ func (c *Console) listSubjects(ctx context.Context, kind kind, s session, query 
 		v.Rows = append(v.Rows, c.newRow(kind, subject))
 	}
 	v.Live = kind.Path + "/live?" + query.Encode()
-	v.pager = newPager(kind.Path, v.query(v.Status), query.Get("cursor"), page.Next)
+	v.pager = newPager(kind.Path, filtersOf(query, "status", "avatar_id", "title"), query.Get("cursor"), page.Next)
 	return v, nil
 }
 
