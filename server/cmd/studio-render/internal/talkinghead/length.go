@@ -3,6 +3,7 @@ package talkinghead
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"os"
@@ -61,7 +62,7 @@ func (m *media) whole(ctx context.Context, frames int) (bool, error) {
 // complete reports whether the end of a file is there, whose pictures last for so many seconds. In some files, only
 // the length of the file is known, of which another stream may be the longest.
 func (m *media) complete(seconds float64) bool {
-	if _, err := strconv.ParseFloat(m.video.Duration, 64); err == nil {
+	if _, err := strconv.ParseFloat(m.video.Duration, 64); err == nil && m.demuxer != "avi" {
 		return seconds >= m.duration*0.9-0.5
 	}
 	f, err := os.Open(m.path)
@@ -75,6 +76,10 @@ func (m *media) complete(seconds float64) bool {
 	}
 	head := make([]byte, sniffedLength)
 	n, _ := f.ReadAt(head, 0) // what is missing is not found
+	if m.demuxer == "avi" {   // one that was written to a pipe says any length, and that its size is unknown
+		size := binary.LittleEndian.Uint32(head[4:])
+		return size == math.MaxUint32 || int64(size) <= info.Size()
+	}
 	at := uint64(0)
 	for range 2 { // the header of a Matroska file, and its segment
 		size, length := ebmlSize(head[min(at+4, uint64(n)):n])

@@ -47,6 +47,7 @@ func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
 		{name: "longer.mkv", args: longer, want: 1.2},
 		{name: "longer.mp4", args: longer, want: 1.2},
 		{name: "longer.avi", args: append(slices.Clip(longer), "-c:v", "mpeg4"), want: 1.2},
+		{name: "piped.avi", args: append(slices.Clip(film), "-c:v", "mpeg4", "-seekable", "0"), want: 1.2},
 		{name: "says 20 s.mkv", args: film, change: says(20), want: 1.2},
 		{name: "says 700 s.mkv", args: film, change: says(700), want: 1.2},
 		{name: "says 0.1 s.mkv", args: film, change: says(0.1), want: 1.2},
