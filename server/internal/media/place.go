@@ -26,8 +26,8 @@ type Places interface {
 	KnowsPlace(ctx context.Context, name string) (bool, error)
 }
 
-// Name identifies the bucket. That of a directory is the same on all machines and in all containers, which share it: one
-// that is new must not take a disk that is not mounted there for a new directory.
+// Name identifies the bucket. That of a directory is the same on all machines and in all containers, which share it:
+// one that is new must not take a disk that is not mounted there for a new directory.
 func (s *Store) Name() string { return s.name }
 
 // Guard makes all calls fail with [ErrGone] while a directory lacks its [Mark], except those for this key. It does

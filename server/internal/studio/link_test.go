@@ -234,8 +234,8 @@ func (b brokenAfterwards) SeeAddress(context.Context, string, string, time.Time)
 	return b.failure()
 }
 
-// Whatever changes a password, begins a session or removes a user succeeds if the change was made, although the database
-// fails right after it.
+// Whatever changes a password, begins a session or removes a user succeeds if the change was made, although the
+// database fails right after it.
 func TestSessions_beginWithTheChange(t *testing.T) {
 	t.Parallel()
 	eachLink(t, func(t *testing.T, newService func(func(*studio.Config)) *studio.Service, purpose studio.LinkPurpose) {
