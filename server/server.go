@@ -99,8 +99,8 @@ type Config struct {
 	Logger *slog.Logger
 	// BasePath is a prefix for all paths of the document, such as "/studio". Empty by default.
 	BasePath string
-	// Validation configures the validator: the limit on body sizes, additional formats, and whether to serve
-	// a document with unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
+	// Validation configures the validator: the limit on body sizes, and whether to serve a document with
+	// unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
 	// MiB. Its Security and Fail have no effect.
 	Validation validate.Config
 	// ValidateResponses selects what to do with responses that do not match the document. Defaults to

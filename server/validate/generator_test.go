@@ -3,6 +3,7 @@ package validate_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,6 +19,25 @@ type generator struct {
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
+
+// some returns values of next, at least one.
+func some[T any](g *generator, most int, next func() T) (values []any) {
+	for range 1 + g.IntN(most) {
+		values = append(values, next())
+	}
+	return values
+}
+
+// rarely adds a keyword to a schema in some percent of the cases.
+func (g *generator) rarely(s object, percent int, keyword string, value func() any) {
+	if g.chance(percent) {
+		s[keyword] = value()
+	}
+}
+
+func (g *generator) maybe(s object, keyword string, value any) {
+	g.rarely(s, 20, keyword, func() any { return value })
+}
 
 func (g *generator) document(n int) object {
 	components := object{}
@@ -37,27 +57,18 @@ func (g *generator) schema(depth, n int) object {
 		kinds = append(kinds, "object", "object", "object", "array", "array")
 	}
 	switch {
-	case g.chance(10) && depth > 0:
+	case depth > 0 && g.chance(10):
 		return g.tagged(depth, n)
-	case g.chance(10) && depth > 0:
-		keyword := pick(g, "oneOf", "anyOf")
-		one := g.schema(depth-1, n)
-		if one["type"] == nil || strings.Contains(asJSON(one["type"]), "null") {
-			keyword = "anyOf"
-		}
-		alternatives := []any{one, object{"type": "null"}}
+	case depth > 0 && g.chance(10): // or null
+		alternatives := []any{g.schema(depth-1, n), object{"type": "null"}}
 		if g.chance(50) {
-			alternatives[0], alternatives[1] = alternatives[1], alternatives[0]
+			slices.Reverse(alternatives)
 		}
-		s[keyword] = alternatives
-		if plain := asJSON(one); plain == `{"type":"null"}` {
-			return one
-		}
-		return s
+		return object{pick(g, "anyOf", "anyOf", "oneOf"): alternatives}
 	case g.chance(80):
 		kind := pick(g, kinds...)
 		s["type"] = kind
-		if second := pick(g, kinds...); g.chance(25) && second != kind {
+		if second := pick(g, kinds...); second != kind && g.chance(25) {
 			s["type"] = []any{kind, second}
 		}
 		kinds = []string{kind}
@@ -67,56 +78,30 @@ func (g *generator) schema(depth, n int) object {
 			g.constrain(s, kind, depth, n)
 		}
 	}
-	if g.chance(12) {
-		var values []any
-		for range 1 + g.IntN(3) {
-			values = append(values, g.value(2))
-		}
-		s["enum"] = values
-	} else if g.chance(5) {
-		if value := g.value(2); value != nil {
-			s["const"] = value
-		}
+	g.rarely(s, 12, "enum", func() any { return some(g, 3, func() any { return g.value(2) }) })
+	if s["enum"] == nil {
+		g.rarely(s, 5, "const", func() any { return pick(g, stringsPool...) })
 	}
-	if g.chance(15) && depth > 0 {
-		also := []any{g.schema(depth-1, n)}
-		if g.chance(40) && len(g.schemas) > 1 {
-			also = append(also, object{"$ref": refTo(g.IntN(len(g.schemas) - 1))})
-		}
-		s["allOf"] = also
+	if depth > 0 {
+		g.apply(s, depth-1, n)
 	}
-	g.apply(s, depth, n)
 	return s
 }
 
 // apply adds keywords that apply other schemas to the same value.
 func (g *generator) apply(s object, depth, n int) {
-	if depth == 0 {
-		return
+	either := func() any { return g.either(depth, n) }
+	several := func() any { return some(g, 3, either) }
+	g.rarely(s, 15, "allOf", func() any { return some(g, 2, either) })
+	g.rarely(s, 4, "not", either)
+	g.rarely(s, 6, "if", either)
+	if s["if"] != nil {
+		g.rarely(s, 60, "then", either)
+		g.rarely(s, 60, "else", either)
 	}
-	if g.chance(4) {
-		s["not"] = g.either(depth-1, n)
-	}
-	if g.chance(6) {
-		s["if"] = g.either(depth-1, n)
-		for _, keyword := range []string{"then", "else"} {
-			if g.chance(60) {
-				s[keyword] = g.either(depth-1, n)
-			}
-		}
-	}
-	for _, keyword := range []string{"oneOf", "anyOf"} {
-		if g.chance(4) && s[keyword] == nil {
-			var alternatives []any
-			for range 1 + g.IntN(3) {
-				alternatives = append(alternatives, g.either(depth-1, n))
-			}
-			s[keyword] = alternatives
-		}
-	}
-	if g.chance(3) {
-		s["$defs"] = object{"of it": g.schema(depth-1, n)}
-	}
+	g.rarely(s, 4, "oneOf", several)
+	g.rarely(s, 4, "anyOf", several)
+	g.rarely(s, 3, "$defs", func() any { return object{"of it": g.schema(depth, n)} })
 }
 
 // either returns a schema for the same value: a boolean, an earlier schema or a new one.
@@ -130,25 +115,15 @@ func (g *generator) either(depth, n int) any {
 	return g.schema(depth, n)
 }
 
-// inside returns a schema for a part of a value. It may be a boolean.
+// inside returns a schema for a part of a value: a boolean, any schema or a new one.
 func (g *generator) inside(depth, n int) any {
-	if g.chance(8) {
+	switch {
+	case g.chance(8):
 		return g.chance(60)
-	}
-	return g.part(depth, n)
-}
-
-// part returns a schema for a part of a value. It may refer to any schema.
-func (g *generator) part(depth, n int) object {
-	if g.chance(15) {
+	case g.chance(15):
 		ref := object{"$ref": refTo(g.IntN(n))}
-		switch g.IntN(4) {
-		case 0:
-			ref["description"] = "said of the reference alone"
-		case 1:
-			ref["maxLength"] = g.IntN(3)
-			ref["minProperties"] = g.IntN(2)
-		}
+		g.rarely(ref, 25, "description", func() any { return "said of the reference alone" })
+		g.rarely(ref, 25, "maxLength", func() any { return g.IntN(3) })
 		return ref
 	}
 	return g.schema(depth, n)
@@ -157,13 +132,14 @@ func (g *generator) part(depth, n int) object {
 func refTo(i int) string { return "#/components/schemas/" + schemaName(i) }
 
 func (g *generator) constrain(s object, kind string, depth, n int) {
+	inside := func() any { return g.inside(depth-1, n) }
 	switch kind {
 	case "string":
 		g.maybe(s, "minLength", g.IntN(4))
 		g.maybe(s, "maxLength", g.IntN(5))
 		g.maybe(s, "pattern", pick(g, "^a", "b$", "[a-c]+", "^.{2}$", "é"))
-		if s["type"] == "string" && g.chance(20) {
-			s["format"] = pick(g, "uuid", "date-time", "date", "email", "uri", "time", "duration", "ipv4", "ipv6", "hostname", "json-pointer")
+		if s["type"] == "string" {
+			g.maybe(s, "format", pick(g, "uuid", "date-time", "date", "email", "uri", "time", "duration", "ipv4", "ipv6", "hostname", "json-pointer"))
 		}
 	case "integer", "number":
 		g.maybe(s, pick(g, "minimum", "exclusiveMinimum"), pick(g, numbers...))
@@ -173,89 +149,50 @@ func (g *generator) constrain(s object, kind string, depth, n int) {
 		g.maybe(s, "minItems", g.IntN(3))
 		g.maybe(s, "maxItems", g.IntN(4))
 		g.maybe(s, "uniqueItems", g.chance(80))
-		if depth > 0 && g.chance(70) {
-			s["items"] = g.inside(depth-1, n)
-		}
-		g.elements(s, depth, n)
-	case "object":
 		if depth == 0 {
 			return
 		}
-		properties := object{}
-		for range g.IntN(4) {
-			properties[pick(g, memberNames...)] = g.inside(depth-1, n)
+		g.rarely(s, 70, "items", inside)
+		g.rarely(s, 15, "prefixItems", func() any { return some(g, 2, inside) })
+		g.rarely(s, 12, "contains", inside)
+		if s["contains"] != nil {
+			g.maybe(s, "minContains", g.IntN(3))
+			g.maybe(s, "maxContains", g.IntN(3))
 		}
-		if len(properties) > 0 {
-			s["properties"] = properties
+		g.rarely(s, 12, "unevaluatedItems", inside)
+	case "object":
+		if depth > 0 {
+			g.members(s, depth, n)
 		}
-		if g.chance(40) {
-			var list []any
-			for _, name := range memberNames {
-				if g.chance(10) || properties[name] != nil && g.chance(40) {
-					list = append(list, name)
-				}
-			}
-			if list != nil {
-				s["required"] = list
-			}
-		}
-		g.maybe(s, "minProperties", g.IntN(3))
-		g.maybe(s, "maxProperties", 1+g.IntN(4))
-		switch g.IntN(6) {
-		case 0:
-			s["additionalProperties"] = g.chance(50)
-		case 1:
-			s["additionalProperties"] = g.inside(depth-1, n)
-		}
-		g.members(s, depth, n)
 	}
 }
 
-// elements adds the rarer keywords of arrays.
-func (g *generator) elements(s object, depth, n int) {
-	if depth == 0 {
-		return
-	}
-	if g.chance(15) {
-		var prefix []any
-		for range 1 + g.IntN(2) {
-			prefix = append(prefix, g.inside(depth-1, n))
-		}
-		s["prefixItems"] = prefix
-	}
-	if g.chance(12) {
-		s["contains"] = g.inside(depth-1, n)
-		g.maybe(s, "minContains", g.IntN(3))
-		g.maybe(s, "maxContains", g.IntN(3))
-	}
-	if g.chance(12) {
-		s["unevaluatedItems"] = g.inside(depth-1, n)
-	}
-}
-
-// members adds the rarer keywords of objects.
+// members adds the keywords of objects.
 func (g *generator) members(s object, depth, n int) {
-	if g.chance(12) {
-		s["patternProperties"] = object{pick(g, "^[ab]$", "c", "^t", "."): g.inside(depth-1, n)}
+	inside := func() any { return g.inside(depth-1, n) }
+	name := func() any { return pick(g, memberNames...) }
+	properties := object{}
+	for range g.IntN(4) {
+		properties[pick(g, memberNames...)] = inside()
 	}
-	if g.chance(8) {
-		s["propertyNames"] = pick(g, object{"maxLength": 3}, object{"pattern": "^[a-d]"}, object{"enum": []any{"a", "b", "tag"}}, object{"not": object{"const": "c"}})
+	g.rarely(s, 90, "properties", func() any { return properties })
+	required := []any{}
+	for _, name := range memberNames {
+		if g.chance(4) || properties[name] != nil && g.chance(15) {
+			required = append(required, name)
+		}
 	}
-	if g.chance(10) {
-		s["dependentRequired"] = object{pick(g, memberNames...): []any{pick(g, memberNames...)}}
-	}
-	if g.chance(8) {
-		s["dependentSchemas"] = object{pick(g, memberNames...): g.either(depth-1, n)}
-	}
-	if g.chance(15) {
-		s["unevaluatedProperties"] = g.inside(depth-1, n)
-	}
-}
-
-func (g *generator) maybe(s object, keyword string, value any) {
-	if g.chance(20) {
-		s[keyword] = value
-	}
+	g.rarely(s, 40, "required", func() any { return required })
+	g.maybe(s, "minProperties", g.IntN(3))
+	g.maybe(s, "maxProperties", 1+g.IntN(4))
+	g.rarely(s, 30, "additionalProperties", inside)
+	g.rarely(s, 12, "patternProperties", func() any { return object{pick(g, "^[ab]$", "c", "^t", "."): inside()} })
+	g.rarely(s, 8, "propertyNames", func() any {
+		return pick(g, object{"maxLength": 3}, object{"pattern": "^[a-d]"}, object{"enum": []any{"a", "b", "tag"}}, object{"not": object{"const": "c"}})
+	})
+	g.rarely(s, 10, "dependentRequired", func() any { return object{pick(g, memberNames...): []any{name()}} })
+	g.rarely(s, 8, "dependentSchemas", func() any { return object{pick(g, memberNames...): g.either(depth-1, n)} })
+	g.rarely(s, 15, "unevaluatedProperties", inside)
 }
 
 // tagged returns a union whose alternatives have different constants in one member.
@@ -263,9 +200,7 @@ func (g *generator) tagged(depth, n int) object {
 	var alternatives []any
 	for _, tag := range []string{"a", "ab", "c"} {
 		alternatives = append(alternatives, object{
-			"type":       "object",
-			"required":   []any{"tag"},
-			"properties": object{"tag": object{"const": tag}, "a": g.part(depth-1, n)},
+			"type": "object", "required": []any{"tag"}, "properties": object{"tag": object{"const": tag}, "a": g.inside(depth-1, n)},
 		})
 	}
 	if g.chance(30) {
@@ -290,23 +225,16 @@ func (g *generator) value(depth int) any {
 		return pick(g, stringsPool...)
 	case k < 6:
 		return pick(g, numbers...)
-	case k == 6:
+	case k == 6 || depth == 0:
 		return pick(g, any(true), false, nil)
-	case depth == 0:
-		return nil
 	case k == 7:
-		elements := []any{}
-		for range g.IntN(4) {
-			elements = append(elements, g.value(depth-1))
-		}
-		return elements
-	default:
-		members := object{}
-		for range g.IntN(4) {
-			members[pick(g, memberNames...)] = g.value(depth - 1)
-		}
-		return members
+		return some(g, 3, func() any { return g.value(depth - 1) })[g.IntN(2):]
 	}
+	members := object{}
+	for range g.IntN(4) {
+		members[pick(g, memberNames...)] = g.value(depth - 1)
+	}
+	return members
 }
 
 // body returns JSON that often matches schema i.
@@ -320,21 +248,14 @@ func asJSON(value any) string {
 	return string(encoded)
 }
 
-// matchAny is match for a schema that may be a boolean.
-func (g *generator) matchAny(s any, depth int) any {
-	if o, ok := s.(object); ok {
-		return g.match(o, depth)
-	}
-	return g.value(1)
-}
-
-// match returns a value that often matches s.
-func (g *generator) match(s object, depth int) any {
-	if depth == 0 || g.chance(4) {
+// match returns a value that often matches a schema.
+func (g *generator) match(of any, depth int) any {
+	s, ok := of.(object)
+	if !ok || depth == 0 || g.chance(4) {
 		return g.value(1)
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		i, _ := strconv.Atoi(strings.TrimPrefix(ref, refTo(0)[:len(refTo(0))-1]))
+		i, _ := strconv.Atoi(strings.TrimPrefix(ref, "#/components/schemas/S"))
 		return g.match(g.schemas[i], depth-1)
 	}
 	if values, ok := s["enum"].([]any); ok && g.chance(85) {
@@ -344,10 +265,8 @@ func (g *generator) match(s object, depth int) any {
 		return value
 	}
 	for _, keyword := range []string{"oneOf", "anyOf"} {
-		if alternatives, ok := s[keyword].([]any); ok {
-			if len(s) <= 2 || g.chance(50) {
-				return g.matchAny(pick(g, alternatives...), depth)
-			}
+		if alternatives, ok := s[keyword].([]any); ok && (len(s) <= 2 || g.chance(50)) {
+			return g.match(pick(g, alternatives...), depth)
 		}
 	}
 	kind, _ := s["type"].(string)
@@ -366,41 +285,32 @@ func (g *generator) match(s object, depth int) any {
 	case "null":
 		return nil
 	case "array":
-		prefix, _ := s["prefixItems"].([]any)
-		elements := []any{}
-		for i := range g.IntN(4) {
-			switch {
-			case i < len(prefix):
-				elements = append(elements, g.matchAny(prefix[i], depth-1))
-			case s["contains"] != nil && g.chance(40):
-				elements = append(elements, g.matchAny(s["contains"], depth-1))
-			default:
-				elements = append(elements, g.matchAny(s["items"], depth-1))
+		return g.elements(s, depth-1)
+	case "object":
+		members := object{}
+		properties, _ := s["properties"].(object)
+		for _, name := range memberNames {
+			if property, ok := properties[name]; ok && g.chance(85) {
+				members[name] = g.match(property, depth-1)
 			}
 		}
-		return elements
-	case "object":
-		return g.matchObject(s, depth)
+		g.rarely(members, 20, pick(g, memberNames...), func() any { return g.value(1) })
+		return members
 	}
 	return g.value(2)
 }
 
-func (g *generator) matchObject(s object, depth int) any {
-	members := object{}
-	properties, _ := s["properties"].(object)
-	for _, name := range memberNames {
-		if property, ok := properties[name]; ok && g.chance(70) {
-			members[name] = g.matchAny(property, depth-1)
+func (g *generator) elements(s object, depth int) any {
+	prefix, _ := s["prefixItems"].([]any)
+	elements := []any{}
+	for i := range g.IntN(4) {
+		of := s["items"]
+		if i < len(prefix) {
+			of = prefix[i]
+		} else if s["contains"] != nil && g.chance(40) {
+			of = s["contains"]
 		}
+		elements = append(elements, g.match(of, depth))
 	}
-	required, _ := s["required"].([]any)
-	for _, name := range required {
-		if property, ok := properties[name.(string)]; ok && g.chance(90) {
-			members[name.(string)] = g.matchAny(property, depth-1)
-		}
-	}
-	if g.chance(20) {
-		members[pick(g, memberNames...)] = g.value(1)
-	}
-	return members
+	return elements
 }

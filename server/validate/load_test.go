@@ -191,21 +191,6 @@ components:
 	}
 }
 
-// Custom formats are enforced and may replace those of the package.
-func TestLoad_supportsCustomFormats(t *testing.T) {
-	t.Parallel()
-	v, err := validate.Load(document(t, `{"components": {"schemas": {"S": {"items": {"format": "even"}, "properties": {"a": {"format": "uuid"}}}}}}`),
-		validate.Config{Formats: map[string]func(string) bool{
-			"even": func(text string) bool { return len(text)%2 == 0 },
-			"uuid": func(text string) bool { return text == "u" },
-		}})
-	harness.Check(t, err)
-	s, _ := v.Schema("S")
-	checkBodies(t, s, map[string]string{
-		`["ab", "\u00e9", 1]`: "ok", `["a", "abc"]`: "/0 format, /1 format", `{"a": "u"}`: "ok", `{"a": "01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20"}`: "/a format",
-	})
-}
-
 // A lenient validator reports what it ignores once, and enforces the rest.
 func TestLoad_lenientModeEnforcesTheRest(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@
 //
 //   - an unknown keyword, including those that 2020-12 has removed, such as dependencies
 //   - a $schema other than that of 2020-12, and therefore vocabularies and older drafts
-//   - a format that neither this package nor [Config.Formats] has
+//   - a format that this package does not have
 //   - a pattern that is not ECMA-262 in Unicode mode, or that RE2 cannot match: look-around, back-references,
 //     repetition over 1000
 //   - a multipleOf with more than 18 significant digits
@@ -100,7 +100,7 @@
 //
 // The generator of this module takes a part of all this, which the documentation of api/tools/generate describes.
 //
-// [Config] adds custom formats, and a lenient mode that ignores what is not supported.
+// [Config] has a lenient mode that ignores what is not supported.
 //
 // No text that this package returns contains a submitted value or name.
 package validate
@@ -147,9 +147,6 @@ type Config struct {
 	// OperationBodyBytes limits the request bodies of single operations in bytes, by operation id. It
 	// overrides MaxBodyBytes and AnonymousBodyBytes.
 	OperationBodyBytes map[string]int64
-	// Formats adds string formats, or replaces those of the package. Each function reports whether a text has
-	// the format. The functions are called concurrently. Empty by default.
-	Formats map[string]func(string) bool
 	// Lenient, if not nil, is called once for each part of the document that is unknown or not supported,
 	// instead of Load returning an error. Load ignores these members, keywords and formats: they constrain
 	// nothing. Invalid documents are still rejected. Defaults to nil.
@@ -205,7 +202,7 @@ func load(text []byte, cfg Config) (*Validator, *document.Document, error) {
 		return nil, nil, documentErrors(l.Errors())
 	}
 	c := &compiler{
-		Compiler:      schema.NewCompiler(l, cfg.Formats),
+		Compiler:      schema.NewCompiler(l),
 		cfg:           cfg,
 		pool:          newCheckers(),
 		responseCache: make(map[*document.Node]*response),

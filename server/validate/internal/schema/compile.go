@@ -18,8 +18,7 @@ import (
 type Compiler struct {
 	*document.Document
 
-	formats  map[string]*format // of the package
-	custom   map[string]func(string) bool
+	formats  map[string]*format
 	patterns map[string]*pattern
 	nodes    map[nodeKey]*Node
 	order    []locatedNode // nodes with their locations, in the order of compilation
@@ -31,11 +30,9 @@ type locatedNode struct {
 	node *Node
 }
 
-// NewCompiler returns a compiler for the schemas of a document. custom adds formats, or replaces those of the package.
-func NewCompiler(l *document.Document, custom map[string]func(string) bool) *Compiler {
-	return &Compiler{
-		Document: l, formats: formats(), custom: custom, patterns: make(map[string]*pattern), nodes: make(map[nodeKey]*Node),
-	}
+// NewCompiler returns a compiler for the schemas of a document.
+func NewCompiler(l *document.Document) *Compiler {
+	return &Compiler{Document: l, formats: formats(), patterns: make(map[string]*pattern), nodes: make(map[nodeKey]*Node)}
 }
 
 // WhenCompiled calls f after all schemas have been compiled, unless some contain themselves.

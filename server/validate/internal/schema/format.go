@@ -155,11 +155,7 @@ func (c *Compiler) format(n *Node, name *document.Node) {
 	if name == nil {
 		return
 	}
-	f := c.formats[name.Text]
-	if check := c.custom[name.Text]; check != nil {
-		f = &format{KindString, func(text []byte) bool { return check(string(text)) }, "must be of the format " + name.Text}
-	}
-	switch { // a format constrains the values of its own type only
+	switch f := c.formats[name.Text]; { // a format constrains the values of its own type only
 	case f == nil:
 		c.Unsupported(name, "is a format that is not known: "+name.Text)
 	case f.types == KindString && n.allows(KindString):
