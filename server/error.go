@@ -19,18 +19,10 @@ type Error struct {
 	// Code identifies the kind of problem for programs, in snake case, such as "avatar_not_published".
 	// Defaults to the text of the status in snake case, such as "not_found".
 	Code string
-	// Type is a URI that identifies the kind of problem. It should resolve to documentation. Defaults to
-	// "about:blank".
-	Type string
-	// Title is a short text for the kind of problem. Defaults to the text of the status.
-	Title string
 	// Detail explains this occurrence of the problem. Empty by default.
 	Detail string
 	// Violations lists the invalid parts of the request.
 	Violations []gen.Violation
-	// Extensions are further members of the problem document (RFC 9457, section 3.2), by name. The values
-	// must be encodable as JSON. Names that the document defines are ignored.
-	Extensions map[string]any
 	// RetryAfter is sent as Retry-After, rounded up to whole seconds. If zero, only a 503 has one: that in Header, or
 	// of one second.
 	RetryAfter time.Duration

@@ -50,10 +50,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	if buffered, ok := stream.As[*bufferedResponse](w); ok {
 		_, buffered.rejectsRequest = errors.AsType[*validate.Error](err)
 	}
-	body, err := problem.encode(x.requestID())
-	if err != nil {
-		x.log().ErrorContext(r.Context(), "extensions of a problem cannot be encoded", "request_id", x.requestID(), "err", err)
-	}
+	body := problem.encode(x.requestID())
 	if stream.Fail(w, body) {
 		return
 	}
@@ -82,12 +79,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) //nolint:gosec // it is JSON; the caller may have disconnected
 }
 
-// encode returns the problem document. If the extensions cannot be encoded, it returns the document without
-// them, and the error.
-func (e *Error) encode(requestID string) ([]byte, error) {
+// encode returns the problem document.
+func (e *Error) encode(requestID string) []byte {
 	problem := gen.Problem{
-		Type:   cmp.Or(e.Type, "about:blank"),
-		Title:  cmp.Or(e.Title, http.StatusText(e.Status), "Error"),
+		Type:   "about:blank",
+		Title:  cmp.Or(http.StatusText(e.Status), "Error"),
 		Status: int32(e.Status), //nolint:gosec // a status has three digits
 		Code:   new(cmp.Or(e.Code, codeOf(e.Status), "error")),
 	}
@@ -104,22 +100,7 @@ func (e *Error) encode(requestID string) ([]byte, error) {
 	if err != nil { // cannot happen for a struct of strings and numbers
 		panic(err)
 	}
-	extensions := make(map[string]any, len(e.Extensions))
-	for name, value := range e.Extensions {
-		switch name {
-		case "type", "title", "status", "code", "detail", "instance", "request_id", "errors":
-		default:
-			extensions[name] = value
-		}
-	}
-	if len(extensions) == 0 {
-		return body, nil
-	}
-	members, err := json.Marshal(extensions)
-	if err != nil {
-		return body, err
-	}
-	return append(append(body[:len(body)-1], ','), members[1:]...), nil
+	return body
 }
 
 // codeOf returns the text of status in snake case, such as "not_found" for 404.

@@ -15,14 +15,12 @@ import (
 // ResponseCheck selects what to do with responses that do not match the document.
 type ResponseCheck int
 
-// Both checks buffer a response in memory until it is complete. A response whose media type is not JSON, text
+// The check buffers a response in memory until it is complete. A response whose media type is not JSON, text
 // or a form is streamed instead, and only its status, headers and content type are checked. If the document has an
 // itemSchema for it, each item is checked before it is sent.
 const (
 	// ResponsesUnchecked sends all responses as they are written. It is the default.
 	ResponsesUnchecked ResponseCheck = iota
-	// ResponsesLogged logs invalid responses and sends them.
-	ResponsesLogged
 	// ResponsesEnforced logs invalid responses and sends 500 instead. If an item is invalid, the stream ends with a
 	// problem document, as package stream describes.
 	ResponsesEnforced
@@ -61,13 +59,10 @@ type bufferedResponse struct {
 	dropReason     error           // why the stream is dropped
 }
 
-// report counts an invalid response. It returns true if the response must not be sent, and logs the error
-// otherwise. Rejections by the validator are sent even if the document does not declare their status.
+// report returns true if an invalid response must not be sent, and logs the error otherwise. Rejections by the
+// validator are sent even if the document does not declare their status.
 func (w *bufferedResponse) report(err error) (enforced bool) {
-	if w.cfg.OnInvalidResponse != nil {
-		w.cfg.OnInvalidResponse(w.operation.ID())
-	}
-	if w.cfg.ValidateResponses == ResponsesEnforced && !w.rejectsRequest {
+	if !w.rejectsRequest {
 		return true
 	}
 	ctx := w.request.Context()

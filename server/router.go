@@ -15,21 +15,20 @@ type router struct {
 	pathtemplate.Routes[*route]
 
 	validator  *validate.Validator
-	basePath   string
 	layers     func(*validate.Operation, http.HandlerFunc) http.Handler // wraps each handler that is registered
 	registered map[string]bool                                          // by operation id
 	errs       []error
 }
 
-func newRouter(validator *validate.Validator, basePath string, layers func(*validate.Operation, http.HandlerFunc) http.Handler) *router {
-	return &router{validator: validator, basePath: basePath, layers: layers, registered: make(map[string]bool)}
+func newRouter(validator *validate.Validator, layers func(*validate.Operation, http.HandlerFunc) http.Handler) *router {
+	return &router{validator: validator, layers: layers, registered: make(map[string]bool)}
 }
 
 // HandleFunc registers handler for pattern, which consists of a method, a space and a path.
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	method, path, _ := strings.Cut(pattern, " ")
 	path = strings.TrimSuffix(path, "{$}") // with which the generated code ends a path that ends with a slash
-	operation, ok := rt.validator.Operation(method, strings.TrimPrefix(path, rt.basePath))
+	operation, ok := rt.validator.Operation(method, path)
 	if !ok {
 		rt.errs = append(rt.errs, fmt.Errorf("server: the document has no operation %s", pattern))
 		return

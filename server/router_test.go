@@ -36,11 +36,11 @@ func TestRouter_findsTheOperation(t *testing.T) {
 	t.Parallel()
 	paths := make(map[string]map[string]any)
 	patterns := []string{
-		"GET /base/", "GET /base/plain", "HEAD /base/plain", "GET /base/slash/", "GET /base/of/{id}", "DELETE /base/of/{id}",
-		"PUT /base/of/me", "GET /base/of/{id}.json", "POST /base/of/{id}:cancel", "GET /base/of/{id}/{part}", "GET /base/{any}/me/{part}",
+		"GET /", "GET /plain", "HEAD /plain", "GET /slash/", "GET /of/{id}", "DELETE /of/{id}",
+		"PUT /of/me", "GET /of/{id}.json", "POST /of/{id}:cancel", "GET /of/{id}/{part}", "GET /{any}/me/{part}",
 	}
 	for _, pattern := range patterns {
-		method, path, _ := strings.Cut(pattern, " /base")
+		method, path, _ := strings.Cut(pattern, " ")
 		if paths[path] == nil {
 			paths[path] = make(map[string]any)
 		}
@@ -59,7 +59,7 @@ func TestRouter_findsTheOperation(t *testing.T) {
 	validator, err := validate.Load(document, validate.Config{})
 	harness.Check(t, err)
 	got := ""
-	handler, err := newHandler(Config{Logger: slog.New(slog.DiscardHandler), BasePath: "/base"}, validator, func(router *router) {
+	handler, err := newHandler(Config{Logger: slog.New(slog.DiscardHandler)}, validator, func(router *router) {
 		for _, pattern := range patterns {
 			if strings.HasSuffix(pattern, "/") {
 				pattern += "{$}" // as the generated code does
@@ -77,35 +77,33 @@ func TestRouter_findsTheOperation(t *testing.T) {
 	})
 	harness.Check(t, err)
 	for request, want := range map[string]string{
-		"GET /base/plain":           "GET /base/plain",
-		"HEAD /base/plain":          "HEAD /base/plain",
-		"GET /base/pl%61in":         "GET /base/plain",
-		"POST /base/plain":          "405 GET, HEAD",
-		"GET /base/plain/":          "404",
-		"GET /plain":                "404",
-		"GET /base/":                "GET /base/",
-		"GET /base":                 "404",
-		"GET /base/x":               "404",
-		"GET /base/slash/":          "GET /base/slash/",
-		"GET /base/slash":           "404",
-		"GET /base/slash/more":      "404",
-		"GET /base/of/7":            "GET /base/of/{id} id=7",
-		"HEAD /base/of/7":           "GET /base/of/{id} id=7",
-		"DELETE /base/of/a%2Fb%20c": "DELETE /base/of/{id} id=a/b c",
-		"PUT /base/of/7":            "405 DELETE, GET, HEAD",
-		"PUT /base/of/me":           "PUT /base/of/me",
-		"GET /base/of/me":           "GET /base/of/{id} id=me",
-		"POST /base/of/me":          "405 DELETE, GET, HEAD, PUT",
-		"GET /base/of/a.b.json":     "GET /base/of/{id}.json id=a.b",
-		"GET /base/of/.json":        "GET /base/of/{id} id=.json",
-		"POST /base/of/7:cancel":    "POST /base/of/{id}:cancel id=7",
-		"GET /base/of/7:cancel":     "GET /base/of/{id} id=7:cancel",
-		"POST /base/of/7":           "405 DELETE, GET, HEAD",
-		"GET /base/of/":             "404",
-		"GET /base/of/..":           "404",
-		"GET /base//7":              "404",
-		"GET /base/of/me/1":         "GET /base/of/{id}/{part} id=me part=1",
-		"GET /base/by/me/1":         "GET /base/{any}/me/{part} part=1 any=by",
+		"GET /plain":           "GET /plain",
+		"HEAD /plain":          "HEAD /plain",
+		"GET /pl%61in":         "GET /plain",
+		"POST /plain":          "405 GET, HEAD",
+		"GET /plain/":          "404",
+		"GET /":                "GET /",
+		"GET /x":               "404",
+		"GET /slash/":          "GET /slash/",
+		"GET /slash":           "404",
+		"GET /slash/more":      "404",
+		"GET /of/7":            "GET /of/{id} id=7",
+		"HEAD /of/7":           "GET /of/{id} id=7",
+		"DELETE /of/a%2Fb%20c": "DELETE /of/{id} id=a/b c",
+		"PUT /of/7":            "405 DELETE, GET, HEAD",
+		"PUT /of/me":           "PUT /of/me",
+		"GET /of/me":           "GET /of/{id} id=me",
+		"POST /of/me":          "405 DELETE, GET, HEAD, PUT",
+		"GET /of/a.b.json":     "GET /of/{id}.json id=a.b",
+		"GET /of/.json":        "GET /of/{id} id=.json",
+		"POST /of/7:cancel":    "POST /of/{id}:cancel id=7",
+		"GET /of/7:cancel":     "GET /of/{id} id=7:cancel",
+		"POST /of/7":           "405 DELETE, GET, HEAD",
+		"GET /of/":             "404",
+		"GET /of/..":           "404",
+		"GET //7":              "404",
+		"GET /of/me/1":         "GET /of/{id}/{part} id=me part=1",
+		"GET /by/me/1":         "GET /{any}/me/{part} part=1 any=by",
 	} {
 		method, target, _ := strings.Cut(request, " ")
 		recorder := httptest.NewRecorder()

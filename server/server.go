@@ -60,9 +60,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -97,8 +95,6 @@ type Config struct {
 	MapError func(ctx context.Context, err error) *Error
 	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger
-	// BasePath is a prefix for all paths of the document, such as "/studio". Empty by default.
-	BasePath string
 	// Validation configures the validator: the limit on body sizes, and whether to serve a document with
 	// unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
 	// MiB. Its Security and Fail have no effect.
@@ -106,9 +102,6 @@ type Config struct {
 	// ValidateResponses selects what to do with responses that do not match the document. Defaults to
 	// [ResponsesUnchecked].
 	ValidateResponses ResponseCheck
-	// OnInvalidResponse is called for each response that does not match the document, for counting. It may be
-	// called concurrently. It is never called with ResponsesUnchecked.
-	OnInvalidResponse func(operationID string)
 	// OnResponse is called once for each request, also those to unknown paths, when its response has been
 	// written or its connection broken, with the context of the request, for counting. It may be called
 	// concurrently.
@@ -116,13 +109,10 @@ type Config struct {
 }
 
 // New returns a handler that serves implementation. The handler sets no timeouts and does not limit headers;
-// configure those in the http.Server. New returns an error that names the element of the document, or the
+// configure those in the http.Server. To serve below a prefix, use [http.StripPrefix]. New returns an error that names the element of the document, or the
 // route, that cannot be served.
 func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	if !validBasePath(cfg.BasePath) {
-		return nil, errors.New("server: Config.BasePath must begin with a slash, not end with one, and be clean")
-	}
 	validator, err := load(cfg.Validation)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -134,7 +124,6 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 	})
 	return newHandler(cfg, validator, func(router *router) {
 		gen.HandlerWithOptions(strict, gen.StdHTTPServerOptions{
-			BaseURL:          cfg.BasePath,
 			BaseRouter:       router,
 			ErrorHandlerFunc: writeDecodeError,
 		})
@@ -143,7 +132,7 @@ func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, er
 
 // newHandler puts the layers around the handlers that register adds to the router, from the innermost to the outermost.
 func newHandler(cfg Config, validator *validate.Validator, register func(*router)) (http.Handler, error) {
-	router := newRouter(validator, cfg.BasePath, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
+	router := newRouter(validator, func(operation *validate.Operation, handler http.HandlerFunc) http.Handler {
 		next := operation.Handler(requireResponse(handler), writeProblem)
 		if cfg.ValidateResponses != ResponsesUnchecked {
 			next = checkResponses(operation, cfg, next)
@@ -195,8 +184,4 @@ func load(cfg validate.Config) (*validate.Validator, error) {
 		}
 	}
 	return validate.Load(api.Spec, cfg)
-}
-
-func validBasePath(base string) bool {
-	return base == "" || base[0] == '/' && base != "/" && path.Clean(base) == base && !strings.ContainsAny(base, "{} %?#")
 }

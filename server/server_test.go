@@ -289,19 +289,3 @@ func TestHandler_abortsATruncatedResponse(t *testing.T) {
 		}
 	}
 }
-
-func TestNew_rejectsAnInvalidBasePath(t *testing.T) {
-	t.Parallel()
-	for _, base := range []string{"studio", "/", "/studio/", "//studio", "/a b", "/{x}", "/a/../b", "https://example.com/studio"} {
-		if _, err := server.New(server.Unimplemented{}, server.Config{Authenticator: tokens, BasePath: base}); err == nil {
-			t.Errorf("%q is taken", base)
-		}
-	}
-}
-
-func TestHandler_servesUnderABasePath(t *testing.T) {
-	t.Parallel()
-	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) { cfg.BasePath = "/studio" })
-	problem(t, do(handler, "GET", "/studio"+details, "", bearer("good")...), 501)
-	problem(t, do(handler, "GET", details, "", bearer("good")...), 404)
-}

@@ -91,7 +91,6 @@ func TestStreams_checkEachItem(t *testing.T) {
 		}}
 		for check, want := range map[ResponseCheck]string{
 			ResponsesUnchecked: item("a") + item("abc") + item("b"),
-			ResponsesLogged:    item("a") + item("abc") + item("b"),
 			ResponsesEnforced:  item("a"),
 		} {
 			status, body, log, err := s.do(t, check)

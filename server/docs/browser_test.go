@@ -56,7 +56,6 @@ func serveStudio(t *testing.T) string {
 	pages, err := guide.New()
 	harness.Check(t, err)
 	studio, err := server.New(service{}, server.Config{
-		BasePath: "/studio",
 		Authenticator: server.AuthenticatorFunc(func(_ context.Context, token string) (server.Principal, error) {
 			if token != "a-token" {
 				return server.Principal{}, errors.New("another token")
@@ -68,7 +67,7 @@ func serveStudio(t *testing.T) string {
 	mux := http.NewServeMux()
 	mux.Handle("/", reference)
 	mux.Handle(guide.Path+"/", pages)
-	mux.Handle("/studio/", studio)
+	mux.Handle("/studio/", http.StripPrefix("/studio", studio))
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s.URL
