@@ -95,9 +95,8 @@ type Config struct {
 	MapError func(ctx context.Context, err error) *Error
 	// Logger receives one record for each request and the causes of 5xx responses. If nil, nothing is logged.
 	Logger *slog.Logger
-	// Validation configures the validator: the limit on body sizes, and whether to serve a document with
-	// unsupported parts. The defaults are those of [validate.Load], with bodies of at most 1
-	// MiB. Its Security and Fail have no effect.
+	// Validation configures the validator: the limit on body sizes, and whether to serve a document with unsupported
+	// parts. The defaults are those of [validate.Load]. Its Security and Fail have no effect.
 	Validation validate.Config
 	// ValidateResponses selects what to do with responses that do not match the document. Defaults to
 	// [ResponsesUnchecked].
@@ -108,9 +107,9 @@ type Config struct {
 	OnResponse func(context.Context, Response)
 }
 
-// New returns a handler that serves implementation. The handler sets no timeouts and does not limit headers;
-// configure those in the http.Server. To serve below a prefix, use [http.StripPrefix]. New returns an error that names the element of the document, or the
-// route, that cannot be served.
+// New returns a handler that serves implementation. The handler sets no timeouts and does not limit headers; configure
+// those in the http.Server. To serve below a prefix, use [http.StripPrefix]. New returns an error that names the
+// element of the document, or the route, that cannot be served.
 func New(implementation gen.StrictServerInterface, cfg Config) (http.Handler, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	validator, err := load(cfg.Validation)

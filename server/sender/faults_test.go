@@ -13,9 +13,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// Faults whose result over TCP could differ from that over a pipe. Two attempts have the same result. Each attempt sends its request once, with the same
-// id and body. The connection is reused only if the response was well-formed. For faults that take a timeout,
-// one attempt is enough.
+// Faults whose result over TCP could differ from that over a pipe. Two attempts have the same result. Each attempt
+// sends its request once, with the same id and body. The connection is reused only if the response was well-formed. For
+// faults that take a timeout, one attempt is enough.
 func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	t.Parallel()
 	// On a busy machine, an attempt needs some of short before the fault. It ends long before the default timeout.
