@@ -50,19 +50,6 @@ func TestMiddleware_firstElementIsOutermost(t *testing.T) {
 	}
 }
 
-func TestMiddleware_mayRespondItself(t *testing.T) {
-	t.Parallel()
-	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
-		cfg.Middleware = []gen.StrictMiddlewareFunc{func(gen.StrictHandlerFunc, string) gen.StrictHandlerFunc {
-			return func(_ context.Context, w http.ResponseWriter, r *http.Request, _ any) (any, error) {
-				server.WriteProblem(w, r, &server.Error{Status: http.StatusNotFound})
-				return nil, nil //nolint:nilnil // the response has been written
-			}
-		}}
-	})
-	problem(t, do(handler, "GET", details, "", bearer("good")...), 404)
-}
-
 func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	t.Parallel()
 	errNotMine := errors.New("not mine")

@@ -191,22 +191,6 @@ components:
 	}
 }
 
-// A lenient validator reports what it ignores once, and enforces the rest.
-func TestLoad_lenientModeEnforcesTheRest(t *testing.T) {
-	t.Parallel()
-	const response = `{get: {responses: {200: {description: d, content: {application/json: {schema: {$ref: '#/components/schemas/S'}}}}}}}`
-	text := head + `paths: {/a: ` + response + `, /b: ` + response + `}
-components: {schemas: {S: {nullable: true, type: string, format: other, pattern: '^(?=a)', maxLength: 2}}}
-`
-	ignored := 0
-	v, err := validate.Load([]byte(text), validate.Config{Lenient: func(*validate.DocumentError) { ignored++ }})
-	if err != nil || ignored != 3 {
-		t.Fatalf("%d errors are ignored, %v", ignored, err)
-	}
-	s, _ := v.Schema("S")
-	checkBodies(t, s, map[string]string{`"xy"`: "ok", `"xyz"`: " maxLength", `1`: " type"})
-}
-
 // FuzzLoad checks that no document causes a panic, that each error has a location, and that lenient mode finds
 // the same errors.
 func FuzzLoad(f *testing.F) {
