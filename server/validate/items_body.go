@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 )
@@ -38,8 +37,12 @@ func (b *itemsBody) next() (stream.Frame, error) {
 		return stream.Frame{}, b.err
 	}
 	item, err := b.reader.Next()
-	if err == nil {
-		err = b.check(item)
+	switch {
+	case err != nil:
+	case b.format == stream.Events:
+		err = b.items.CheckEvent(item)
+	default:
+		err = b.items.Check(item.Data)
 	}
 	switch {
 	case err == nil:
@@ -54,16 +57,6 @@ func (b *itemsBody) next() (stream.Frame, error) {
 		b.err = unreadable(err)
 	}
 	return stream.Frame{}, b.err
-}
-
-func (b *itemsBody) check(item stream.Frame) error {
-	if b.format != stream.Events {
-		return b.items.Check(item.Data)
-	}
-	if !utf8.Valid(item.Event) || !utf8.Valid(item.ID) {
-		return stream.ErrMalformed
-	}
-	return b.items.CheckEvent(item)
 }
 
 func (b *itemsBody) Read(p []byte) (int, error) {

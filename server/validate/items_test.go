@@ -121,7 +121,7 @@ func TestOperation_Handler_checksItems(t *testing.T) {
 		{"text/event-stream", eachS, eventsSchema, ": hello\nevent: note\ndata: two\ndata: lines\nretry: 5\nunknown: x\n\nevent:count\nid: 7\ndata:12\n\n", "event: note\nretry: 5\ndata: two\ndata: lines\n\nid: 7\nevent: count\ndata: 12\n\n", "ok"},
 		{"text/event-stream", eachS, eventsSchema, "event: render\ndata: {\"frame\":\ndata: 1.5}\n\n", "", "/0/data/frame type"},
 		{"text/event-stream", eachS, eventsSchema, "event: note\ndata: \"\\\n\ndata: x\n\n", "event: note\ndata: \"\\\n\n", "/1/event required"},
-		{"text/event-stream", eachS, eventsSchema, "event: note\xff\ndata: x\n\n", "", "The body is not valid text/event-stream."},
+		{"text/event-stream", eachS, eventsSchema, "event: note\xff\ndata: x\n\n", "", "The event is not valid UTF-8."},
 	} {
 		cfg.MaxBodyBytes = 300
 		if strings.HasPrefix(c.want, "An item") {
