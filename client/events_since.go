@@ -88,14 +88,11 @@ func (c *Client) follow(
 	ctx context.Context, opened func(resumed bool), give func(gen.StreamEventsData) bool, options ...CallOption,
 ) error {
 	options = append(slices.Clip(options), optionFunc(func(call *call) { call.opened = opened }))
-	for resume := options; ; {
+	for {
 		began := time.Now()
-		for event, err := range c.StreamEvents(ctx, resume...) {
+		for event, err := range c.StreamEvents(ctx, options...) {
 			if err != nil {
 				return err
-			}
-			if event.ID != "" {
-				resume = append(slices.Clip(options), After(event.ID))
 			}
 			if !give(event.Data) {
 				return nil

@@ -74,14 +74,14 @@ func TestEventsSince_givesEachEventOnce(t *testing.T) {
 				if test.inList {
 					s.Fail("listEvents", 1, func(next http.Handler) http.Handler {
 						return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+							create() // it is in the list and in the stream
 							next.ServeHTTP(w, r)
-							create()
 						})
 					})
 				}
 				end := make(chan bool)
 				s.Fail("streamEvents", 1, cutting(end))
-				ctx, cancel := context.WithCancel(t.Context())
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 				go func() {
 					for range 3 {
 						time.Sleep(20 * time.Second)
@@ -90,7 +90,11 @@ func TestEventsSince_givesEachEventOnce(t *testing.T) {
 								s.Fail("streamEvents", test.refusals, clienttest.Status(http.StatusServiceUnavailable))
 							}
 							s.Fail("streamEvents", 1, cutting(end))
-							end <- test.cuts
+							select {
+							case end <- test.cuts:
+							case <-ctx.Done():
+								return
+							}
 						}
 						create()
 						synctest.Wait()
