@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/client"
 )
 
 // Each list of the document has a command, which sends each parameter of the list if its flag is set.
@@ -23,12 +21,10 @@ func TestLists_haveAFlagForEachParameter(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
 	check(t, err)
 	var sent atomic.Pointer[http.Request]
-	p := newTest(t)
-	p.Env = client.Config{Token: "a", Workspace: "films", BaseURL: startFake(t, func(w http.ResponseWriter, r *http.Request) {
+	p := answering(t, func(r *http.Request) string {
 		sent.Store(r)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"data":[],"size":0,"unpublished_projects":0}`)
-	})}
+		return `{"data":[],"size":0,"unpublished_projects":0}`
+	})
 	lists := map[string]bool{}
 	for _, command := range p.lists(p.rootCommand(), nil) {
 		p.must(t, "", command...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -64,11 +63,7 @@ func TestList_continuesAfterAnEmptyPage(t *testing.T) {
 		"":    `{"data":[{"inference_id":"one","status":"failed","new":1}],"next_cursor":"two"}`,
 		"two": `{"data":[],"next_cursor":"three"}`, "three": `{"data":[{"inference_id":"three","status":"failed"}]}`,
 	}
-	p := newTest(t)
-	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, pages[r.FormValue("cursor")])
-	})}
+	p := answering(t, func(r *http.Request) string { return pages[r.FormValue("cursor")] })
 	for _, flag := range []string{"--all", "--limit=2"} {
 		want := `{"inference_id":"one","status":"failed","new":1}` + "\n" + `{"inference_id":"three","status":"failed"}`
 		if got := p.must(t, "", "video", "list", "--json", flag); got != want {
@@ -156,12 +151,10 @@ func TestService_namesItsAddressIfNothingListens(t *testing.T) {
 // Whoever registers a URL at which nothing listens learns how to see events nevertheless.
 func TestEndpoint_listNamesListenIfNothingListens(t *testing.T) {
 	t.Parallel()
-	p := newTest(t)
 	success := ""
-	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"data":[{"endpoint_id":"a","exhausted":0,"state":"failing","url":"http://127.0.0.1:9000/","waiting":1`+success+`}]}`)
-	})}
+	p := answering(t, func(*http.Request) string {
+		return `{"data":[{"endpoint_id":"a","exhausted":0,"state":"failing","url":"http://127.0.0.1:9000/","waiting":1` + success + `}]}`
+	})
 	if _, _, stderr := p.run(t, "", "endpoint", "list"); !strings.Contains(stderr, "studio listen") {
 		t.Errorf("nothing listens: %q", stderr)
 	}
@@ -174,12 +167,10 @@ func TestEndpoint_listNamesListenIfNothingListens(t *testing.T) {
 // A watch ends with the warnings, where the video is, and the command that downloads it.
 func TestWatch_saysHowToGetTheVideo(t *testing.T) {
 	t.Parallel()
-	p := newTest(t)
-	p.Env = client.Config{Token: "a", BaseURL: startFake(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"inference_id":"one","status":"succeeded","video_url":"https://media.example.com/one.mp4",
-			"checks":[{"check_name":"speaks_language","check_status":"SUCCESS","message":"Yes."},{"check_name":"heard_in_mono","check_status":"FAILED","message":"It is silent."}]}`))
-	})}
+	p := answering(t, func(*http.Request) string {
+		return `{"inference_id":"one","status":"succeeded","video_url":"https://media.example.com/one.mp4",
+			"checks":[{"check_name":"speaks_language","check_status":"SUCCESS","message":"Yes."},{"check_name":"heard_in_mono","check_status":"FAILED","message":"It is silent."}]}`
+	})
 	code, stdout, stderr := p.run(t, "", "lipsync", "watch", "one")
 	if code != exitOK || stdout != "one succeeded" || stderr != "warning: It is silent.\nwatch it at https://media.example.com/one.mp4\nor download it with: studio lipsync download one -o lipsync.mp4" {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
@@ -194,8 +185,7 @@ func TestWatch_saysHowToGetTheVideo(t *testing.T) {
 
 func TestCreate_refusesEmptyFiles(t *testing.T) {
 	t.Parallel()
-	p := newTest(t)
-	p.Env = client.Config{BaseURL: "http://127.0.0.1:1", Token: "a"}
+	p := answering(t, nil)
 	path := filepath.Join(t.TempDir(), "empty.mp4")
 	check(t, os.WriteFile(path, nil, 0o600))
 	p.mustFail(t, exitUsage, "--video is an empty file", "lipsync", "create", "--video", path)

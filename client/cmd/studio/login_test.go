@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -52,7 +53,10 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 		check(t, os.Chmod(file.path(), mode))
 		p.mustFail(t, exitFailure, "0600", "project", "list")
 	}
-	p.must(t, testPassword, "login", "--base-url", s.url, "--email", testEmail, "--password-stdin", "--workspace", s.workspace)
+	said := p.must(t, testPassword, "login", "--json", "--base-url", s.url, "--email", testEmail, "--password-stdin", "--workspace", s.workspace)
+	if want := fmt.Sprintf(`{"base_url":%q,"email":%q,"workspace":%q}`, s.url, testEmail, s.workspace); said != want {
+		t.Errorf("%s is printed, want %s", said, want)
+	}
 	p.must(t, "", "project", "list")
 
 	p.must(t, "", "logout")
@@ -105,21 +109,6 @@ func TestLogout_waitsFiveSeconds(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
-}
-
-func TestLogin_promptsOnATerminal(t *testing.T) {
-	t.Parallel()
-	s := startService(t)
-	p := newTest(t)
-	p.ReadPassword = func(context.Context) (string, error) { return testPassword, nil }
-	code, stdout, stderr := p.run(t, testEmail+"\n", "login", "--base-url", s.url, "--json")
-	if code != exitOK || stderr != "Email: Password:" {
-		t.Fatalf("exit code %d, %q", code, stderr)
-	}
-	var stored map[string]string
-	if err := json.Unmarshal([]byte(stdout), &stored); err != nil || stored["base_url"] != s.url || stored["email"] != testEmail || len(stored) != 3 {
-		t.Errorf("%q is printed", stdout)
-	}
 }
 
 // An API key is used as it is until it is revoked. It is not a part of any output.

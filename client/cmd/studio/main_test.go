@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -206,4 +207,15 @@ func startFake(t *testing.T, handler http.HandlerFunc) string {
 	fake := httptest.NewServer(handler)
 	t.Cleanup(fake.Close)
 	return fake.URL
+}
+
+// answering returns a program with a token for a service that responds to every request with JSON.
+func answering(t *testing.T, body func(*http.Request) string) *program {
+	t.Helper()
+	p := newTest(t)
+	p.Env = client.Config{Token: "a", Workspace: "films", BaseURL: startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body(r))
+	})}
+	return p
 }

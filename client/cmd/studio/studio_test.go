@@ -87,23 +87,7 @@ func TestConsent_isGrantedOrRefused(t *testing.T) {
 	}
 }
 
-// Every member of a lip-sync request has a flag.
-func TestLipsyncCreate_sendsEveryMember(t *testing.T) {
-	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
-	created := p.must(t, "", "lipsync", "create", "--json", "--title", "Greeting", "--description", "Once", "--video-url", "https://media.example.com/a.mp4",
-		"--use-audio-from-video", "--sync-mode", "loop")
-	for _, member := range []string{
-		`"title":"Greeting"`, `"description":"Once"`, `"input_video":"https://media.example.com/a.mp4"`, `"use_audio_from_video":true`, `"sync_mode":"loop"`,
-	} {
-		if !strings.Contains(created, member) {
-			t.Errorf("%s is not in %s", member, created)
-		}
-	}
-}
-
-// With --json, each line has all members of a document of the service.
+// Every member of a lip-sync request has a flag. With --json, each line has all members of a document of the service.
 func TestJSON_printsAllMembers(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -116,8 +100,19 @@ func TestJSON_printsAllMembers(t *testing.T) {
 	if slices.Sort(lines); !slices.Equal(lines, want) {
 		t.Errorf("the projects are %q", lines)
 	}
-	created := p.must(t, "", "lipsync", "create", "--json", "--idempotency-key", "a")
-	again := p.must(t, "", "lipsync", "create", "--json", "--idempotency-key", "a")
+	create := []string{
+		"lipsync", "create", "--json", "--idempotency-key", "a", "--title", "Greeting", "--description", "Once",
+		"--video-url", "https://media.example.com/a.mp4", "--use-audio-from-video", "--sync-mode", "loop",
+	}
+	created := p.must(t, "", create...)
+	for _, member := range []string{
+		`"title":"Greeting"`, `"description":"Once"`, `"input_video":"https://media.example.com/a.mp4"`, `"use_audio_from_video":true`, `"sync_mode":"loop"`,
+	} {
+		if !strings.Contains(created, member) {
+			t.Errorf("%s is not in %s", member, created)
+		}
+	}
+	again := p.must(t, "", create...)
 	id, _ := states(t, created)
 	if same, _ := states(t, again); same != id {
 		t.Error("the same key creates a duplicate")
@@ -218,21 +213,5 @@ func TestProgress_printsNoLineTwice(t *testing.T) {
 				t.Errorf("%q is shown, want %q", &out, want)
 			}
 		})
-	}
-}
-
-// A watch on a terminal rewrites one line.
-func TestWatch_overwritesItsLineOnATerminal(t *testing.T) {
-	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
-	p.Terminal = true
-	id := p.must(t, "", "avatar", "create")
-	out := p.must(t, "", "avatar", "watch", id)
-	if strings.Contains(out, "\n") || !strings.Contains(out, clearLine+id+" published") {
-		t.Errorf("a watch prints %q", out)
-	}
-	if out := p.must(t, "", "avatar", "watch", "--json", id); strings.Contains(out, clearLine) {
-		t.Errorf("a watch prints %q", out)
 	}
 }
