@@ -55,43 +55,38 @@ func wantCount(t *testing.T, s *service, operation string, want int) {
 	}
 }
 
+// Calls share the first login, and the renewal of a token that expired or was rejected. Each call is sent again at most
+// once.
 func TestTokens_concurrentCallsShareALogin(t *testing.T) {
 	t.Parallel()
-	s := newService()
-	c := s.direct(t)
-	atOnce(t, 1000, func() error { return get(t, c) })
-	wantCount(t, s, login, 1)
-	wantCount(t, s, details, 1000)
-}
-
-// A rejected token is renewed once, however many calls used it, and each call is retried at most once.
-func TestTokens_rejectedTokenIsRenewedOnce(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	s.before = failing(refresh, http.StatusNotImplemented)
-	c := s.direct(t)
-	mustGet(t, c)
-	s.revoke()
-	atOnce(t, 1000, func() error { return get(t, c) })
-	wantCount(t, s, login, 2)
-	if got := s.count(details); got > 2001 {
-		t.Errorf("%d requests", got)
+	for name, test := range map[string]struct {
+		end       func(s *service) // of the first token; nil if there is none
+		rejecteds int              // most requests that are rejected
+	}{
+		"no token": {nil, 0},
+		"expired":  {func(*service) { time.Sleep(2 * time.Hour) }, 0},
+		"rejected": {(*service).revoke, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, logins := newService(), 1
+				s.before = failing(refresh, http.StatusNotImplemented)
+				s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
+				c := s.direct(t)
+				if test.end != nil {
+					mustGet(t, c)
+					test.end(s)
+					logins++
+				}
+				atOnce(t, 1000, func() error { return get(t, c) })
+				wantCount(t, s, login, logins)
+				if got, least := s.count(details), 1000+logins-1; got < least || got > least+test.rejecteds {
+					t.Errorf("%d requests", got)
+				}
+			})
+		})
 	}
-}
-
-func TestTokens_expiredTokenIsRenewedOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		s.before = failing(refresh, http.StatusNotImplemented)
-		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
-		c := s.direct(t)
-		mustGet(t, c)
-		time.Sleep(2 * time.Hour)
-		atOnce(t, 1000, func() error { return get(t, c) })
-		wantCount(t, s, login, 2)
-		wantCount(t, s, details, 1001)
-	})
 }
 
 // A late 401 for a token that was replaced already causes no renewal.

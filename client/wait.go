@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -144,9 +143,8 @@ func final(status string) bool {
 // temporary reports whether a later poll may succeed. That is true for transient responses of the service,
 // for any net.Error, and for errors whose method Temporary returns true.
 func temporary(err error) bool {
-	if errorResponse, ok := errors.AsType[*Error](err); ok {
-		return errorResponse.StatusCode == http.StatusRequestTimeout || errors.Is(errorResponse, ErrRateLimited) ||
-			errors.Is(errorResponse, ErrServer) && errorResponse.StatusCode != http.StatusNotImplemented
+	if _, responded := errors.AsType[*Error](err); responded {
+		return idempotent.retries(&attempt{err: err}, false)
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
