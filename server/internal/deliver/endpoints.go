@@ -62,34 +62,22 @@ func (e *endpoints) take() (results []store.EndpointResult, more bool) {
 
 // saveEndpoints writes the results of attempts until stop ends, and then the last ones.
 func (d *Deliverer) saveEndpoints(ctx, stop context.Context) {
-	for more := false; stop.Err() == nil; {
-		if !more {
-			select {
-			case <-stop.Done():
-			case <-d.endpoints.changed:
-			}
+	for stopped := false; !stopped; {
+		select {
+		case <-stop.Done():
+		case <-d.endpoints.changed:
 		}
-		var results []store.EndpointResult
-		results, more = d.endpoints.take()
-		studio.Persist(ctx, stop, func(ctx context.Context) bool {
-			err := d.Store.SaveResults(ctx, results)
-			d.faults.Error(ctx, "endpoints", err)
-			return err == nil
-		})
-		studio.Pause(stop, endpointInterval)
-	}
-	var results []store.EndpointResult
-	studio.Persist(ctx, stop, func(ctx context.Context) bool {
-		for more := true; more; {
-			if results == nil {
-				results, more = d.endpoints.take()
-			}
-			if err := d.Store.SaveResults(ctx, results); err != nil {
+		stopped = stop.Err() != nil
+		for more, saved := true, true; more && saved; {
+			var results []store.EndpointResult
+			results, more = d.endpoints.take()
+			studio.Persist(ctx, stop, func(ctx context.Context) bool {
+				err := d.Store.SaveResults(ctx, results)
 				d.faults.Error(ctx, "endpoints", err)
-				return false
-			}
-			results = nil
+				saved = err == nil
+				return saved
+			})
+			studio.Pause(stop, endpointInterval)
 		}
-		return true
-	})
+	}
 }

@@ -23,19 +23,14 @@ const usedPrecision = 24 * time.Hour
 // the receiver responded with 410.
 type DisabledEndpoint struct {
 	UserID     string
-	Email      string // of the user
 	URL        string // its query may hold a secret
-	Origin     string
 	DisabledAt time.Time
-	Reason     studio.Reason
 }
 
 // DisabledEndpoints returns the endpoints of all users that are disabled, the most recent first.
 func (s *Store) DisabledEndpoints(ctx context.Context) ([]DisabledEndpoint, error) {
-	return queryRows(ctx, s.engine, func(e *DisabledEndpoint) []any {
-		return []any{&e.UserID, &e.Email, &e.URL, &e.Origin, instant{&e.DisabledAt}, &e.Reason}
-	}, `SELECT e.user_id, u.email, e.url, e.origin, e.disabled_at, e.reason FROM endpoints e
-		JOIN users u ON u.id = e.user_id WHERE e.disabled_at IS NOT NULL ORDER BY e.disabled_at DESC, e.user_id, e.url`)
+	return queryRows(ctx, s.engine, func(e *DisabledEndpoint) []any { return []any{&e.UserID, &e.URL, instant{&e.DisabledAt}} },
+		`SELECT user_id, url, disabled_at FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC, user_id, url`)
 }
 
 func (s *Store) PauseEndpoint(ctx context.Context, userID, url string, now time.Time) error {

@@ -123,12 +123,8 @@ func TestStore_Endpoints_areSwitchedOffPerUser(t *testing.T) {
 		create(t, db, func() studio.Subject { s := subject("e", 1); s.Events[0].ID = "e-1"; return s }())
 		endpoints, err := db.DisabledEndpoints(t.Context())
 		check(t, err)
-		want := []store.DisabledEndpoint{{
-			UserID: "ada", Email: "ada@example.com", URL: "https://hooks.example.com/", Origin: "https://hooks.example.com",
-			DisabledAt: noon(), Reason: studio.ReasonGone,
-		}}
-		if diff := cmp.Diff(want, endpoints); diff != "" {
-			t.Errorf("endpoints (-want +got):\n%s", diff)
+		if want := []store.DisabledEndpoint{{UserID: "ada", URL: "https://hooks.example.com/", DisabledAt: noon()}}; !slices.Equal(endpoints, want) {
+			t.Errorf("disabled are %+v, want %+v", endpoints, want)
 		}
 		next := nextDelivery(t, db, "e")
 		if !next.URLDisabled {
