@@ -67,7 +67,7 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 				var want string
 				for i := range 100 {
 					run := fmt.Sprintf("(%s-%d)", w.name, i)
-					call := w.prepare(t, db, run)
+					call := w.prepare(lostCall{t, db, run})
 					loseAfter(i)
 					err := call()
 					lost := loseAfter(0)
@@ -220,25 +220,31 @@ func rowsOfTable(t *testing.T, raw *sql.DB, table, run string) (all []string) {
 
 // lostWrite is a write of the store.
 type lostWrite struct {
-	name string
-	// prepare writes what the call needs. All names and IDs contain run.
-	prepare func(t *testing.T, db *store.Store, run string) (call func() error)
-	again   error  // of the second call, if it cannot be the same as the first one
-	counts  bool   // two calls count twice on SQLite
-	only    string // the database
+	name    string
+	prepare func(c lostCall) (call func() error) // writes what the call needs
+	again   error                                // of the second call, if it cannot be the same as the first one
+	counts  bool                                 // two calls count twice on SQLite
+	only    string                               // the database
+}
+
+// lostCall is a call whose answer may be lost. All its names and IDs contain run.
+type lostCall struct {
+	*testing.T
+	*store.Store
+
+	run string
 }
 
 // ready returns a prepare function for a call that needs a user, a workspace with the user, and an avatar with two
 // events. All have the ID run.
-func ready(call func(t *testing.T, db *store.Store, run string) error) func(*testing.T, *store.Store, string) func() error {
-	return func(t *testing.T, db *store.Store, run string) func() error {
-		t.Helper()
-		db.Exec(t, `DELETE FROM renderings`, `DELETE FROM replays`, `DELETE FROM deliveries WHERE subject_id LIKE 'backlog%'`)
-		check(t, db.CreateUser(t.Context(), studio.User{ID: run, Email: run, CreatedAt: noon()}))
-		check(t, db.CreateWorkspace(t.Context(), studio.Workspace{ID: run, Name: "Films", CreatedAt: noon()}))
-		check(t, db.AddMember(t.Context(), run, run))
-		create(t, db, avatarOf(run, run))
-		return func() error { return call(t, db, run) }
+func ready(call func(c lostCall) error) func(lostCall) func() error {
+	return func(c lostCall) func() error {
+		c.Exec(c, `DELETE FROM renderings`, `DELETE FROM replays`, `DELETE FROM deliveries WHERE subject_id LIKE 'backlog%'`)
+		check(c, c.CreateUser(c.Context(), studio.User{ID: c.run, Email: c.run, CreatedAt: noon()}))
+		check(c, c.CreateWorkspace(c.Context(), studio.Workspace{ID: c.run, Name: "Films", CreatedAt: noon()}))
+		check(c, c.AddMember(c.Context(), c.run, c.run))
+		create(c.T, c.Store, avatarOf(c.run, c.run))
+		return func() error { return call(c) }
 	}
 }
 
@@ -250,10 +256,9 @@ func avatarOf(run, id string) studio.Subject {
 }
 
 // after returns a prepare function like ready, for a call that follows another one.
-func after(first, call func(t *testing.T, db *store.Store, run string) error) func(*testing.T, *store.Store, string) func() error {
-	return func(t *testing.T, db *store.Store, run string) func() error {
-		t.Helper()
-		check(t, ready(first)(t, db, run)())
-		return func() error { return call(t, db, run) }
+func after(first, call func(c lostCall) error) func(lostCall) func() error {
+	return func(c lostCall) func() error {
+		check(c, ready(first)(c)())
+		return func() error { return call(c) }
 	}
 }

@@ -81,39 +81,6 @@ func TestStore_ClaimRendering_alternatesBetweenUsers(t *testing.T) {
 	})
 }
 
-// A free worker goes to a waiting user with the fewest renderings, in whatever order workers become free.
-func TestStore_ClaimRendering_choosesAUserWithTheFewestRenderings(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		const workers = 6
-		waiting := map[string]int{"many": 60, "some": 8, "few": 4}
-		addDue(t, db, waiting)
-		running := make(map[string][]string)
-		busy := 0
-		for n := range 72 {
-			id, user := claim(t, db)
-			for other, left := range waiting {
-				if left > 0 && len(running[other]) < len(running[user]) {
-					t.Errorf("claim %d goes to %s, who has %d; %s has %d", n, user, len(running[user]), other, len(running[other]))
-				}
-			}
-			waiting[user]--
-			running[user] = append(running[user], id)
-			busy++
-			for _, ends := range []string{"some", "many", "few"}[n%2:] { // the user whose oldest rendering ends
-				if all := running[ends]; busy == workers && len(all) > 0 {
-					endRendering(t, db, all[0])
-					running[ends] = all[1:]
-					busy--
-				}
-			}
-		}
-		if id, _ := claim(t, db); id != "" {
-			t.Errorf("%s is rendered twice", id)
-		}
-	})
-}
-
 // A rendering is claimed only when it is due and no other process has a lease on it.
 func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 	t.Parallel()
