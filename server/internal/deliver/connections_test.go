@@ -36,10 +36,10 @@ func startService(t *testing.T, receivers int, handle http.HandlerFunc) *realSer
 		t.Cleanup(receiver.Close)
 		s.receivers = append(s.receivers, receiver)
 	}
-	real, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sends, err := sender.New(sender.Config{AllowHTTP: true, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	check(t, err)
-	t.Cleanup(real.Close)
-	s.config.Sender = real
+	t.Cleanup(sends.Close)
+	s.config.Sender = sends
 	return s
 }
 

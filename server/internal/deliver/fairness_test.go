@@ -145,21 +145,6 @@ func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 	})
 }
 
-func TestSQLite_manyOriginsAreServedConcurrently(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		sent := new(attemptTimes)
-		s.sender = hangingSender(sent)
-		began := time.Now()
-		s.seed(1, urls(5000/loadDivisor)...)
-		s.work(time.Second)
-		for _, url := range urls(5000 / loadDivisor) {
-			if at := sent.of(url); len(at) != 1 || at[0].Sub(began) > time.Second {
-				s.t.Fatalf("%s got %v", url, at)
-			}
-		}
-	})
-}
-
 func TestDeliverer_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
 		const gone = "https://hooks.example.com/gone"

@@ -53,9 +53,9 @@ const (
 	nextDue      = "next due"
 )
 
-// saveAttempts is a groupWrite for attempts of one lease holder. On PostgreSQL it is one request. The server has received
-// the whole request before it starts, so a process that freezes during it holds no lock. It skips subjects that another
-// transaction has locked, so that they do not delay the group.
+// saveAttempts is a groupWrite for attempts of one lease holder. On PostgreSQL it is one request. The server has
+// received the whole request before it starts, so a process that freezes during it holds no lock. It skips subjects
+// that another transaction has locked, so that they do not delay the group.
 func (s *Store) saveAttempts(ctx context.Context, tx transaction, group []*groupAttempt, _ bool) error {
 	if !s.Shared() {
 		return group[0].saveOnSQLite(ctx, tx)
