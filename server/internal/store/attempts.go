@@ -8,6 +8,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
+// SaveAttempt tries saveTries times, with a pause after a try that found the subject locked.
+const (
+	savePause = 50 * time.Millisecond
+	saveTries = 100
+)
+
 // Outcome is the state of an event after an attempt.
 type Outcome struct {
 	State   studio.EventState
@@ -74,6 +80,32 @@ func (s *Store) SaveAttempt(ctx context.Context, holder string, one MadeAttempt)
 		}
 	}
 	return next, studio.ErrBusy
+}
+
+// saveOnSQLite is saveAttempts on SQLite, where a change has no group.
+func (r *groupAttempt) saveOnSQLite(ctx context.Context, tx transaction) error {
+	one := &r.MadeAttempt
+	r.next = time.Time{}
+	if err := tx.execAll(ctx, keepAttempts(tx, one)); err != nil {
+		return err
+	}
+	update := updateEvents.with(tx, one)[0]
+	updated, err := tx.exec(ctx, update.query, update.args...)
+	if r.written = updated > 0; err != nil || !r.written {
+		return err
+	}
+	if err := tx.execAll(ctx, disableEndpoints(tx, one)); err != nil {
+		return err
+	}
+	last := deleteDeliveries.with(tx, one)[0]
+	if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
+		return err
+	}
+	if err := tx.execAll(ctx, updateDeliveries.with(tx, one)); err != nil {
+		return err
+	}
+	r.next, err = nextDelivery(ctx, tx, one.Event.SubjectID)
+	return err
 }
 
 // lastAttempt returns the last attempt of an event, or the zero value if there was none.

@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-const (
-	savePause = 50 * time.Millisecond
-	saveTries = 100
-)
-
 // groupAttempt is a [MadeAttempt] that is saved, on PostgreSQL with its group.
 type groupAttempt struct {
 	groupMember
@@ -87,31 +82,5 @@ func (s *Store) saveAttempts(ctx context.Context, tx transaction, group []*group
 			r.err = ErrLeaseLost
 		}
 	}
-	return err
-}
-
-// saveOnSQLite is saveAttempts on SQLite, where a change has no group.
-func (r *groupAttempt) saveOnSQLite(ctx context.Context, tx transaction) error {
-	one := &r.MadeAttempt
-	r.next = time.Time{}
-	if err := tx.execAll(ctx, keepAttempts(tx, one)); err != nil {
-		return err
-	}
-	update := updateEvents.with(tx, one)[0]
-	updated, err := tx.exec(ctx, update.query, update.args...)
-	if r.written = updated > 0; err != nil || !r.written {
-		return err
-	}
-	if err := tx.execAll(ctx, disableEndpoints(tx, one)); err != nil {
-		return err
-	}
-	last := deleteDeliveries.with(tx, one)[0]
-	if deleted, err := tx.exec(ctx, last.query, last.args...); err != nil || deleted > 0 {
-		return err
-	}
-	if err := tx.execAll(ctx, updateDeliveries.with(tx, one)); err != nil {
-		return err
-	}
-	r.next, err = nextDelivery(ctx, tx, one.Event.SubjectID)
 	return err
 }
