@@ -23,7 +23,8 @@ type job struct {
 	Slice time.Duration
 }
 
-// runChild runs this program as the server of the variant in args, writes its URL, and does jobs until the end of its input.
+// runChild runs this program as the server of the variant in args, writes its URL, and does jobs until the end of its
+// input.
 func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) error {
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
 	handler, err := build(args[0])
