@@ -30,7 +30,7 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 			return nil, err
 		}
 		request.URL, request.Host = target, target.Host
-		request.Header.Set("User-Agent", userAgent)
+		request.Header.Set("User-Agent", s.config.UserAgent)
 		request.Header.Set("Accept-Encoding", "identity")
 		response, err := s.fetches.RoundTrip(request)
 		if err != nil {

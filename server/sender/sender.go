@@ -35,11 +35,6 @@ const (
 	// Common servers close an idle connection after 5 seconds. Closing it earlier avoids sending a request on
 	// a connection that the receiver is closing.
 	idleTimeout = 4 * time.Second
-
-	connectTimeout = 5 * time.Second // with the DNS lookup
-	tlsTimeout     = 5 * time.Second
-
-	userAgent = "Avatar-Studio-Webhooks/1"
 )
 
 // Sender sends webhook events. It is safe for concurrent use, and reuses connections between attempts to the
@@ -52,8 +47,8 @@ type Sender struct {
 	fetches  *http.Transport // with receive buffers for large files
 }
 
-// New returns a Sender. It returns an error if cfg has a negative timeout, an invalid network or one of IPv4
-// addresses mapped into IPv6.
+// New returns a Sender. It returns an error if cfg has a negative value, an invalid network or one of IPv4
+// addresses mapped into IPv6, or a user agent that is no header value.
 func New(cfg Config) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -61,7 +56,7 @@ func New(cfg Config) (*Sender, error) {
 	cfg = cfg.withDefaults()
 	guard := newGuard(cfg.AllowHTTP, cfg.AllowNetworks)
 	dialer := &net.Dialer{
-		Timeout:        connectTimeout,
+		Timeout:        cfg.ConnectTimeout,
 		Resolver:       cfg.Resolver,
 		ControlContext: guard.control,
 	}
@@ -72,7 +67,7 @@ func New(cfg Config) (*Sender, error) {
 		Proxy:                  nil, // not even from the environment: a proxy would dial addresses that the guard has not checked
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    tlsTimeout,
+		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		DisableCompression:     true,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
@@ -161,7 +156,7 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	}
 	request.URL, request.Host = target, target.Host
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("User-Agent", s.config.UserAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
 	request.Header.Set(standardwebhooks.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
 	if m.TraceParent != "" {

@@ -193,6 +193,9 @@ func TestNew_rejectsInvalidConfigs(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]sender.Config{
 		"timeout":        {Timeout: -1},
+		"connect":        {ConnectTimeout: -1},
+		"tls":            {TLSTimeout: -1},
+		"user agent":     {UserAgent: "a\r\nb: c"},
 		"empty network":  {AllowNetworks: []netip.Prefix{{}}},
 		"mapped network": {AllowNetworks: []netip.Prefix{netip.MustParsePrefix("::ffff:127.0.0.0/104")}},
 	} {
