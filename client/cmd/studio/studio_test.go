@@ -94,8 +94,8 @@ func TestJSON_printsAllMembers(t *testing.T) {
 	p := s.loggedIn(t)
 	lines := strings.Split(p.must(t, "", "project", "list", "--json"), "\n")
 	want := []string{
-		`{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"}`,
-		`{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}`,
+		`{"created_at":"2026-01-12T11:30:00Z","project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","status":"draft","title":"One\u001b[2J"}`,
+		`{"later":[1],"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21"}`,
 	}
 	if slices.Sort(lines); !slices.Equal(lines, want) {
 		t.Errorf("the projects are %q", lines)
