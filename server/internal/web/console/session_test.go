@@ -4,13 +4,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
@@ -237,17 +238,26 @@ func (e *endless) Read(p []byte) (int, error) {
 // The number of concurrent forms of a user is limited.
 func TestSession_limitsConcurrentForms(t *testing.T) {
 	t.Parallel()
-	_, v := signedIn(t)
-	var responses sync.WaitGroup
+	s, v := signedIn(t)
+	client := *v.http
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer transport.CloseIdleConnections()
+	client.Transport = transport
+	var sending []*io.PipeWriter
+	var admitted, responses sync.WaitGroup
 	defer responses.Wait()
 	for range 16 {
 		in, out := io.Pipe()
-		defer func() { check(t, out.Close()) }()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.site.URL+"/console/events/replay", in)
+		admitted.Add(1)
+		done := sync.OnceFunc(admitted.Done)
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: done})
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/console/events/replay", in)
 		check(t, err)
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Expect", "100-continue") // so that the server says when it reads the form
 		responses.Go(func() {
-			answer, err := v.http.Do(request)
+			answer, err := client.Do(request)
+			done()
 			if err != nil {
 				t.Error(err)
 				return
@@ -256,10 +266,12 @@ func TestSession_limitsConcurrentForms(t *testing.T) {
 				t.Errorf("the status is %s", answer.Status)
 			}
 		})
+		sending = append(sending, out)
 	}
-	harness.Eventually(t, "that no further form is read", func() bool {
-		p := v.post("/console/events/replay", nil)
-		return p.status == http.StatusTooManyRequests && strings.Contains(p.text, "Too many forms are sent at once.")
-	})
+	admitted.Wait()
+	v.post("/console/events/replay", nil).want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
 	v.get("/console/events").want(t, http.StatusOK)
+	for _, out := range sending {
+		check(t, out.Close())
+	}
 }
