@@ -103,6 +103,7 @@ func (s *setup) requests() map[string]operation {
 	s.publish(avatar)
 	_, err := s.studio.Rendered(s.t.Context(), waiting, studio.Rendering{}, nil)
 	s.check(err)
+	s.do("GET", "/v1/webhooks/secret", "", nil) // makes the secret that the rotation shows beside the new one
 	ofAvatar := fmt.Sprintf(`{"avatar_id":%q}`, avatar)
 	video, doomedVideo := create(createVideo, ofAvatar), create(createVideo, ofAvatar)
 	lipsync, doomedLipsync := create(createLipsync, `{}`), create(createLipsync, `{}`)
