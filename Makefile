@@ -180,12 +180,13 @@ test-mixed:
 	$(RACED_TEST) -run '$(MIXED_RACED)' $(MIXED)
 	$(FULL_TEST) -skip '$(MIXED_RACED)|$(UNRACED_TESTS)' $(MIXED)
 
-# Factor of the faults and load of soak, relative to the tests.
+# Factor of the faults, the load and the history of soak, relative to the tests.
 SOAK := 10
 
 .PHONY: soak
-soak: ## Kill daemons and stop databases under load, SOAK (10) times as much as the tests (5 minutes)
+soak: ## Kill daemons, stop databases under load and erase long histories, SOAK (10) times as much as the tests (10 minutes)
 	go test -count=1 -timeout 1h -parallel 6 -v ./server/internal/testing/soak -soak.scale $(SOAK)
+	go test -count=1 -timeout 1h -v -run TestStore_writesAHistoryInBatches ./server/internal/store -history.scale $(SOAK)
 
 .PHONY: bench-packages
 bench-packages: ## Run the benchmarks of all packages (5 minutes)

@@ -290,3 +290,11 @@ func TestCompare_readsDocumentsWithoutPaths(t *testing.T) {
 		t.Errorf("got %v, %v", breaks, err)
 	}
 }
+
+func TestCompare_refusesCallbacksInPlace(t *testing.T) {
+	t.Parallel()
+	const inPlace = "openapi: 3.1.0\ninfo: {title: t, version: '1'}\npaths: {/a: {post: {responses: {}, callbacks: {done: {'{$url}': {post: {responses: {}}}}}}}}"
+	if _, err := compare([]byte(inPlace), []byte(inPlace)); err == nil || !strings.Contains(err.Error(), `"done" of POST /a`) {
+		t.Errorf("the error is %v", err)
+	}
+}

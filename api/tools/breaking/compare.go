@@ -102,6 +102,13 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 					operation.Parameters = append(operation.Parameters, shared)
 				}
 			}
+			for name, callback := range operation.Callbacks {
+				for _, item := range callback.Value.Map() {
+					if item.Ref == "" {
+						return nil, fmt.Errorf("the callback %q of %s is not compared: move it to the webhooks, and refer to it", name, operationName(method, path))
+					}
+				}
+			}
 			document.Paths.Set(parametersPath+operationName(method, path), asRequest(parametersOf(path, operation)))
 			operation.Parameters, operation.Callbacks = nil, nil
 		}

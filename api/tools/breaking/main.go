@@ -9,7 +9,7 @@
 // like the array of its items. What users may rely on is breaking too if it is optional: the members and headers of a
 // response, and defaults. Notifications of webhooks are compared like responses, because the service sends them: an
 // additional member is compatible, and a removed member breaks receivers. So are their headers and query. The responses to
-// them are compared like requests. Callbacks are not compared: they refer to webhooks.
+// them are compared like requests. Callbacks must refer to webhooks, which are compared.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
 // backquotes, as in `POST /users/login` or `webhook avatar_event`, or `servers`.

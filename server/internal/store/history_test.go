@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
+
+var historyScale = flag.Int("history.scale", 1, "factor for the rows of a user's history, which are 40,000")
 
 // history is the statements that give Ada, a user, an avatar with videos and as many lip-syncs, and rows in all other
 // tables with rows of users. Each subject has an event: half of them wait for their delivery, and the others are
@@ -94,7 +97,7 @@ func (s interruptedStore) NextBatch(ctx context.Context, id string, now time.Tim
 // one has begun.
 func TestStore_writesAHistoryInBatches(t *testing.T) {
 	t.Parallel()
-	subjects := 20_000 // and as many events
+	subjects := 20_000 * *historyScale // and as many events
 	if testing.Short() {
 		subjects = 4000
 	}
