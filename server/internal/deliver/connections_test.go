@@ -64,12 +64,17 @@ func TestDeliverer_higherLimitsKeepConnections(t *testing.T) {
 				seed(t, s.dsn, s.user.ID, (events+i)/test.origins, receiver.URL)
 			}
 			s.config.Rate, s.config.Workers = test.rate, test.workers
-			stop := start(deliver.New(s.config))
+			began, stop := time.Now(), start(deliver.New(s.config))
 			<-done
+			took := time.Since(began)
 			stop()
 			opened := 0
 			connections.Range(func(any, any) bool { opened++; return true })
-			if opened > test.workers+events/8 {
+			switch {
+			case opened <= test.workers+events/8:
+			case took > 10*time.Second: // the sender closes connections that were idle for some seconds
+				t.Skipf("the machine is too busy to tell: the deliveries took %v", took)
+			default:
 				t.Errorf("%d deliveries opened %d connections", events, opened)
 			}
 		})
