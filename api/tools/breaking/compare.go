@@ -18,6 +18,7 @@ type finding struct {
 	operation string // "POST /users/login" or "webhook avatar_event"
 	rule      string // id of the check of oasdiff
 	text      string
+	callback  bool // the change is in a callback of the operation
 }
 
 // compare returns the breaking changes between two documents: those that oasdiff finds, with our severities, and
@@ -43,10 +44,15 @@ func compare(before, after []byte) ([]finding, error) {
 		}
 		breaks = append(breaks, finding{
 			operation: operationName(change.GetOperation(), change.GetPath()), rule: change.GetId(),
-			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()),
+			text: change.GetUncolorizedText(checker.NewDefaultLocalizer()), callback: strings.HasPrefix(change.GetPath(), callbackPath),
 		})
 	}
-	return breaks, nil
+	return slices.DeleteFunc(breaks, func(b finding) bool {
+		isWebhook := func(other finding) bool {
+			return strings.HasPrefix(other.operation, "webhook ") && other.rule == b.rule && other.text == b.text
+		}
+		return b.callback && slices.ContainsFunc(breaks, isWebhook) // to which the callback refers
+	}), nil
 }
 
 func operationName(method, path string) string {
@@ -57,12 +63,18 @@ func operationName(method, path string) string {
 		event, _, _ = strings.Cut(event, responsePath)
 		return "webhook " + event
 	}
+	if operation, ok := strings.CutPrefix(path, callbackPath); ok {
+		operation, _, _ = strings.Cut(operation, callbackName)
+		return operation
+	}
 	return method + " " + path
 }
 
-// The paths of the operations that stand for webhooks, the responses to them, and the parameters of an operation.
+// The paths of the operations that stand for webhooks, callbacks, and the parameters of an operation.
 const (
 	webhookPath    = "/webhook:"
+	callbackPath   = "/callback:"
+	callbackName   = "/name:"
 	responsePath   = "/response:"
 	parametersPath = "/parameters:"
 )
@@ -82,18 +94,23 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	if document.Components == nil {
 		document.Components = new(openapi3.Components)
 	}
-	for event, item := range document.Webhooks {
-		for _, operation := range item.Operations() {
-			path := webhookPath + event
-			document.Paths.Set(path, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
-			for status, response := range operation.Responses.Map() {
-				document.Paths.Set(path+responsePath+status, asRequest(response.Value.Content))
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for name, callback := range operation.Callbacks {
+				for expression, item := range callback.Value.Map() { // whose braces are not those of a path
+					expression = strings.NewReplacer("{", "(", "}", ")").Replace(expression)
+					addNotifications(document, callbackPath+operationName(method, path)+callbackName+name+" "+expression, item)
+				}
 			}
+			operation.Callbacks = nil
 		}
+	}
+	for event, item := range document.Webhooks {
+		addNotifications(document, webhookPath+event, item)
 	}
 	document.Webhooks = nil
 	for path, item := range document.Paths.Map() {
-		if strings.HasPrefix(path, webhookPath) {
+		if strings.HasPrefix(path, webhookPath) || strings.HasPrefix(path, callbackPath) {
 			continue
 		}
 		for method, operation := range item.Operations() {
@@ -102,15 +119,8 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 					operation.Parameters = append(operation.Parameters, shared)
 				}
 			}
-			for name, callback := range operation.Callbacks {
-				for _, item := range callback.Value.Map() {
-					if item.Ref == "" {
-						return nil, fmt.Errorf("the callback %q of %s is not compared: move it to the webhooks, and refer to it", name, operationName(method, path))
-					}
-				}
-			}
 			document.Paths.Set(parametersPath+operationName(method, path), asRequest(parametersOf(path, operation)))
-			operation.Parameters, operation.Callbacks = nil, nil
+			operation.Parameters = nil
 		}
 		item.Parameters = nil
 	}
@@ -133,7 +143,23 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 	return &load.SpecInfo{Spec: document}, nil
 }
 
-// asResponse converts a webhook to an operation whose response is the notification, with its query and
+// addNotifications adds the operations of a webhook or callback as paths, and the responses to them.
+func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
+	for method, operation := range item.Operations() {
+		at := path
+		if event, ok := strings.CutPrefix(path, webhookPath); ok && len(item.Operations()) > 1 {
+			at = webhookPath + method + " " + event
+		} else if !ok {
+			at += " " + method
+		}
+		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))
+		for status, response := range operation.Responses.Map() {
+			document.Paths.Set(at+responsePath+status, asRequest(response.Value.Content))
+		}
+	}
+}
+
+// asResponse converts a webhook or callback to an operation whose response is the notification, with its query and
 // headers, so that oasdiff treats the notification as output of the service.
 func asResponse(operation *openapi3.Operation, parameters openapi3.Parameters) *openapi3.PathItem {
 	all := make(parts)

@@ -19,20 +19,23 @@ func lower(content []byte) ([]byte, error) {
 	if _, err := yaml.Unmarshal(content, &document, yaml.DecodeOpts{DisableTimestamps: true}, withDigits); err != nil {
 		return nil, err
 	}
-	lowerValue(document, false)
+	components, _ := document["components"].(map[string]any)
+	types, _ := components["mediaTypes"].(map[string]any)
+	delete(components, "mediaTypes")
+	lowerValue(document, types, false)
 	return json.Marshal(document)
 }
 
 // lowerValue lowers a part of the document. The members of some maps have names, not keywords.
-func lowerValue(value any, named bool) {
+func lowerValue(value any, types map[string]any, named bool) {
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
-			lowerValue(element, false)
+			lowerValue(element, types, false)
 		}
 	case map[string]any:
 		if !named {
-			lowerObject(value)
+			lowerObject(value, types)
 		}
 		for name, member := range value {
 			switch name {
@@ -41,15 +44,18 @@ func lowerValue(value any, named bool) {
 					continue
 				}
 			}
-			lowerValue(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
+			lowerValue(member, types, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
 		}
 	}
 }
 
-func lowerObject(object map[string]any) {
+func lowerObject(object, types map[string]any) {
 	content, _ := object["content"].(map[string]any)
 	for name, described := range content {
 		media, _ := described.(map[string]any)
+		for ref, ok := media["$ref"].(string); ok; ref, ok = media["$ref"].(string) {
+			media, _ = types[strings.TrimPrefix(ref, "#/components/mediaTypes/")].(map[string]any)
+		}
 		items, ok := media["itemSchema"]
 		if !ok {
 			items, ok = media["x-itemSchema"]
@@ -58,6 +64,10 @@ func lowerObject(object map[string]any) {
 			media = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
 		content[name] = media
+		if object["in"] == "querystring" {
+			object["in"], object["name"], object["schema"] = "query", "the whole query as "+name, media["schema"]
+			delete(object, "content")
+		}
 	}
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
 		clear(object)

@@ -8,8 +8,8 @@
 // headers, and how they and the fields of forms are written, are compared like members of bodies. A stream is compared
 // like the array of its items. What users may rely on is breaking too if it is optional: the members and headers of a
 // response, and defaults. Notifications of webhooks are compared like responses, because the service sends them: an
-// additional member is compatible, and a removed member breaks receivers. So are their headers and query. The responses to
-// them are compared like requests. Callbacks must refer to webhooks, which are compared.
+// additional member is compatible, and a removed member breaks receivers. So are their headers and query, and callbacks,
+// which are changes of their operation unless they refer to a webhook. The responses to both are compared like requests.
 //
 // api/CHANGES.md lists a breaking change if it has a line that COMMIT does not have and that names the operation in
 // backquotes, as in `POST /users/login` or `webhook avatar_event`, or `servers`.
@@ -23,7 +23,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -79,13 +78,27 @@ func report(out io.Writer, breaks []finding, lines []string) error {
 }
 
 func listed(operation string, lines []string) bool {
-	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "`"+operation+"`") })
+	for _, line := range lines {
+		if strings.Contains(line, "`"+operation+"`") {
+			return true
+		}
+	}
+	return false
 }
 
 // newLines returns the lines of after that are not in before.
 func newLines(before, after string) []string {
-	old := strings.Split(before, "\n")
-	return slices.DeleteFunc(strings.Split(after, "\n"), func(line string) bool { return slices.Contains(old, line) })
+	old := make(map[string]bool)
+	for line := range strings.Lines(before) {
+		old[strings.TrimSpace(line)] = true
+	}
+	var added []string
+	for line := range strings.Lines(after) {
+		if line = strings.TrimSpace(line); !old[line] {
+			added = append(added, line)
+		}
+	}
+	return added
 }
 
 // atCommit returns the content of a file of a directory at a commit.

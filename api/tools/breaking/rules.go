@@ -54,7 +54,10 @@ func compareOperations(before, after *openapi3.T) (breaks []finding) {
 				compared: make(map[[2]*openapi3.Schema]bool),
 			}
 			c.compare(old, item.GetOperation(method))
-			breaks = append(breaks, c.breaks...)
+			for _, b := range c.breaks {
+				b.callback = strings.HasPrefix(path, callbackPath)
+				breaks = append(breaks, b)
+			}
 		}
 	}
 	return breaks
