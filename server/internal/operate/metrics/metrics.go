@@ -6,11 +6,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -34,8 +34,9 @@ type Metrics struct {
 	scrapes  *semaphore.Weighted
 	database *database
 
-	mu        sync.RWMutex
-	responses map[response]responseMetrics
+	responses        cache[response, responseMetrics]
+	attempts         cache[attempt, *metrics.Counter]
+	attemptDurations *metrics.PrometheusHistogram
 }
 
 // response has the labels of a counted request.
@@ -44,22 +45,24 @@ type response struct {
 	status    int
 }
 
-// responseMetrics caches the metrics for a response, because looking them up takes longer than counting.
+// responseMetrics are the metrics for a response.
 type responseMetrics struct {
 	requests  *metrics.Counter
 	durations *metrics.PrometheusHistogram
 	login     *metrics.Counter // nil for other operations
 }
 
+// attempt has the labels of a counted delivery attempt.
+type attempt struct {
+	outcome studio.EventState
+	failure sender.Failure
+}
+
 // New returns the metrics of a process. version is the version of the program.
 func New(version string) *Metrics {
 	metrics.ExposeMetadata(true)
-	m := &Metrics{
-		set:       metrics.NewSet(),
-		scrapes:   semaphore.NewWeighted(scrapes),
-		database:  new(database),
-		responses: make(map[response]responseMetrics),
-	}
+	m := &Metrics{set: metrics.NewSet(), scrapes: semaphore.NewWeighted(scrapes), database: new(database)}
+	m.attemptDurations = m.histogramf([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}, "studiod_delivery_attempt_duration_seconds")
 	scrape{m.set}.gaugef(1, `studiod_build_info{go=%q,version=%q}`, runtime.Version(), version)
 	m.collect(m.database.collect)
 	m.begin()
@@ -78,9 +81,9 @@ func (m *Metrics) begin() {
 	for _, outcome := range []mail.Outcome{mail.Sent, mail.Retried, mail.Failed, mail.Dropped} {
 		m.counterf(`studiod_mails_total{outcome=%q}`, outcome)
 	}
-	m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, "", studio.EventDelivered)
+	m.ofAttempt(attempt{studio.EventDelivered, ""})
 	for _, outcome := range []studio.EventState{studio.EventPending, studio.EventExhausted} {
-		m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, sender.FailureStatus, outcome)
+		m.ofAttempt(attempt{outcome, sender.FailureStatus})
 	}
 	for _, rules := range studio.Kinds() {
 		for _, outcome := range []render.Outcome{render.Succeeded, render.Retried, render.Failed} {
@@ -109,7 +112,7 @@ func (m *Metrics) Status(ctx context.Context) (store.Status, error) { return m.d
 
 // RecordResponse counts a response. It can be used as the OnResponse function of server.Config.
 func (m *Metrics) RecordResponse(a server.Response) {
-	counted := m.of(response{a.OperationID, a.Status})
+	counted := m.responses.get(response{a.OperationID, a.Status}, m.ofResponse)
 	counted.requests.Inc()
 	counted.durations.Update(a.Duration.Seconds())
 	if counted.login != nil {
@@ -125,27 +128,15 @@ func (m *Metrics) RecordResponse(a server.Response) {
 	}
 }
 
-func (m *Metrics) of(a response) responseMetrics {
-	m.mu.RLock()
-	known, ok := m.responses[a]
-	m.mu.RUnlock()
-	if ok {
-		return known
-	}
-	operation := a.operation
-	if operation == "" {
-		operation = "none"
-	}
-	known.requests = m.counterf(`studiod_http_requests_total{operation=%q,status="%d"}`, operation, a.status)
-	known.durations = m.histogramf([]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+func (m *Metrics) ofResponse(a response) (counted responseMetrics) {
+	operation := cmp.Or(a.operation, "none")
+	counted.requests = m.counterf(`studiod_http_requests_total{operation=%q,status="%d"}`, operation, a.status)
+	counted.durations = m.histogramf([]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		`studiod_http_request_duration_seconds{operation=%q}`, operation)
 	if a.operation == loginOperation {
-		known.login = m.counterf(`studiod_logins_total{outcome=%q}`, loginOutcome(a.status))
+		counted.login = m.counterf(`studiod_logins_total{outcome=%q}`, loginOutcome(a.status))
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.responses[a] = known
-	return known
+	return counted
 }
 
 // loginOutcomes are the results of loginOutcome.
@@ -171,10 +162,13 @@ func loginOutcome(status int) string {
 }
 
 // Attempted counts a delivery attempt, with the state of the event after it, for deliver.Config.
-func (m *Metrics) Attempted(outcome studio.EventState, attempt sender.Attempt) {
-	m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, attempt.Failure, outcome).Inc()
-	m.histogramf([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}, "studiod_delivery_attempt_duration_seconds").
-		Update(attempt.Duration.Seconds())
+func (m *Metrics) Attempted(outcome studio.EventState, made sender.Attempt) {
+	m.attempts.get(attempt{outcome, made.Failure}, m.ofAttempt).Inc()
+	m.attemptDurations.Update(made.Duration.Seconds())
+}
+
+func (m *Metrics) ofAttempt(a attempt) *metrics.Counter {
+	return m.counterf(`studiod_delivery_attempts_total{failure=%q,outcome=%q}`, a.failure, a.outcome)
 }
 
 // Rendered counts a rendering, for render.Config.
