@@ -53,8 +53,5 @@ func RunChild(run func(ctx context.Context, args []string, in io.Reader, out io.
 	os.Exit(0)
 }
 
-// PID returns the process id.
-func (c *Child) PID() int { return c.command.Process.Pid }
-
 // Close ends the input of the process and waits until it has exited.
 func (c *Child) Close() error { return errors.Join(c.In.Close(), c.command.Wait()) }

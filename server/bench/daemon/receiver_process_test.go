@@ -34,7 +34,7 @@ func (p *process) reset() {
 }
 
 // fault returns how a port responds to events that must be signed with a secret.
-func (p *process) fault(mode string, port int, secret webhook.Secret) faultserver.Fault {
+func (p *process) fault(mode string, port int, secret webhook.Secret) http.Handler {
 	huge := []faultserver.Fault{faultserver.GzipBomb(), faultserver.HugeBody(10_000_000_000), faultserver.HugeHeaders(1 << 20)}
 	switch mode {
 	case hangs:
@@ -46,7 +46,7 @@ func (p *process) fault(mode string, port int, secret webhook.Secret) faultserve
 			faultserver.SlowBody(100*time.Millisecond), faultserver.EndlessInformational())
 		return all[port%len(all)]
 	}
-	return faultserver.Func(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(p.receive(r, mode, secret)) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(p.receive(r, mode, secret)) })
 }
 
 // receive verifies and counts a request. It returns the status of the response.

@@ -15,9 +15,10 @@ twice these limits, which would otherwise be what is measured. SQLite is a file 
 server with fsync=on. The receiver verifies each signature and responds at once.
 
 Unless a row says otherwise, latency is the time from just before studiod writes an event to its arrival, so it includes
-the commit. The number of rounds is %d. Rates and latencies are medians of the rounds, and values with "max" are their maxima. The CPU time of a delivery and the memory of all processes are those of the round with the
-median rate. They include the processes of the database, and this memory is the proportional set size (PSS). Other CPU
-and memory values are those of studiod alone.
+the commit. The number of rounds is %d. Rates and latencies are medians of the rounds, and values with "max" are their
+maxima. The CPU time of a delivery and the memory of all processes are those of the round with the median rate. They
+include the processes of the database, and this memory is the proportional set size (PSS). Other CPU and memory values
+are those of studiod alone.
 A rendering writes more rows than a creation, so creations, renderings and deliveries together are compared with two
 creations and a delivery, each measured alone. On a machine that is too slow for a rate, the target is its ratio to a
 floor. The CPU time of a request to the receiver includes that of its client.
