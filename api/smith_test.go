@@ -20,7 +20,7 @@ var (
 	smithSeed   = flag.Uint64("smith.seed", 1, "seed of the first random document")
 	smithRounds = flag.Uint64("smith.rounds", 1, "random documents to write")
 	// Most of the time of a document goes by while its code is compiled.
-	smithOperations = flag.Int("smith.operations", 200, "operations of a document")
+	smithOperations = flag.Int("smith.operations", 100, "operations of a document")
 )
 
 // Values of documents that are written at random from the grammar of api/tools/generate arrive unchanged, through the

@@ -337,12 +337,13 @@ func TestSend_keepsSilentConnectionsOpen(t *testing.T) {
 func TestEnd_endsAStream(t *testing.T) {
 	t.Parallel()
 	const after = 10 * time.Second
+	item := stream.Event[thing]{ID: strings.Repeat("1", 64<<10)} // few of them fill the 4 MB that HTTP/2 sends unread
 	items := func(pause time.Duration) func(chan<- error) func(context.Context) things {
 		return func(ended chan<- error) func(context.Context) things {
 			return func(ctx context.Context) things {
 				time.AfterFunc(after, func() { stream.End(ctx.Value(writerKey{}).(http.ResponseWriter), errBroken) })
 				return func(yield func(stream.Event[thing], error) bool) {
-					for yield(stream.Event[thing]{}, nil) {
+					for yield(item, nil) {
 						time.Sleep(pause)
 					}
 					ended <- context.Cause(ctx)

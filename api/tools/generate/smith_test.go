@@ -14,7 +14,7 @@ import (
 
 var (
 	smithSeed   = flag.Uint64("smith.seed", 1, "seed of the first random document")
-	smithRounds = flag.Uint64("smith.rounds", 60, "random documents to spoil")
+	smithRounds = flag.Uint64("smith.rounds", 30, "random documents to spoil")
 )
 
 // A document with faults has code that compiles, or is refused with the place of each fault.
