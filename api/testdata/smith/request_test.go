@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ type sample struct {
 	parameters object // by place and name, such as query:limit
 	media      string // of the body, or "" if it has none
 	body       any
+	own        string // the media type that the client sends, if it is another
+	given      any    // the body in it
+	place      string // that the client names if it refuses the request
 }
 
 const (
@@ -91,18 +95,15 @@ func clients(content object) []string {
 	return all
 }
 
-// sample returns a random valid request, of which the client can send any and this test what it can encode.
-func (e *exchange) sample(o operation, byClient bool) (s sample, ok bool) {
+// sample returns a random valid request.
+func (e *exchange) sample(o operation) (s sample, ok bool) {
 	e.Helper()
 	s.parameters = object{}
 	for _, p := range e.parameters(o) {
 		if !p.required && e.IntN(2) == 0 {
 			continue
 		}
-		allowed := func(value any) bool {
-			return p.style == "" || byClient && value != nil && (!p.required || value != "") || p.fits(value)
-		}
-		if s.parameters[p.at], ok = e.valid(p.schema, inRequest, allowed); !ok {
+		if s.parameters[p.at], ok = e.valid(p.schema, inRequest); !ok {
 			return s, false
 		}
 	}
@@ -110,28 +111,39 @@ func (e *exchange) sample(o operation, byClient bool) (s sample, ok bool) {
 	if content == nil || !required && e.IntN(4) == 0 {
 		return s, true
 	}
-	s.media = pick(e, slices.Sorted(maps.Keys(content))...)
-	if byClient {
-		s.media = pick(e, clients(content)...)
+	all, own := slices.Sorted(maps.Keys(content)), clients(content)
+	s.media = pick(e, all...)
+	if s.body, ok = e.validBody(s.media, content); !ok {
+		return s, false
 	}
-	schema := e.schemaOf(s.media, content[s.media])
-	s.body, ok = e.valid(schema, inRequest, func(value any) bool {
-		fields, isObject := value.(object)
-		switch {
-		case s.media == urlencoded && !required && len(fields) == 0: // has no text
-			return false
-		case s.media == urlencoded || s.media == formData:
-			return isObject && e.formFits(fields, content[s.media])
-		case s.media == "text/plain":
-			return value != nil && value != ""
-		}
-		return value != "" || isJSON(s.media)
-	})
+	if s.given = s.body; !slices.Contains(own, s.media) {
+		s.own = own[0]
+		s.given, ok = e.validBody(s.own, content)
+		ok = ok && (isJSON(s.media) || s.body != "") // an empty body is none
+	}
 	return s, ok
 }
 
-// call sends a valid request with the client, and compares what arrives.
-func (e *exchange) call(o operation, s sample) {
+// validBody returns a valid body. A part of a multipart body is absent if its list is empty, and none is null.
+func (e *exchange) validBody(media string, content object) (body any, ok bool) {
+	e.Helper()
+	for range 20 {
+		body, ok = e.valid(e.schemaOf(media, content[media]), inRequest)
+		fields, isObject := body.(object)
+		isForm, fits := media == urlencoded || media == formData, isObject
+		for name, value := range fields {
+			all, isList := value.([]any)
+			fits = fits && (media == urlencoded || value != nil && (!isList || len(all) > 0) || e.fieldKind(name, content[media]) == "JSON")
+		}
+		if ok && (!isForm || fits) {
+			return body, true
+		}
+	}
+	return nil, false
+}
+
+// invoke calls the client method.
+func (e *exchange) invoke(o operation, s sample, options ...client.CallOption) (result any, err error) {
 	e.Helper()
 	name := o.name
 	if o.streamed {
@@ -140,18 +152,39 @@ func (e *exchange) call(o operation, s sample) {
 	method := reflect.ValueOf(e.client).MethodByName(name)
 	arguments, ok := e.arguments(o, method.Type(), s)
 	if !ok {
-		return
+		return nil, errArguments
 	}
-	expected, ok := e.choose(o, true)
+	for _, option := range options {
+		arguments = append(arguments, reflect.ValueOf(option))
+	}
+	e.service.take()
+	return outcome(method.Call(arguments))
+}
+
+var errArguments = errors.New("no arguments")
+
+// call sends a valid request with the client, and compares what arrives. A body in a media type that the client does not
+// send takes the place of its own.
+func (e *exchange) call(o operation, s sample) {
+	e.Helper()
+	expected, ok := e.choose(o)
 	if !ok {
 		return
 	}
 	e.service.response = expected.response
+	if e.change = nil; s.own != "" {
+		e.change = func(r *http.Request) { setBody(r, concrete(s.media), e.bodyText(s)) }
+	}
 	var response client.Response
-	results := method.Call(append(arguments, reflect.ValueOf(client.WithResponse(&response))))
-	result, err := outcome(results)
+	result, err := e.invoke(o, s, client.WithResponse(&response))
+	if errors.Is(err, errArguments) {
+		return
+	}
 	if err != nil && !errors.As(err, new(*client.Error)) && isRefusal(err) {
 		e.counts["refused by the client"]++ // a parameter has no text for the value
+		if !strings.Contains(err.Error(), s.place) {
+			e.Errorf("%s: the client refuses %s without its place: %v", o.name, s.place, err)
+		}
 		return
 	}
 	e.counts["sent by the client"]++
@@ -160,8 +193,21 @@ func (e *exchange) call(o operation, s sample) {
 	}
 }
 
+func (e *exchange) bodyText(s sample) string {
+	if isJSON(s.media) {
+		return encoded(s.body)
+	}
+	return textOf(s.body)
+}
+
+// setBody changes the body of a request.
+func setBody(r *http.Request, media, text string) {
+	r.Header.Set("Content-Type", media)
+	r.Body, r.ContentLength, r.GetBody = io.NopCloser(strings.NewReader(text)), int64(len(text)), nil
+}
+
 func isRefusal(err error) bool {
-	return slices.ContainsFunc([]string{"cannot contain this value", "has no form", "must not be empty or dots"}, func(reason string) bool {
+	return slices.ContainsFunc([]string{"cannot contain this value", "has no form", "must not be empty"}, func(reason string) bool {
 		return strings.Contains(err.Error(), reason)
 	})
 }
@@ -194,7 +240,13 @@ func (e *exchange) arguments(o operation, t reflect.Type, s sample) (all []refle
 		}
 	}
 	if content, _ := e.content(o); content != nil {
-		sent, media := e.clientBody(s, content)
+		if s.own != "" {
+			s.media, s.body = s.own, s.given
+		}
+		sent, media := e.bodyText(s), concrete(s.media)
+		if s.media == formData {
+			sent, media = e.multipart(s.body.(object), content[formData])
+		}
 		if t.In(len(all)).Kind() == reflect.String && t.NumIn() > len(all)+2 {
 			all = append(all, reflect.ValueOf(media))
 		}
@@ -211,17 +263,6 @@ func (e *exchange) arguments(o operation, t reflect.Type, s sample) (all []refle
 		all = append(all, reflect.ValueOf(e.optional(o, optional)))
 	}
 	return all, !e.Failed()
-}
-
-// clientBody returns what the client sends for a body that is a reader, and its media type.
-func (e *exchange) clientBody(s sample, content object) (text, media string) {
-	switch {
-	case s.media == formData:
-		return e.multipart(s.body.(object), content[formData])
-	case isJSON(s.media) || s.media == "":
-		return "", s.media
-	}
-	return textOf(s.body), concrete(s.media)
 }
 
 // arrives compares the last request with what was sent.

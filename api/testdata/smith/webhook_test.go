@@ -24,7 +24,7 @@ func (e *exchange) notify(name string) {
 	check(e.T, err)
 	schema := e.document["webhooks"].(object)[name].(object)["post"].(object)["requestBody"].(object)["content"].(object)["application/json"].(object)["schema"]
 	for range *values {
-		value, ok := e.valid(schema, inResponse, func(any) bool { return true })
+		value, ok := e.valid(schema, inResponse)
 		if !ok {
 			continue
 		}

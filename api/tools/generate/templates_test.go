@@ -51,7 +51,7 @@ func TestTemplates_nameTheirTests(t *testing.T) {
 	harness.Check(t, err)
 	for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`).FindAllString(string(text), -1) {
 		found := func(directory string) bool { return gobuild.FindTest(directory, name) == nil }
-		if !slices.ContainsFunc([]string{"api", "api/testdata/texts", "api/tools/generate"}, found) {
+		if !slices.ContainsFunc([]string{"api", "api/testdata/smith", "api/tools/generate"}, found) {
 			t.Errorf("there is no test %s", name)
 		}
 	}

@@ -59,7 +59,7 @@ func (s *Smith) form(media string) members {
 		if s.chance(20) {
 			required = append(required, field)
 		}
-		switch s.IntN(7) {
+		switch s.deal(name, 7) {
 		case 0, 1:
 			s.use(name)
 			properties[field] = s.field(name)
@@ -117,7 +117,7 @@ var binary = members{"type": "string", "format": "binary"} //nolint:gochecknoglo
 func (s *Smith) requestBody() members {
 	content := members{}
 	body := members{"content": content, "required": true}
-	switch s.IntN(20) {
+	switch s.deal("bodies", 20) {
 	case 0:
 		s.use("body in text")
 		content["text/plain"] = members{"schema": s.scalar()}
@@ -231,7 +231,7 @@ func (s *Smith) content(kind int) members {
 		return members{pick(s, "application/octet-stream", "image/png"): s.maybeSchema(func() members { return binary })}
 	case lines:
 		media, part := "application/jsonl", "JSON lines"
-		if s.chance(50) {
+		if s.deal("lines", 2) == 0 {
 			media, part = "application/x-ndjson", "NDJSON"
 		}
 		s.use(part)
@@ -261,7 +261,7 @@ func (s *Smith) eventStream() members {
 	data := func() members {
 		return members{"type": "string", "contentMediaType": "application/json", "contentSchema": s.objectOrReference()}
 	}
-	if s.chance(50) {
+	if s.deal("events", 2) == 0 {
 		s.use("server-sent events")
 		return members{"type": "object", "required": []any{"data"}, "properties": members{"data": data()}}
 	}
@@ -278,7 +278,7 @@ func (s *Smith) responses(head bool) members {
 		"400": members{"$ref": "#/components/responses/BadRequest"},
 		"500": members{"$ref": "#/components/responses/InternalServerError"},
 	}
-	kind := s.IntN(kinds)
+	kind := s.deal("responses", kinds)
 	statuses := pick(s, []string{"200"}, []string{"200", "default"}, []string{"201", "404"}, []string{"2XX"}, []string{"200", "202"}, []string{"default"}, []string{"200", "4XX"})
 	switch kind {
 	case lines, events, beside:

@@ -115,7 +115,7 @@ func (s *Smith) unusual() members {
 		{"constant", members{"const": "c"}},
 		{"null", members{"type": "null"}},
 	}
-	one := pick(s, free...)
+	one := free[s.deal("free", len(free))]
 	s.use(one.part)
 	return one.schema
 }
@@ -164,7 +164,7 @@ func (s *Smith) nullable(schema members) members {
 
 func (s *Smith) union(depth int) members {
 	text := members{"type": "string"}
-	switch s.IntN(5) {
+	switch s.deal("unions", 5) {
 	case 0:
 		s.use("oneOf")
 		return members{"oneOf": []any{members{"type": "string"}, members{"type": "integer"}}}

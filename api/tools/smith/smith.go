@@ -24,11 +24,12 @@ type Smith struct {
 	uses       map[string][]string // by operation
 	used       []string            // by the operation that is being written
 	count      int
+	decks      map[string][]int // by name, of the numbers that deal has not returned
 }
 
 // New returns a smith, which writes the same document for the same seed.
 func New(seed uint64) *Smith {
-	s := &Smith{Rand: rand.New(rand.NewPCG(seed, 45)), paths: members{}, components: map[string]members{}, uses: map[string][]string{}}
+	s := &Smith{Rand: rand.New(rand.NewPCG(seed, 45)), paths: members{}, components: map[string]members{}, uses: map[string][]string{}, decks: map[string][]int{}}
 	for _, group := range []string{"schemas", "parameters", "headers", "requestBodies", "responses"} {
 		s.components[group] = members{}
 	}
@@ -135,6 +136,16 @@ func (s *Smith) event() {
 func (s *Smith) chance(percent int) bool { return s.IntN(100) < percent }
 
 func pick[T any](s *Smith, of ...T) T { return of[s.IntN(len(of))] }
+
+// deal returns a number below n, each of them once before any again, so that a short document has all kinds.
+func (s *Smith) deal(deck string, n int) int {
+	if len(s.decks[deck]) == 0 {
+		s.decks[deck] = s.Perm(n)
+	}
+	next := s.decks[deck][0]
+	s.decks[deck] = s.decks[deck][1:]
+	return next
+}
 
 // name returns a name in any script that no other part of the document has, also in Go.
 func (s *Smith) name() string {
