@@ -25,8 +25,8 @@ var (
 
 // Values of documents that are written at random from the grammar of api/tools/generate arrive unchanged, through the
 // generated client, the server and back, if another validator calls them valid, and are refused with their place if it
-// does not. The documents have each part of the grammar, and the paths of testdata/texts, to which texts are sent that a
-// reader could take for nothing.
+// does not. The documents have each part of the grammar, and the paths of testdata/texts, to which texts are sent that
+// a reader could take for nothing.
 func TestSmith_valuesArriveOrAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it compiles the packages")

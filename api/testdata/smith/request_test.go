@@ -119,7 +119,6 @@ func (e *exchange) sample(o operation) (s sample, ok bool) {
 	if s.given = s.body; !slices.Contains(own, s.media) {
 		s.own = own[0]
 		s.given, ok = e.validBody(s.own, content)
-		ok = ok && (isJSON(s.media) || s.body != "") // an empty body is none
 	}
 	return s, ok
 }
@@ -135,7 +134,7 @@ func (e *exchange) validBody(media string, content object) (body any, ok bool) {
 			all, isList := value.([]any)
 			fits = fits && (media == urlencoded || value != nil && (!isList || len(all) > 0) || e.fieldKind(name, content[media]) == "JSON")
 		}
-		if ok && (!isForm || fits) {
+		if ok && (!isForm || fits) && (isJSON(media) || body != "") { // an empty body is none
 			return body, true
 		}
 	}
