@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
@@ -203,86 +202,5 @@ func TestReader_allocatesNothingForAnItem(t *testing.T) {
 		}); n > 0 {
 			t.Errorf("%s: %v allocations for two items", contentType, n)
 		}
-	}
-}
-
-// Every body has the items that the algorithm of the standard, applied to the whole body, finds.
-func FuzzReader(f *testing.F) {
-	for _, body := range []string{"\ufeffdata: a\r\ndata\r\rid:1\n\n", ":c\nevent:e\rretry:5\ndata:1\n\r", "{}\n1"} {
-		for format := range 2 {
-			f.Add(format, body)
-		}
-	}
-	f.Fuzz(func(t *testing.T, format int, body string) {
-		contentType := []string{sse, lines}[uint(format)%2]
-		items, err := read(t, contentType, body)
-		if len(body) > limit || contentType != sse {
-			return
-		}
-		want, complete := interpret(body)
-		if !slices.Equal(items[:len(items)-1], want) || (err == io.EOF) != complete {
-			t.Errorf("%q: %q, %v; want %q", body, items, err, want)
-		}
-	})
-}
-
-// interpret follows the steps of the standard. It reports whether the body ends after an event.
-func interpret(body string) (items []string, complete bool) {
-	body = strings.TrimPrefix(body, "\ufeff")
-	body = strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n")
-	all := strings.Split(body, "\n")
-	var f stream.Frame
-	var data strings.Builder
-	complete = true
-	for i, line := range all {
-		if i == len(all)-1 { // without an end
-			return items, complete && line == ""
-		}
-		name, value, _ := strings.Cut(line, ":")
-		value = strings.TrimPrefix(value, " ")
-		complete = line == "" || complete && name == ""
-		switch {
-		case line == "" && data.Len() > 0:
-			f.Data = []byte(strings.ToValidUTF8(strings.TrimSuffix(data.String(), "\n"), "\ufffd"))
-			items = append(items, item(f))
-			fallthrough
-		case line == "":
-			data.Reset()
-			f = stream.Frame{}
-		case name == "data":
-			data.WriteString(value + "\n")
-		case name == "event":
-			f.Event = []byte(value)
-		case name == "id" && !strings.Contains(value, "\x00"):
-			f.ID = []byte(value)
-		case name == "retry" && value != "" && strings.Trim(value, "0123456789") == "":
-			var n int
-			if _, err := fmt.Sscan(value, &n); err != nil || n > 1<<31-1 {
-				n = 1<<31 - 1
-			}
-			f.Retry = time.Duration(n) * time.Millisecond
-		}
-	}
-	return items, complete
-}
-
-func BenchmarkReader(b *testing.B) {
-	text := `{"text":"` + strings.Repeat("x", 180) + `"}`
-	if !utf8.ValidString(text) {
-		b.Fatal()
-	}
-	for contentType, item := range map[string]string{sse: "id: 17\ndata: " + text + "\n\n", lines: text + "\n"} {
-		b.Run(contentType, func(b *testing.B) {
-			body := strings.Repeat(item, 1000)
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				r, _ := stream.NewReader(strings.NewReader(body), contentType, 1<<20)
-				for {
-					if _, err := r.Next(); err != nil {
-						break
-					}
-				}
-			}
-		})
 	}
 }

@@ -85,6 +85,9 @@ func TestGenerate_compilesWithEachName(t *testing.T) {
 	const operation = "  %s: { get: { operationId: %s, parameters: [ %s ], responses: { '200': { description: d, headers: { X-%s: { schema: { type: string } } } } } } }"
 	added := map[string][]string{}
 	for i, word := range slices.Compact(words) {
+		if !slices.Contains(special, word) && i%10 != 0 { // most are like others
+			continue
+		}
 		if strings.Contains(string(document), "operationId: "+word+"\n") || strings.Contains(string(document), "\n    "+word+":\n") {
 			continue // the document has it
 		}
@@ -95,9 +98,6 @@ func TestGenerate_compilesWithEachName(t *testing.T) {
 			fmt.Sprintf("    Word%dB: { enum: [ %s ] }", i, quoted),
 			fmt.Sprintf("    Word%dC: { type: object, x-go-name: %s }", i, quoted),
 		)
-		if !slices.Contains(special, word) && i%20 != 0 { // operations are long
-			continue
-		}
 		parameter := func(in string) string {
 			return fmt.Sprintf("{ name: %s, in: %s, required: true, schema: { type: integer } }", quoted, in)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// The Go type of an allOf holds what all of its parts allow.
-func TestShape_intersects(t *testing.T) {
+// A Go type holds all values that a schema allows, and that of an allOf what all of its parts allow.
+func TestShape_holdsAllValues(t *testing.T) {
 	t.Parallel()
 	types := map[string]string{ // of a member, and the constants of its type
 		"{allOf: [{type: number}, {type: integer}]}":                                                               "int",
@@ -44,6 +44,26 @@ func TestShape_intersects(t *testing.T) {
 		"{allOf: [{type: integer, enum: [1, 2, 3]}, {type: integer, enum: [2.0, 3]}]}":                             "2 3",
 		"{allOf: [{type: array, items: {type: number}}, {items: {type: integer}}]}":                                "[]int",
 		"{allOf: [{type: object, additionalProperties: {type: number}}, {additionalProperties: {type: integer}}]}": "map[string]int",
+
+		"{type: number}":                          "float64",
+		"{type: number, format: float}":           "float32",
+		"{type: integer, format: uint64}":         "uint64",
+		"{type: string, format: email}":           "string",
+		"{type: string, format: duration}":        "string",
+		"{type: string, contentEncoding: base64}": "string",
+		"{}":                                "json.RawMessage",
+		"{description: any}":                "json.RawMessage",
+		"{type: [string, integer, 'null']}": "json.RawMessage",
+		"{type: [string, integer], enum: [a, 1]}": "json.RawMessage",
+		"{type: array}":                                        "[]json.RawMessage",
+		"{type: array, items: {}}":                             "[]json.RawMessage",
+		"{type: array, items: {type: [number, boolean]}}":      "[]json.RawMessage",
+		"{type: object}":                                       "map[string]json.RawMessage",
+		"{type: [object, 'null']}":                             "map[string]json.RawMessage",
+		"{type: object, additionalProperties: true}":           "map[string]json.RawMessage",
+		"{type: object, additionalProperties: {}}":             "map[string]json.RawMessage",
+		"{type: object, additionalProperties: {type: number}}": "map[string]float64",
+		"{anyOf: [{type: number}, {type: 'null'}]}":            "float64",
 	}
 	var properties strings.Builder
 	schemas := slices.Sorted(maps.Keys(types))
@@ -53,6 +73,11 @@ func TestShape_intersects(t *testing.T) {
 	f, err := generated(t, "  {}", "    Values:\n      type: object\n      properties:\n"+properties.String()+`
     Long: {type: integer, format: int64}
     Abc: {enum: [a, b, c]}
+    Mood: {type: [integer, 'null'], enum: [9007199254740993, 1000000, null]}
+    Kind: {const: dog}
+    Typeless: {properties: {a: {type: string}}}
+    Size: {enum: [small, large, null]}
+    Others: {type: object, properties: {a: {type: string}}, additionalProperties: {type: number}}
 `)
 	harness.Check(t, err)
 	code := string(f["gen/api.gen.go"])
@@ -72,6 +97,14 @@ func TestShape_intersects(t *testing.T) {
 		}
 		if got != types[schema] {
 			t.Errorf("%s is %s, want %s", schema, got, types[schema])
+		}
+	}
+	for _, want := range []string{
+		`MoodN9007199254740993 +Mood = 9007199254740993\n`, `MoodN1000000 +Mood = 1000000\n`, `KindDog Kind = "dog"\n`, `type Typeless struct {\n`,
+		`type Size string\n`, `AdditionalProperties map\[string\]float64 `,
+	} {
+		if !regexp.MustCompile(want).MatchString(code) {
+			t.Errorf("the code does not match %s", want)
 		}
 	}
 }
