@@ -65,12 +65,6 @@ paths:
       responses:
         '204': { description: Done. }
   /logs:
-    query:
-      security: []
-      parameters:
-        - { name: q, in: querystring, content: { application/x-www-form-urlencoded: { schema: { type: object, properties: { since: { type: string, default: now } } } } } }
-      responses:
-        '200': { content: { application/jsonl: { $ref: '#/components/mediaTypes/Lines' } } }
     get:
       security: []
       responses:
@@ -82,15 +76,12 @@ paths:
                 type: object
                 required: [event, data]
                 properties: { event: { type: string }, data: { type: string, contentMediaType: application/json, contentSchema: { type: object, required: [done], properties: { done: { type: boolean } } } } }
-    additionalOperations:
-      COPY:
-        security: []
-        requestBody: { content: { application/jsonl: { itemSchema: { type: object, properties: { to: { type: string, maxLength: 9 } } } } } }
-        responses: { '204': {} }
+  /lines:
+    get:
+      security: []
+      responses:
+        '200': { content: { application/jsonl: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } } } }
 components:
-  mediaTypes:
-    Lines: { $ref: '#/components/mediaTypes/Items' }
-    Items: { itemSchema: { type: object, required: [level], properties: { level: { type: integer }, text: { type: string } } } }
   securitySchemes:
     bearer: { type: http, scheme: bearer }
     key: { type: apiKey, in: header, name: X-Key }
@@ -114,9 +105,6 @@ webhooks:
       responses:
         2XX: { description: Taken., content: { application/json: { schema: { type: object } } } }
         '410': { description: Gone. }
-  media_event:
-    put: { requestBody: { content: { application/json: { schema: { type: object, required: [id], properties: { id: { type: string } } } } } }, responses: { '204': {} } }
-    additionalOperations: { NOTIFY: { responses: { '204': {} } } }
   lipsync_event:
     post:
       responses:
@@ -158,70 +146,37 @@ func TestCompare_findsBrokenOperations(t *testing.T) {
 		"an operation needs a scope":              {"[ bearer: [] ]", "[ bearer: [ write ] ]", refresh},
 		"a credential is sent in another way":     {"scheme: bearer", "scheme: basic", refresh},
 
-		"a request requires another member":        {"[email]\n              properties:\n", "[email, code]\n              properties:\n                code: { type: string }\n", login},
-		"a request accepts another member":         {"email: { type: string }", "email: { type: string }\n                code: { type: string }", ""},
-		"a request must not have other members":    {"required: [email]", "required: [email]\n              additionalProperties: false", login},
-		"a member must not have other members":     {"device: { type: object,", "device: { type: object, additionalProperties: false,", login},
 		"other members of a request have a type":   {"device: { type: object,", "device: { type: object, additionalProperties: { type: string },", login},
 		"a request loses typed other members":      {"{ type: object, additionalProperties: { type: string } }", "{ type: object, additionalProperties: false }", login},
 		"a request loses untyped other members":    {"{ x-go-type: any }", "false", login},
 		"other members of a request are described": {"device: { type: object,", "device: { type: object, additionalProperties: { x-go-type: any },", ""},
 		"a request has another media type":         {json, "application/problem+json:\n", login},
 		"a request accepts another media type":     {"          " + json, "          text/plain: {}\n          " + json, ""},
-		"a default of a request changes":           {"default: phone", "default: tablet", login},
 		"a default of a request is removed":        {", default: phone", "", login},
-		"a default of a parameter changes":         {"default: 1", "default: 2", login},
 		"a default of a parameter is removed":      {", default: 1", "", login},
 
-		"a response requires another member":         {"required: [token]\n                properties:\n", "required: [token, at]\n                properties:\n                  at: { type: string }\n", ""},
-		"a response no longer requires a member":     {"required: [token]", "required: []", login},
-		"a response loses an optional member":        {"                  kind: { type: string, default: bearer }\n", "", login},
-		"a response loses an optional header":        {"          headers: { X-Id: { schema: { type: string } } }\n", "", login},
-		"a response must not have other members":     {"required: [token]", "required: [token]\n                additionalProperties: false", ""},
-		"a member of a response is no longer closed": {", additionalProperties: false", "", login},
-		"a response has another media type":          {"  " + json, "  application/problem+json:\n", login},
-		"a response may have another media type":     {"            " + json + "              schema", "            text/plain: {}\n            " + json + "              schema", login},
-		"a default of a response changes":            {"default: bearer", "default: mac", login},
+		"a response loses an optional header":    {"          headers: { X-Id: { schema: { type: string } } }\n", "", login},
+		"a response has another media type":      {"  " + json, "  application/problem+json:\n", login},
+		"a response may have another media type": {"            " + json + "              schema", "            text/plain: {}\n            " + json + "              schema", login},
 
 		"an item of a response requires another member":  {"required: [level]", "required: [level, text]", ""},
-		"an item of a response loses an optional member": {", text: { type: string }", "", "QUERY /logs"},
-		"an item no longer requires a member":            {"required: [level]", "required: []", "QUERY /logs"},
-		"an item of a response has another type":         {"level: { type: integer }", "level: { type: string }", "QUERY /logs"},
+		"an item of a response loses an optional member": {", text: { type: string }", "", "GET /lines"},
+		"an item no longer requires a member":            {"required: [level]", "required: []", "GET /lines"},
 		"the data of an event no longer requires one":    {"required: [done]", "required: []", "GET /logs"},
-		"a sent item has another type":                   {"to: { type: string,", "to: { type: integer,", "COPY /logs"},
-		"a sent item may be longer":                      {"maxLength: 9", "maxLength: 10", ""},
-		"a sent item must be shorter":                    {"maxLength: 9", "maxLength: 8", "COPY /logs"},
-		"a sent item must not have other members":        {"itemSchema: { type: object, properties: { to", "itemSchema: { type: object, additionalProperties: false, properties: { to", "COPY /logs"},
 		"a stream has another media type":                {"text/event-stream", "application/x-ndjson", "GET /logs"},
 		"a stream is described by OpenAPI 3.2":           {"schema: { type: string }\n              x-itemSchema:", "itemSchema:", ""},
-		"a stream becomes one value":                     {"Items: { itemSchema:", "Items: { schema:", "QUERY /logs"},
-		"QUERY is removed":                               {"    query:\n", "    put:\n", "QUERY /logs"},
-		"an additional operation is removed":             {"COPY:", "MOVE:", "COPY /logs"},
-		"a query has another media type":                 {"content: { application/x-www-form-urlencoded", "content: { application/json", "QUERY /logs"},
-		"a member of the whole query has another type":   {"since: { type: string, default: now }", "since: { type: integer }", "QUERY /logs"},
-		"a default of the whole query changes":           {"default: now", "default: then", "QUERY /logs"},
-		"a default of the whole query is removed":        {", default: now", "", "QUERY /logs"},
+		"a stream becomes one value":                     {"jsonl: { itemSchema:", "jsonl: { schema:", "GET /lines"},
 
-		"an event requires another member":      {"[avatar_id, status]", "[avatar_id, status, attempt]", ""},
-		"an event no longer requires a member":  {"[avatar_id, status]", "[status]", event},
-		"an event loses an optional member":     {"                attempt: { type: integer, default: 1 }\n", "", event},
-		"an event loses a status":               {"[published, failed]", "[published]", ""},
-		"an event by PUT requires less":         {"required: [id]", "required: []", "webhook PUT media_event"},
-		"an event by another method is removed": {"{ NOTIFY:", "{ TELL:", "webhook NOTIFY media_event"},
-		"an event gains a status":               {"[published, failed]", "[published, failed, gone]", event},
-		"an event may have other members":       {"              additionalProperties: false\n", "", event},
-		"an event has another media type":       {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},
-		"an event may have another media type":  {"          " + json + "            schema:\n              type: object\n              required: [a", "          text/plain: {}\n          " + json + "            schema:\n              type: object\n              required: [a", event},
-		"a default of an event changes":         {"attempt: { type: integer, default: 1 }", "attempt: { type: integer, default: 2 }", event},
-		"a notification loses a header":         {"        - { name: webhook-id, in: header, schema: { type: string } }\n", "", event},
-		"a notification loses a query":          {"        - { name: round, in: query, explode: false, schema: { type: array, items: { type: integer } } }\n", "", event},
-		"a notification writes its query anew":  {"explode: false, schema: { type: array, items: { type: integer", "explode: true, schema: { type: array, items: { type: integer", event},
-		"a query of it has other values":        {"explode: false, schema: { type: array, items: { type: integer", "explode: false, schema: { type: array, items: { type: string", event},
-		"a notification has another header":     {"        - { name: webhook-id", "        - { name: webhook-at, in: header, schema: { type: string } }\n        - { name: webhook-id", ""},
+		"an event has another media type":      {"      requestBody:\n        content:\n          " + json + "            schema:\n              type: object\n              required: [a", "      requestBody:\n        content:\n          application/a+json:\n            schema:\n              type: object\n              required: [a", event},
+		"an event may have another media type": {"          " + json + "            schema:\n              type: object\n              required: [a", "          text/plain: {}\n          " + json + "            schema:\n              type: object\n              required: [a", event},
+		"a notification loses a header":        {"        - { name: webhook-id, in: header, schema: { type: string } }\n", "", event},
+		"a notification loses a query":         {"        - { name: round, in: query, explode: false, schema: { type: array, items: { type: integer } } }\n", "", event},
+		"a notification writes its query anew": {"explode: false, schema: { type: array, items: { type: integer", "explode: true, schema: { type: array, items: { type: integer", event},
+		"a query of it has other values":       {"explode: false, schema: { type: array, items: { type: integer", "explode: false, schema: { type: array, items: { type: string", event},
+		"a notification has another header":    {"        - { name: webhook-id", "        - { name: webhook-at, in: header, schema: { type: string } }\n        - { name: webhook-id", ""},
 
 		"a callback loses a member":              {"required: [took], properties: { took: { type: integer } }", "properties: {}", refresh},
 		"a callback has another member":          {"properties: { took:", "properties: { at: { type: string }, took:", ""},
-		"a callback has another query":           {"enum: [all, last]", "enum: [all, last, first]", refresh},
 		"a callback loses a header":              {"            parameters: [ { name: X-Sent, in: header, schema: { type: string } } ]\n", "", refresh},
 		"a callback has another URL":             {"'{$request.body#/url}':\n", "'{$request.body#/callback}':\n", refresh},
 		"a callback is removed":                  {"        done:\n", "        ended:\n", refresh},

@@ -147,9 +147,7 @@ func loadDocument(content []byte) (*load.SpecInfo, error) {
 func addNotifications(document *openapi3.T, path string, item *openapi3.PathItem) {
 	for method, operation := range item.Operations() {
 		at := path
-		if event, ok := strings.CutPrefix(path, webhookPath); ok && len(item.Operations()) > 1 {
-			at = webhookPath + method + " " + event
-		} else if !ok {
+		if !strings.HasPrefix(path, webhookPath) { // a webhook is a POST
 			at += " " + method
 		}
 		document.Paths.Set(at, asResponse(operation, slices.Concat(item.Parameters, operation.Parameters)))

@@ -9,7 +9,8 @@ import (
 	"github.com/oasdiff/yaml"
 )
 
-// lower expresses what OpenAPI 3.2 adds, and what oasdiff does not compare, as OpenAPI 3.1 does.
+// lower expresses streams, and what oasdiff does not compare, as OpenAPI 3.1 does. What the generator refuses, such as
+// other methods and parameters that are the whole query, is not compared.
 func lower(content []byte) ([]byte, error) {
 	var document map[string]any
 	withDigits := func(d *json.Decoder) *json.Decoder {
@@ -19,23 +20,20 @@ func lower(content []byte) ([]byte, error) {
 	if _, err := yaml.Unmarshal(content, &document, yaml.DecodeOpts{DisableTimestamps: true}, withDigits); err != nil {
 		return nil, err
 	}
-	components, _ := document["components"].(map[string]any)
-	types, _ := components["mediaTypes"].(map[string]any)
-	delete(components, "mediaTypes")
-	lowerValue(document, types, false)
+	lowerValue(document, false)
 	return json.Marshal(document)
 }
 
 // lowerValue lowers a part of the document. The members of some maps have names, not keywords.
-func lowerValue(value any, types map[string]any, named bool) {
+func lowerValue(value any, named bool) {
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
-			lowerValue(element, types, false)
+			lowerValue(element, false)
 		}
 	case map[string]any:
 		if !named {
-			lowerObject(value, types)
+			lowerObject(value)
 		}
 		for name, member := range value {
 			switch name {
@@ -44,29 +42,21 @@ func lowerValue(value any, types map[string]any, named bool) {
 					continue
 				}
 			}
-			lowerValue(member, types, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
+			lowerValue(member, !named && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "schemas", "responses"}, name))
 		}
 	}
 }
 
-func lowerObject(object, types map[string]any) {
+func lowerObject(object map[string]any) {
 	content, _ := object["content"].(map[string]any)
 	for name, described := range content {
 		media, _ := described.(map[string]any)
-		for ref, ok := media["$ref"].(string); ok; ref, ok = media["$ref"].(string) {
-			media, _ = types[strings.TrimPrefix(ref, "#/components/mediaTypes/")].(map[string]any)
-		}
 		items, ok := media["itemSchema"]
 		if !ok {
 			items, ok = media["x-itemSchema"]
 		}
 		if ok { // a stream is an array of its items
-			media = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
-		}
-		content[name] = media
-		if object["in"] == "querystring" {
-			object["in"], object["name"], object["schema"] = "query", "the whole query as "+name, media["schema"]
-			delete(object, "content")
+			content[name] = map[string]any{"schema": map[string]any{"type": "array", "items": items}}
 		}
 	}
 	if schema, ok := object["contentSchema"].(map[string]any); ok { // the text of an event is the JSON in it
