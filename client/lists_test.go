@@ -55,53 +55,6 @@ func TestLipsyncs_iteratesOverAllPages(t *testing.T) {
 	}
 }
 
-func TestAvatars_filters(t *testing.T) {
-	t.Parallel()
-	service := clienttest.New(t)
-	c := newStudio(t, service)
-	var ids []string
-	for range 3 {
-		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})
-		check(t, err)
-		ids = append(ids, avatar.AvatarID)
-	}
-	service.SetAvatar(ids[1], gen.AvatarStatusPublished)
-	video, err := c.CreateVideo(t.Context(), gen.CreateVideoRequest{AvatarID: ids[1]})
-	check(t, err)
-	for avatar, err := range c.Avatars(t.Context(), client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}) {
-		if err != nil || avatar.AvatarID != ids[1] {
-			t.Errorf("avatar %v, error %v", avatar, err)
-		}
-	}
-	for title, want := range map[string]int{"ADA": 3, "Bob": 0} {
-		found := 0
-		for _, err := range c.Avatars(t.Context(), client.ListAvatarsParams{Title: &title}) {
-			check(t, err)
-			found++
-		}
-		if found != want {
-			t.Errorf("%q is in %d titles, want %d", title, found, want)
-		}
-		projects, err := c.ListProjects(t.Context(), client.WithWorkspace(service.Workspace), client.ListProjectsParams{Title: &title})
-		check(t, err)
-		if len(projects.Data) != want || projects.Size != 4 {
-			t.Errorf("%q is in the titles of %d projects, want %d; the size is %d", title, len(projects.Data), want, projects.Size)
-		}
-	}
-	for of, want := range map[string]int{ids[0]: 0, ids[1]: 1} {
-		found := 0
-		for got, err := range c.Videos(t.Context(), client.ListVideosParams{AvatarID: &of}) {
-			if err != nil || got.InferenceID != video.InferenceID {
-				t.Errorf("video %v, error %v", got, err)
-			}
-			found++
-		}
-		if found != want {
-			t.Errorf("%d videos of %s, want %d", found, of, want)
-		}
-	}
-}
-
 // An error is the last item of an iteration.
 func TestLists_endWithAnError(t *testing.T) {
 	t.Parallel()

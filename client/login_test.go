@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 	"testing"
@@ -56,25 +55,6 @@ func TestLogin_isRetriedOnceForAllCallers(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A login is retried after its connection broke.
-func TestLogin_isRetriedAfterNoAnswer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, n := newService(), 0
-		c := newClient(t, func(c *client.Config) {
-			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-				if n++; n <= 3 {
-					_, _ = io.ReadAll(r.Body)
-					return nil, io.ErrUnexpectedEOF
-				}
-				return s.RoundTrip(r)
-			})}
-		})
-		mustGet(t, c)
-		wantCount(t, s, login, 1)
-	})
 }
 
 // WithRetry limits the logins that a call waits for, whoever else waits for them.

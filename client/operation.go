@@ -80,7 +80,8 @@ func decode[T any](a *attempt, err error) (*T, error) {
 			return nil, nil
 		}
 	}
-	value, leftOut, ok := read[T](a.content)
+	value := new(T)
+	leftOut, ok := readInto(a.content, value)
 	if !ok {
 		return nil, notDocumented(a)
 	}

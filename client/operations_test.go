@@ -38,9 +38,3 @@ func TestBasePath_precedesEveryPath(t *testing.T) {
 		}
 	}
 }
-
-// static configures a client with a fixed token, which does not log in.
-func static(c *client.Config) { c.Email, c.Password, c.Token = "", "", "static-1" }
-
-// once configures a client without retries.
-func once(c *client.Config) { c.Retry.Attempts = 1 }

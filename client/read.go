@@ -7,23 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/api/runtime/rawjson"
 )
 
 // maxLeftOut limits [Response].LeftOut.
 const maxLeftOut = 1000
 
-// read decodes content. It tries encoding/json first, then encoding/json with all times rewritten to RFC
-// 3339, and then decodes member by member. It returns the JSON pointers of the members it omitted. It
-// returns false if a required member of the top level cannot be decoded or content is not a T at all.
-func read[T any](content []byte) (value *T, leftOut []string, ok bool) {
-	value = new(T)
-	leftOut, ok = readInto(content, value)
-	return value, leftOut, ok
-}
-
-// readInto is like read. It gets a pointer to a zero value.
+// readInto decodes content into a zero value, and tries encoding/json before it decodes member by member, with times in
+// any format. It returns the JSON pointers of the members it omitted. It returns false if a required member of the top
+// level cannot be decoded or content does not have the type of the value at all.
 func readInto(content []byte, into any) (leftOut []string, ok bool) {
 	if json.Unmarshal(content, into) == nil {
 		return nil, string(bytes.TrimSpace(content)) != "null"
@@ -31,17 +22,8 @@ func readInto(content []byte, into any) (leftOut []string, ok bool) {
 	if !json.Valid(content) {
 		return nil, false
 	}
-	names := map[string]bool{}
-	value := reflect.ValueOf(into).Elem()
-	addTimeNames(value.Type(), names, map[reflect.Type]bool{})
-	content = rewriteTimes(content, names)
-	value.SetZero() // encoding/json may have decoded a part
-	if json.Unmarshal(content, into) == nil {
-		return nil, true
-	}
-	value.SetZero()
 	r := &reader{}
-	ok = r.value(content, value)
+	ok = r.value(content, reflect.ValueOf(into).Elem())
 	return r.leftOut, ok
 }
 
@@ -51,55 +33,9 @@ type reader struct {
 	leftOut []string
 }
 
-// addTimeNames adds the names of all members of t with the type time.Time, at any depth.
-func addTimeNames(t reflect.Type, names map[string]bool, seen map[reflect.Type]bool) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || seen[t] {
-		return
-	}
-	seen[t] = true
-	for field := range t.Fields() {
-		if field.Type == reflect.TypeFor[time.Time]() || field.Type == reflect.TypeFor[*time.Time]() {
-			names[nameOf(field)] = true
-		}
-		addTimeNames(field.Type, names, seen)
-	}
-}
-
 func nameOf(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return name
-}
-
-// rewriteTimes returns content with the times of the named members rewritten to RFC 3339. It helps with
-// services that write all times in another format, because decoding a list member by member takes several
-// times as long.
-func rewriteTimes(content []byte, names map[string]bool) []byte {
-	rewritten := make([]byte, 0, len(content)+len(content)/16)
-	kept := 0 // content before this offset is in rewritten
-	for at := bytes.IndexByte(content, '"'); at >= 0; {
-		end, _ := rawjson.String(content, at)
-		value := rawjson.Space(content, end)
-		if value < len(content) && content[value] == ':' {
-			value = rawjson.Space(content, value+1)
-			if content[value] == '"' && names[string(content[at+1:end-1])] {
-				end, _ = rawjson.String(content, value)
-				if t, ok := parseDateTime(string(content[value+1 : end-1])); ok {
-					rewritten = append(rewritten, content[kept:value+1]...)
-					rewritten = t.AppendFormat(rewritten, time.RFC3339Nano)
-					kept = end - 1
-				}
-			}
-		}
-		next := bytes.IndexByte(content[end:], '"')
-		if next < 0 {
-			break
-		}
-		at = end + next
-	}
-	return append(rewritten, content[kept:]...)
 }
 
 // value decodes content into target. It leaves target zero if it fails.

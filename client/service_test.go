@@ -119,6 +119,16 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// static configures a client with a fixed token, which does not log in.
+func static(c *client.Config) { c.Email, c.Password, c.Token = "", "", "static-1" }
+
+// once configures a client without retries.
+func once(c *client.Config) { c.Retry.Attempts = 1 }
+
+func respond(status int, header http.Header, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

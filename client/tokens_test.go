@@ -166,19 +166,6 @@ func TestTokens_streamedBodyIsNotSentAgain(t *testing.T) {
 	wantCount(t, s, details, 2)
 }
 
-func TestTokens_staticTokenIsNotRenewed(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	s.revoke()
-	c := s.direct(t, static)
-	if err := get(t, c); !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("error %v", err)
-	}
-	if len(s.seen) != 1 || s.seen[0].header.Get("Authorization") != "Bearer static-1" {
-		t.Errorf("sent %+v", s.seen)
-	}
-}
-
 // A caller whose context ends gets its own error at once. The login continues for the others.
 func TestTokens_loginOutlivesACanceledCaller(t *testing.T) {
 	t.Parallel()
