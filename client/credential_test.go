@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
@@ -103,9 +101,7 @@ func TestLogger_logsTokensAndRetriesWithoutSecrets(t *testing.T) {
 	c := s.start(t, func(c *client.Config) {
 		c.Logger, c.Retry = slog.New(slog.NewTextHandler(&shown, everything)), client.Retry{BaseDelay: 1}
 	})
-	if _, err := c.GetAvatar(t.Context(), canary); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(c.GetAvatar(t.Context(), canary)))
 	for line, want := range map[string]int{
 		`level=DEBUG msg="new token" expires=0001-01-01T00:00:00.000Z`:                                               1,
 		`level=WARN msg=retrying method=GET path=/v1/avatars/avatar_details attempt=`:                                3,
@@ -131,28 +127,4 @@ func (calling) Enabled(context.Context, slog.Level) bool { return true }
 func (c calling) Handle(context.Context, slog.Record) error {
 	c.call()
 	return nil
-}
-
-// The client holds no lock while it logs, so a slog.Handler may use the client.
-func TestLogger_mayCallTheClient(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newService()
-		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
-		var c *client.Client
-		lines := 0
-		c = s.direct(t, func(config *client.Config) {
-			config.Logger = slog.New(calling{slog.DiscardHandler, func() {
-				lines++
-				mustGet(t, c)
-			}})
-		})
-		mustGet(t, c)
-		s.before = failing(refresh, http.StatusServiceUnavailable)
-		time.Sleep(time.Hour - 10*time.Second)
-		mustGet(t, c)
-		if lines != 2 {
-			t.Errorf("%d lines, want one for the new token and one for the failed renewal", lines)
-		}
-	})
 }

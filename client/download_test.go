@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
@@ -208,9 +209,7 @@ func TestDownloadFile_resumes(t *testing.T) {
 			h.etag, h.breaks = test.etag, []int{600}
 			name := filepath.Join(t.TempDir(), "out.mp4")
 			check(t, os.WriteFile(name, []byte("old"), 0o600))
-			if err := c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, once); !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Fatalf("error %v", err)
-			}
+			harness.WantError(t, c.DownloadFile(t.Context(), client.LipsyncFile("id"), name, once), io.ErrUnexpectedEOF)
 			if old, err := os.ReadFile(name); err != nil || string(old) != "old" {
 				t.Errorf("the file is %q, %v", old, err)
 			}
@@ -231,16 +230,12 @@ func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 	h, c := newFileHost(t, 10)
 	name := filepath.Join(t.TempDir(), "out.mp4")
 	h.refuse = http.StatusNotFound
-	if err := c.DownloadFile(t.Context(), client.LipsyncFile("id"), name); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, c.DownloadFile(t.Context(), client.LipsyncFile("id"), name), client.ErrNotFound)
 	s := newService()
 	for _, file := range []client.File{
 		client.AvatarThumbnail("id"), client.VideoFile("id"), client.VideoThumbnail("id"), client.LipsyncFile("id"), client.LipsyncThumbnail("id"),
 	} {
-		if err := s.start(t, static).DownloadFile(t.Context(), file, name); !errors.Is(err, client.ErrNoFile) {
-			t.Errorf("error %v", err)
-		}
+		harness.WantError(t, s.start(t, static).DownloadFile(t.Context(), file, name), client.ErrNoFile)
 	}
 	for _, address := range []string{"http://files.example.com", "ftp://127.0.0.1", "file://", "://", "/relative"} {
 		c := newClient(t, static, func(config *client.Config) {
@@ -268,15 +263,11 @@ func TestDownload_endsWithItsWriterOrContext(t *testing.T) {
 	t.Parallel()
 	h, c := newFileHost(t, 1000)
 	full := errors.New("full")
-	if err := c.Download(t.Context(), client.LipsyncFile("id"), writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, c.Download(t.Context(), client.LipsyncFile("id"), writerFunc(func([]byte) (int, error) { return 0, full })), full)
 	ctx, cancel := context.WithCancel(t.Context())
 	h.breaks = []int{10}
 	stops := writerFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
-	if err := c.Download(ctx, client.LipsyncFile("id"), stops); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, c.Download(ctx, client.LipsyncFile("id"), stops), context.Canceled)
 	if len(h.requests) != 2 {
 		t.Errorf("%d requests", len(h.requests))
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 )
 
 // faulty is a service that fails every request and counts them.
@@ -19,8 +20,24 @@ type faulty struct {
 	seen   *atomic.Int64
 }
 
-func answering(handler http.HandlerFunc) func(*testing.T) faulty {
-	return answeringOver((*httptest.Server).Start, handler)
+// answering returns a service that responds with a status and an array, which is no documented JSON.
+func answering(status int, header ...string) func(*testing.T) faulty {
+	return func(t *testing.T) faulty {
+		t.Helper()
+		var seen atomic.Int64
+		return faulty{"http://localhost", &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			seen.Add(1)
+			_, _ = io.ReadAll(r.Body)
+			response := respond(status, http.Header{"Content-Type": {"application/problem+json"}}, "[]")
+			for i := 0; i < len(header); i += 2 {
+				response.Header.Set(header[i], header[i+1])
+			}
+			if response.Header.Get("Content-Length") != "" {
+				response.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+			}
+			return response, nil
+		})}, &seen}
+	}
 }
 
 func startHTTP2(server *httptest.Server) {
@@ -28,29 +45,20 @@ func startHTTP2(server *httptest.Server) {
 	server.StartTLS()
 }
 
-func answeringOver(start func(*httptest.Server), handler http.HandlerFunc) func(*testing.T) faulty {
+// dropping returns a service that reads a request and closes its connection.
+func dropping(start func(*httptest.Server)) func(*testing.T) faulty {
 	return func(t *testing.T) faulty {
 		t.Helper()
 		var seen atomic.Int64
-		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			seen.Add(1)
 			_, _ = io.ReadAll(r.Body)
-			handler(w, r)
+			panic(http.ErrAbortHandler)
 		}))
 		start(server)
 		t.Cleanup(server.Close)
 		return faulty{server.URL, server.Client(), &seen}
 	}
-}
-
-func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-
-func dropInBody(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", "100")
-	_, _ = io.WriteString(w, `{"avatar_id":"canary`)
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
 }
 
 // dialled returns a service that closes each connection, or whose listener is closed. It counts the

@@ -50,7 +50,7 @@ func TestLogin_isRetriedOnceForAllCallers(t *testing.T) {
 				s := newService()
 				s.before = failingFirst(login, first, answerStatus(http.StatusInternalServerError), first)
 				c := s.direct(t)
-				atOnce(t, 500, func() error { return errorOf(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})) })
+				atOnce(t, 50, func() error { return errorOf(c.CreateLipsync(t.Context(), gen.CreateLipsyncRequest{})) })
 				wantCount(t, s, login, 4)
 			})
 		})
@@ -117,7 +117,7 @@ func TestLogin_reusesOnlyUnusedRefreshTokens(t *testing.T) {
 				mustGet(t, c)
 				s.revoke()
 				s.before = failingFirst(refresh, test.fault)
-				atOnce(t, 100, func() error { return get(t, c) })
+				atOnce(t, 20, func() error { return get(t, c) })
 				wantCount(t, s, refresh, test.refreshes)
 				wantCount(t, s, login, 1+test.relogin)
 				for _, sent := range s.requests(refresh) {

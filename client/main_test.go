@@ -9,7 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.RunChild(runCanned)
 	goleak.VerifyTestMain(m)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -37,12 +38,8 @@ func TestWithRetry_overridesConfig(t *testing.T) {
 	t.Parallel()
 	s, times := timed("", 500, 500)
 	c := s.direct(t, static, once)
-	if err := get(t, c); !errors.Is(err, client.ErrServer) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := c.GetAvatar(t.Context(), avatarID, client.WithRetry(client.Retry{Attempts: 2, BaseDelay: 1})); err != nil {
-		t.Error(err)
-	}
+	harness.WantError(t, get(t, c), client.ErrServer)
+	check(t, errorOf(c.GetAvatar(t.Context(), avatarID, client.WithRetry(client.Retry{Attempts: 2, BaseDelay: 1}))))
 	if len(*times) != 3 {
 		t.Errorf("%d attempts", len(*times))
 	}
@@ -142,9 +139,7 @@ func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
 	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
 	for range 2 {
 		var response client.Response
-		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&response)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&response))))
 		sent := s.requests(create)
 		if got := sent[len(sent)-1].header.Get("Idempotency-Key"); got == "" || got != response.IdempotencyKey {
 			t.Errorf("sent the key %q, told of %q", got, response.IdempotencyKey)
@@ -164,12 +159,8 @@ func TestAutoKey_isOnlyForCreations(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	c := s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
-	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
+	check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine"))))
 	mustGet(t, s.direct(t, static))
 	if sent := s.requests(create); sent[0].header["Idempotency-Key"] != nil || sent[1].header.Get("Idempotency-Key") != "mine" {
 		t.Errorf("keys %q, %q", sent[0].header["Idempotency-Key"], sent[1].header["Idempotency-Key"])

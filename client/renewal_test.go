@@ -2,11 +2,13 @@ package client_test
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
@@ -26,7 +28,6 @@ func TestTokens_areRenewedBeforeTheyExpire(t *testing.T) {
 		"expired on arrival":  {func(n int) string { return jwt(n, time.Now().Add(-time.Hour)) }, time.Hour, 1},
 		"opaque":              {func(int) string { return "opaque" }, 1000 * time.Hour, 1},
 		"three parts, no JWT": {func(int) string { return "a.b.c" }, time.Hour, 1},
-		"no claims":           {func(int) string { return "a.bnVsbA.c" }, time.Hour, 1},
 		"absurd expiry":       {func(int) string { return "a.eyJleHAiOjFlMzAwfQ.c" }, time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,19 +47,30 @@ func TestTokens_areRenewedBeforeTheyExpire(t *testing.T) {
 	}
 }
 
-// If an early renewal fails, the old token is used until it expires, and then renewed again.
+// If an early renewal fails, the old token is used until it expires, and then renewed again. The client holds no lock
+// while it logs, so a slog.Handler may use the client.
 func TestTokens_surviveAFailedRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		s.token = func(n int) string { return jwt(n, time.Now().Add(time.Hour)) }
-		c := s.direct(t)
+		var c *client.Client
+		lines := 0
+		c = s.direct(t, func(config *client.Config) {
+			config.Logger = slog.New(calling{slog.DiscardHandler, func() {
+				lines++
+				mustGet(t, c)
+			}})
+		})
 		mustGet(t, c)
 		s.before = failing(refresh, http.StatusServiceUnavailable)
 		time.Sleep(time.Hour - 10*time.Second)
 		mustGet(t, c)
 		mustGet(t, c)
 		wantCount(t, s, refresh, 1)
+		if lines != 2 {
+			t.Errorf("%d lines, want one for the new token and one for the failed renewal", lines)
+		}
 		time.Sleep(10 * time.Second)
 		mustGet(t, c)
 		wantCount(t, s, refresh, 1)
@@ -77,14 +89,10 @@ func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 		logins, refreshCalls int
 	}{
 		"OK":                            {0, "", nil, 1, 2},
-		"400":                           {400, "", nil, 3, 2},
 		"401":                           {401, "", nil, 3, 2},
 		"404":                           {404, "", nil, 3, 1},
-		"405":                           {405, "", nil, 3, 1},
 		"501":                           {501, "", nil, 3, 1},
 		"429, then by login":            {429, "", client.ErrRateLimited, 2, 1},
-		"500, then by login":            {500, "", nil, 3, 2},
-		"502, then by login":            {502, "", nil, 3, 2},
 		"503, then by login":            {503, "", nil, 3, 2},
 		"html, then by login":           {200, "", nil, 3, 2},
 		"503 with Retry-After and time": {503, "0", client.ErrServer, 1, 8},
@@ -173,17 +181,13 @@ func TestTokens_waitForRetryAfter(t *testing.T) {
 					return failing(login, http.StatusTooManyRequests)(w, r)
 				}
 				c := s.direct(t)
-				atOnce(t, 100, func() error {
-					if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
-						t.Errorf("error %v", err)
-					}
+				atOnce(t, 20, func() error {
+					harness.WantError(t, get(t, c), client.ErrRateLimited)
 					return nil
 				})
 				s.before = nil
 				time.Sleep(want - time.Nanosecond)
-				if err := get(t, c); !errors.Is(err, client.ErrRateLimited) {
-					t.Errorf("error %v", err)
-				}
+				harness.WantError(t, get(t, c), client.ErrRateLimited)
 				wantCount(t, s, login, 1)
 				time.Sleep(time.Nanosecond)
 				mustGet(t, c)

@@ -55,9 +55,7 @@ func TestRetry_waitsForRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("7", 429, 503)
 		c := s.direct(t, static)
-		if _, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{Title: gen.Value("Ada")})))
 		for i := range 2 {
 			if wait := (*times)[i+1].Sub((*times)[i]); wait != 7*time.Second {
 				t.Errorf("wait %d: %v", i, wait)

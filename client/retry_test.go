@@ -15,125 +15,95 @@ import (
 	"github.com/avatarstudio/avatarstudio/gen"
 )
 
-// seenBy has, for each kind of operation, the number of requests a service sees if every attempt fails in
-// the same way and three attempts are allowed.
-type seenBy struct{ read, named, create, keyless, login, refresh int }
+// repeated has the operations of different kinds: a read, creations with a key of the caller, of the client and of
+// nobody, a login and a renewal.
+var repeated = []func(context.Context, *client.Client, client.CallOption) error{
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.GetAvatar(ctx, avatarID, o))
+	},
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, o, client.WithIdempotencyKey("k")))
+	},
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, o))
+	},
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.SubmitConsent(ctx, gen.ConsentRequest{}, o))
+	},
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.Login(ctx, gen.LoginRequest{}, o))
+	},
+	func(ctx context.Context, c *client.Client, o client.CallOption) error {
+		return errorOf(c.RefreshTokens(ctx, gen.RefreshRequest{}, o))
+	},
+}
 
 func TestRetry_followsRetryRules(t *testing.T) {
 	t.Parallel()
-	const prob = "application/problem+json"
-	status := func(status int, header ...string) func(*testing.T) faulty {
-		return answering(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", prob)
-			for i := 0; i < len(header); i += 2 {
-				w.Header().Set(header[i], header[i+1])
-			}
-			w.WriteHeader(status)
-		})
-	}
 	var (
-		always    = seenBy{3, 3, 3, 3, 3, 3}
-		harmless  = seenBy{3, 3, 3, 1, 3, 1}
-		careful   = seenBy{3, 3, 3, 1, 1, 1}
-		never     = seenBy{1, 1, 1, 1, 1, 1}
-		certain   = seenBy{}
-		uncertain = seenBy{create: 1, keyless: 1}
-		lost      = seenBy{create: 1, keyless: 1, named: 1}
+		// The number of requests that a service sees if every attempt fails in the same way and three are allowed.
+		always   = [6]int{3, 3, 3, 3, 3, 3}
+		harmless = [6]int{3, 3, 3, 1, 3, 1}
+		careful  = [6]int{3, 3, 3, 1, 1, 1}
+		never    = [6]int{1, 1, 1, 1, 1, 1}
+		// Whether the error is ErrOutcomeUnknown.
+		certain   = [6]bool{}
+		uncertain = [6]bool{2: true, 3: true}
+		lost      = [6]bool{1: true, 2: true, 3: true}
 	)
 	for name, test := range map[string]struct {
 		start   func(*testing.T) faulty
-		seen    seenBy
-		unknown seenBy // if not zero, the error is ErrOutcomeUnknown
+		seen    [6]int
+		unknown [6]bool
 	}{
-		"refused":                      {dialled("http", true, asItIs), always, certain},
-		"dropped in the TLS handshake": {dialled("https", false, asItIs), always, certain},
-		"dropped before reading":       {dialled("http", false, newTalker), harmless, lost},
-		"dropped after reading":        {answering(drop), harmless, lost},
-		"dropped over HTTP/2":          {answeringOver(startHTTP2, drop), harmless, lost},
-		"dropped in the body":          {answering(dropInBody), harmless, lost},
-		"200 in HTML": {answering(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, "<p>")
-		}), never, lost},
-		"200 of another type": {answering(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `[]`)
-		}), never, lost},
-		"307":                             {status(307, "Location", "/"), never, certain},
-		"400":                             {status(400), never, certain},
-		"401":                             {status(401), never, certain},
-		"404":                             {status(404), never, certain},
-		"409":                             {status(409, "Retry-After", "0"), never, certain},
-		"408":                             {status(408), harmless, uncertain},
-		"429":                             {status(429), careful, certain},
-		"429 with Retry-After":            {status(429, "Retry-After", "0"), always, certain},
-		"429 with too long a Retry-After": {status(429, "Retry-After", "11"), never, certain},
-		"500":                             {status(500), harmless, uncertain},
-		"500 with Retry-After":            {status(500, "Retry-After", "0"), harmless, uncertain},
-		"501":                             {status(501), never, certain},
-		"502":                             {status(502), harmless, uncertain},
-		"503":                             {status(503), harmless, uncertain},
-		"503 with Retry-After":            {status(503, "Retry-After", "0"), always, certain},
-		"503 with too long a Retry-After": {status(503, "Retry-After", "11"), never, certain},
-		"503 with a strange Retry-After":  {status(503, "Retry-After", "soon"), harmless, uncertain},
+		"refused":                         {dialled("http", true, asItIs), always, certain},
+		"dropped in the TLS handshake":    {dialled("https", false, asItIs), always, certain},
+		"dropped before reading":          {dialled("http", false, newTalker), harmless, lost},
+		"dropped after reading":           {dropping((*httptest.Server).Start), harmless, lost},
+		"dropped over HTTP/2":             {dropping(startHTTP2), harmless, lost},
+		"dropped in the body":             {answering(200, "Content-Length", "100"), harmless, lost},
+		"200 in HTML":                     {answering(200, "Content-Type", "text/html"), never, lost},
+		"200 of another type":             {answering(200), never, lost},
+		"307":                             {answering(307, "Location", "/"), never, certain},
+		"400":                             {answering(400), never, certain},
+		"401":                             {answering(401), never, certain},
+		"409":                             {answering(409, "Retry-After", "0"), never, certain},
+		"408":                             {answering(408), harmless, uncertain},
+		"429":                             {answering(429), careful, certain},
+		"429 with Retry-After":            {answering(429, "Retry-After", "0"), always, certain},
+		"429 with too long a Retry-After": {answering(429, "Retry-After", "11"), never, certain},
+		"500":                             {answering(500), harmless, uncertain},
+		"500 with Retry-After":            {answering(500, "Retry-After", "0"), harmless, uncertain},
+		"501":                             {answering(501), never, certain},
+		"503":                             {answering(503), harmless, uncertain},
+		"503 with Retry-After":            {answering(503, "Retry-After", "0"), always, certain},
+		"503 with too long a Retry-After": {answering(503, "Retry-After", "11"), never, certain},
+		"503 with a strange Retry-After":  {answering(503, "Retry-After", "soon"), harmless, uncertain},
 	} {
-		for _, operation := range []struct {
-			name    string
-			call    func(context.Context, *client.Client, ...client.CallOption) error
-			seen    int
-			unknown bool
-		}{
-			{"read", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.GetAvatar(ctx, avatarID, o...))
-			}, test.seen.read, test.unknown.read > 0},
-			{"named", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, append(o, client.WithIdempotencyKey("k"))...))
-			}, test.seen.named, test.unknown.named > 0},
-			{"create", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.CreateLipsync(ctx, gen.CreateLipsyncRequest{}, o...))
-			}, test.seen.create, test.unknown.create > 0},
-			{"create without a key", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.CreateVideo(ctx, gen.CreateVideoRequest{}, o...))
-			}, test.seen.keyless, test.unknown.keyless > 0},
-			{"consent", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.SubmitConsent(ctx, gen.ConsentRequest{}, o...))
-			}, test.seen.keyless, test.unknown.keyless > 0},
-			{"login", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.Login(ctx, gen.LoginRequest{}, o...))
-			}, test.seen.login, false},
-			{"refresh", func(ctx context.Context, c *client.Client, o ...client.CallOption) error {
-				return errorOf(c.RefreshTokens(ctx, gen.RefreshRequest{}, o...))
-			}, test.seen.refresh, false},
-		} {
-			t.Run(name+"/"+operation.name, func(t *testing.T) {
-				t.Parallel()
-				service := test.start(t)
-				t.Cleanup(service.client.CloseIdleConnections)
-				c := newClient(t, static, func(c *client.Config) {
-					c.BaseURL, c.HTTPClient = service.url, service.client
-					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
-					c.NoAutoKey = operation.name == "create without a key"
-				})
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := test.start(t)
+			t.Cleanup(service.client.CloseIdleConnections)
+			c := newClient(t, static, func(c *client.Config) {
+				c.BaseURL, c.HTTPClient = service.url, service.client
+				c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+			})
+			for i, call := range repeated {
+				service.seen.Store(0)
 				var response client.Response
-				err := operation.call(t.Context(), c, client.WithResponse(&response))
-				if err == nil {
-					t.Fatal("no error")
+				err := call(t.Context(), c, client.WithResponse(&response))
+				if got := int(service.seen.Load()); err == nil || got != test.seen[i] {
+					t.Errorf("%d is seen %d times, want %d: %v", i, got, test.seen[i], err)
 				}
-				if got := int(service.seen.Load()); got != operation.seen {
-					t.Errorf("seen %d times, want %d: %v", got, operation.seen, err)
-				}
-				if errors.Is(err, client.ErrOutcomeUnknown) != operation.unknown {
-					t.Errorf("unknown: %t, error %v", !operation.unknown, err)
+				if errors.Is(err, client.ErrOutcomeUnknown) != test.unknown[i] {
+					t.Errorf("%d is unknown: %t, error %v", i, !test.unknown[i], err)
 				}
 				answer, answered := errors.AsType[*client.Error](err)
-				if answered && answer.Attempts != operation.seen {
-					t.Errorf("%d attempts", answer.Attempts)
+				if answered && (answer.Attempts != test.seen[i] || response.StatusCode != answer.StatusCode) || response.Attempts != test.seen[i] {
+					t.Errorf("%d has the response %+v and the error %+v", i, response, answer)
 				}
-				if operation.name != "login" && operation.name != "refresh" && (response.Attempts != operation.seen || answered && response.StatusCode != answer.StatusCode) {
-					t.Errorf("response %+v", response)
-				}
-			})
-		}
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -65,7 +67,7 @@ func TestTokens_concurrentCallsShareALogin(t *testing.T) {
 	}{
 		"no token": {nil, 0},
 		"expired":  {func(*service) { time.Sleep(2 * time.Hour) }, 0},
-		"rejected": {(*service).revoke, 1000},
+		"rejected": {(*service).revoke, 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,9 +81,9 @@ func TestTokens_concurrentCallsShareALogin(t *testing.T) {
 					test.end(s)
 					logins++
 				}
-				atOnce(t, 1000, func() error { return get(t, c) })
+				atOnce(t, 50, func() error { return get(t, c) })
 				wantCount(t, s, login, logins)
-				if got, least := s.count(details), 1000+logins-1; got < least || got > least+test.rejecteds {
+				if got, least := s.count(details), 50+logins-1; got < least || got > least+test.rejecteds {
 					t.Errorf("%d requests", got)
 				}
 			})
@@ -106,17 +108,13 @@ func TestTokens_lateRejectionCausesNoRenewal(t *testing.T) {
 		problem(w, http.StatusUnauthorized, "Late.")
 		return true
 	}
-	var group sync.WaitGroup
-	group.Go(func() {
-		if _, err := c.GetAvatar(t.Context(), "late"); err != nil {
-			t.Error(err)
-		}
-	})
+	rejected := make(chan error)
+	go func() { rejected <- errorOf(c.GetAvatar(t.Context(), "late")) }()
 	<-late
 	s.revoke()
 	mustGet(t, c)
 	close(release)
-	group.Wait()
+	check(t, <-rejected)
 	wantCount(t, s, login, 1)
 	wantCount(t, s, refresh, 1)
 }
@@ -128,25 +126,20 @@ func TestTokens_retryOnceWithTheSameBody(t *testing.T) {
 	mustGet(t, c)
 	s.revoke()
 	request := gen.CreateAvatarRequest{Title: gen.Value("Ada")}
-	if _, err := c.CreateAvatar(t.Context(), request, client.WithIdempotencyKey("key-1")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(c.CreateAvatar(t.Context(), request, client.WithIdempotencyKey("key-1"))))
 	sent := s.requests(create)
 	if len(sent) != 2 || sent[0].body != `{"title":"Ada"}` || sent[1].body != sent[0].body {
 		t.Fatalf("sent %+v", sent)
 	}
-	if sent[0].header.Get("Authorization") != "Bearer access-1" || sent[1].header.Get("Authorization") != "Bearer access-2" {
-		t.Errorf("tokens %q, %q", sent[0].header.Get("Authorization"), sent[1].header.Get("Authorization"))
-	}
-	if sent[1].header.Get("Idempotency-Key") != "key-1" {
-		t.Error("the second has another key")
+	for i, request := range sent {
+		if request.header.Get("Authorization") != fmt.Sprint("Bearer access-", i+1) || request.header.Get("Idempotency-Key") != "key-1" {
+			t.Errorf("sent %v", request.header)
+		}
 	}
 
 	// A service that rejects every token gets two requests.
 	s.before = failing(create, http.StatusUnauthorized)
-	if _, err := c.CreateAvatar(t.Context(), request); !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, errorOf(c.CreateAvatar(t.Context(), request)), client.ErrUnauthorized)
 	wantCount(t, s, create, 4)
 }
 
@@ -158,9 +151,7 @@ func TestTokens_streamedBodyIsNotSentAgain(t *testing.T) {
 	mustGet(t, c)
 	s.revoke()
 	stream := struct{ *strings.Reader }{strings.NewReader(`{}`)}
-	if _, err := c.UploadMedia(t.Context(), "video/mp4", stream); !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, errorOf(c.UploadMedia(t.Context(), "video/mp4", stream)), client.ErrUnauthorized)
 	wantCount(t, s, "POST /v1/media", 1)
 	mustGet(t, c)
 	wantCount(t, s, details, 2)
@@ -181,21 +172,14 @@ func TestTokens_loginOutlivesACanceledCaller(t *testing.T) {
 		c := s.direct(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		quitter, patient := make(chan error, 1), make(chan error, 1)
-		go func() {
-			_, err := c.GetAvatar(ctx, avatarID)
-			quitter <- err
-		}()
+		go func() { quitter <- errorOf(c.GetAvatar(ctx, avatarID)) }()
 		synctest.Wait()
 		go func() { patient <- get(t, c) }()
 		synctest.Wait()
 		cancel()
-		if err := <-quitter; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		harness.WantError(t, <-quitter, context.Canceled)
 		close(release)
-		if err := <-patient; err != nil {
-			t.Error(err)
-		}
+		check(t, <-patient)
 		wantCount(t, s, login, 1)
 	})
 }
@@ -203,32 +187,25 @@ func TestTokens_loginOutlivesACanceledCaller(t *testing.T) {
 // A login that hangs ends with its last attempt.
 func TestTokens_hangingLoginTimesOut(t *testing.T) {
 	t.Parallel()
-	for name, read := range map[string]bool{"in the service": true, "before the service": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				attempts := 0
-				c := newClient(t, func(c *client.Config) {
-					c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
-					c.Timeout = 20 * time.Second
-					c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-						attempts++
-						if read {
-							_, _ = io.ReadAll(r.Body)
-						}
-						<-r.Context().Done()
-						return nil, r.Context().Err()
-					})}
-				})
-				start := time.Now()
-				err := get(t, c)
-				took := time.Since(start).Truncate(time.Second)
-				if !errors.Is(err, context.DeadlineExceeded) || attempts != 3 || took != time.Minute {
-					t.Errorf("error %v after %v and %d attempts", err, took, attempts)
-				}
-			})
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		c := newClient(t, func(c *client.Config) {
+			c.Retry = client.Retry{Attempts: 3, BaseDelay: 1}
+			c.Timeout = 20 * time.Second
+			c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				attempts++
+				_, _ = io.ReadAll(r.Body)
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})}
 		})
-	}
+		start := time.Now()
+		err := get(t, c)
+		took := time.Since(start).Truncate(time.Second)
+		if !errors.Is(err, context.DeadlineExceeded) || attempts != 3 || took != time.Minute {
+			t.Errorf("error %v after %v and %d attempts", err, took, attempts)
+		}
+	})
 }
 
 // The retry with a renewed token counts as an attempt. The rejected token is dropped even if no attempt is
@@ -239,9 +216,7 @@ func TestTokens_retryCountsAsAnAttempt(t *testing.T) {
 	c := s.direct(t, once)
 	mustGet(t, c)
 	s.revoke()
-	if err := get(t, c); !errors.Is(err, client.ErrUnauthorized) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, get(t, c), client.ErrUnauthorized)
 	wantCount(t, s, details, 2)
 	wantCount(t, s, refresh, 0)
 	mustGet(t, c)
@@ -253,7 +228,5 @@ func TestTokens_emptyAccessTokenIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.token = func(int) string { return "" }
-	if err := get(t, s.direct(t)); !errors.Is(err, client.ErrDecode) {
-		t.Errorf("error %v", err)
-	}
+	harness.WantError(t, get(t, s.direct(t)), client.ErrDecode)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -23,108 +25,158 @@ func (s *service) state(status string) (set func(status string)) {
 	return func(status string) { current.Store(status) }
 }
 
-type waitFunc func(context.Context, *client.Client, ...client.CallOption) (string, error)
-
-// waits has the three kinds of waits.
-var waits = map[string]struct {
-	final []string
-	wait  waitFunc
-}{
-	"avatar": {[]string{"published", "failed", "consent_failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
-		a, err := c.WaitAvatar(ctx, "id", o...)
-		if err != nil {
-			return "", err
-		}
-		return string(a.Status), nil
-	}},
-	"video": {[]string{"succeeded", "failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
-		v, err := c.WaitVideo(ctx, "id", o...)
-		if err != nil {
-			return "", err
-		}
-		return string(v.Status), nil
-	}},
-	"lipsync": {[]string{"succeeded", "failed"}, func(ctx context.Context, c *client.Client, o ...client.CallOption) (string, error) {
-		l, err := c.WaitLipsync(ctx, "id", o...)
-		if err != nil {
-			return "", err
-		}
-		return string(l.Status), nil
-	}},
-}
-
-// eachWait calls test for each kind of wait and each final state, in a synctest bubble.
-func eachWait(t *testing.T, test func(t *testing.T, final string, wait waitFunc)) {
-	t.Helper()
-	for name, w := range waits {
-		for _, final := range w.final {
-			t.Run(name+" "+final, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { test(t, final, w.wait) })
-			})
-		}
-	}
-}
-
-// A wait polls at growing intervals until the state is final.
+// A wait polls at growing intervals until the state is final, or consent_pending with UntilConsentPending.
 func TestWait_pollsAtGrowingIntervals(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, final string, wait waitFunc) {
-		s := newService()
-		set := s.state("processing")
-		time.AfterFunc(2*time.Minute, func() { set("consent_pending") })
-		time.AfterFunc(4*time.Minute, func() { set(final) })
-		start := time.Now()
-		got, err := wait(t.Context(), s.direct(t, static))
-		if err != nil || got != final {
-			t.Errorf("status %s, error %v", got, err)
-		}
-		if took := time.Since(start); took < 4*time.Minute || took > 4*time.Minute+5*time.Second {
-			t.Errorf("took %v", took)
-		}
-		if n := len(s.seen); n < 50 || n > 110 { // 240 s with polls every 2.5 to 5 s, and the first few
-			t.Errorf("asked %d times", n)
-		}
-	})
-}
-
-// A temporary error is returned only when the context ends. Any other error ends the wait.
-func TestWait_returnsPermanentErrors(t *testing.T) {
-	t.Parallel()
-	boom := errors.New("boom")
+	avatar := func(ctx context.Context, c *client.Client) (string, error) {
+		a, err := c.WaitAvatar(ctx, "id")
+		return fmt.Sprint(a.Status), err
+	}
+	untilConsent := func(ctx context.Context, c *client.Client) (string, error) {
+		a, err := c.WaitAvatar(ctx, "id", client.UntilConsentPending())
+		return fmt.Sprint(a.Status), err
+	}
+	video := func(ctx context.Context, c *client.Client) (string, error) {
+		v, err := c.WaitVideo(ctx, "id")
+		return fmt.Sprint(v.Status), err
+	}
+	lipsync := func(ctx context.Context, c *client.Client) (string, error) {
+		l, err := c.WaitLipsync(ctx, "id")
+		return fmt.Sprint(l.Status), err
+	}
 	for name, test := range map[string]struct {
-		transport http.RoundTripper
-		want      error
-		passes    bool
+		wait  func(context.Context, *client.Client) (string, error)
+		final string
+		after time.Duration
 	}{
-		"400": {answers(answerAll(400)), client.ErrInvalid, false},
-		"401": {answers(answerAll(401)), client.ErrUnauthorized, false},
-		"403": {answers(answerAll(403)), client.ErrForbidden, false},
-		"404": {answers(answerAll(404)), client.ErrNotFound, false},
-		"405": {answers(answerAll(405)), nil, false},
-		"501": {answers(answerAll(501)), client.ErrServer, false},
-		"HTML": {answers(func(w http.ResponseWriter, _ *http.Request) bool {
-			_, _ = w.Write([]byte("<p>"))
-			return true
-		}), client.ErrDecode, false},
-		"408":       {answers(answerAll(408)), nil, true},
-		"429":       {answers(answerAll(429)), client.ErrRateLimited, true},
-		"500":       {answers(answerAll(500)), client.ErrServer, true},
-		"503":       {answers(answerAll(503)), client.ErrServer, true},
-		"no answer": {roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom }), boom, true},
+		"avatar":           {avatar, "published", 4 * time.Minute},
+		"failed avatar":    {avatar, "failed", 4 * time.Minute},
+		"without consent":  {avatar, "consent_failed", 4 * time.Minute},
+		"until consent":    {untilConsent, "consent_pending", 2 * time.Minute},
+		"never consent":    {untilConsent, "failed", time.Minute},
+		"video":            {video, "succeeded", 4 * time.Minute},
+		"failed video":     {video, "failed", 4 * time.Minute},
+		"lip-sync":         {lipsync, "succeeded", 4 * time.Minute},
+		"failed lip-sync ": {lipsync, "failed", 4 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, static, func(c *client.Config) { c.HTTPClient = &http.Client{Transport: test.transport} })
+				s := newService()
+				set := s.state("processing")
+				time.AfterFunc(2*time.Minute, func() { set("consent_pending") })
+				time.AfterFunc(test.after, func() { set(test.final) })
+				start := time.Now()
+				got, err := test.wait(t.Context(), s.direct(t, static))
+				late := time.Since(start) - test.after
+				if err != nil || got != test.final || late < 0 || late > 5*time.Second {
+					t.Errorf("status %s, error %v, %v late", got, err, late)
+				}
+				if n, minutes := len(s.seen), int(test.after/time.Minute); n < 12*minutes || n > 24*minutes+14 { // every 2.5 to 5 s, and the first few
+					t.Errorf("asked %d times", n)
+				}
+			})
+		})
+	}
+}
+
+func TestPoll_boundsTheIntervals(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		poll            client.Poll
+		shortest, bound time.Duration
+	}{
+		"often":          {client.Poll{BaseInterval: time.Millisecond, MaxInterval: time.Minute}, time.Millisecond / 2, time.Minute},
+		"base above max": {client.Poll{BaseInterval: time.Hour, MaxInterval: time.Minute}, 30 * time.Second, time.Minute},
+		"without bound":  {client.Poll{BaseInterval: time.Second, MaxInterval: math.MaxInt64}, time.Second / 2, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, times := newService(), []time.Time(nil)
+				s.state("processing")
+				answer := s.before
+				s.before = func(w http.ResponseWriter, r *http.Request) bool {
+					times = append(times, time.Now())
+					return answer(w, r)
+				}
+				c := s.direct(t, static, func(c *client.Config) { c.Poll = test.poll })
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if _, err := c.WaitAvatar(ctx, "id"); !errors.Is(err, context.DeadlineExceeded) || len(times) < 10 {
+					t.Fatalf("error %v after %d requests", err, len(times))
+				}
+				for i := range len(times) - 1 {
+					if interval := times[i+1].Sub(times[i]); interval < test.shortest || interval > test.bound {
+						t.Errorf("interval %d: %v", i, interval)
+					}
+				}
+			})
+		})
+	}
+}
+
+type sometimes bool
+
+func (sometimes) Error() string     { return "vault: sealed" }
+func (s sometimes) Temporary() bool { return bool(s) }
+
+// A temporary error, of the service or of a TokenSource, is returned only when the context ends. Any other error ends
+// the wait.
+func TestWait_returnsPermanentErrors(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	answered := func(status int) http.RoundTripper {
+		s := newService()
+		s.before = answerAll(status)
+		return s
+	}
+	for name, test := range map[string]struct {
+		transport http.RoundTripper // or
+		token     error
+		want      error
+		passes    bool
+	}{
+		"401": {transport: answered(401), want: client.ErrUnauthorized},
+		"404": {transport: answered(404), want: client.ErrNotFound},
+		"405": {transport: answered(405)},
+		"501": {transport: answered(501), want: client.ErrServer},
+		"HTML": {transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			return respond(http.StatusOK, http.Header{"Content-Type": {"text/html"}}, "<p>"), nil
+		}), want: client.ErrDecode},
+		"408":       {transport: answered(408), passes: true},
+		"429":       {transport: answered(429), want: client.ErrRateLimited, passes: true},
+		"503":       {transport: answered(503), want: client.ErrServer, passes: true},
+		"no answer": {transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom }), want: boom, passes: true},
+
+		"token, says temporary":     {token: sometimes(true), passes: true},
+		"token, says permanent":     {token: sometimes(false)},
+		"token, a timeout":          {token: context.DeadlineExceeded, passes: true},
+		"token, no connection":      {token: &net.OpError{Op: "dial", Err: errors.New("refused")}, passes: true},
+		"token, 503 elsewhere":      {token: &client.Error{StatusCode: 503}, passes: true},
+		"token, 401 elsewhere":      {token: &client.Error{StatusCode: 401}},
+		"token, anything else":      {token: boom},
+		"token, canceled by itself": {token: context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, static, func(c *client.Config) {
+					c.HTTPClient = &http.Client{Transport: test.transport}
+					if test.token != nil {
+						c.Token, c.TokenSource = "", &source{give: func(client.Credential) (client.Credential, error) {
+							return "", fmt.Errorf("token: %w", test.token)
+						}}
+					}
+				})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				start := time.Now()
 				_, err := c.WaitAvatar(ctx, "id")
-				if err == nil || test.want != nil && !errors.Is(err, test.want) {
+				if err == nil || test.want != nil && !errors.Is(err, test.want) || test.token != nil && !errors.Is(err, test.token) {
 					t.Errorf("error %v", err)
 				}
-				if errors.Is(err, context.DeadlineExceeded) != test.passes || (time.Since(start) == time.Hour) != test.passes {
+				if (time.Since(start) == time.Hour) != test.passes || test.passes && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v after %v", err, time.Since(start))
 				}
 			})
@@ -132,20 +184,12 @@ func TestWait_returnsPermanentErrors(t *testing.T) {
 	}
 }
 
-func answers(answer func(http.ResponseWriter, *http.Request) bool) http.RoundTripper {
-	s := newService()
-	s.before = answer
-	return s
-}
-
 // Retry-After of the service extends the interval between polls.
 func TestWait_waitsForRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, times := timed("60", 429, 503)
-		if _, err := s.direct(t, static).WaitAvatar(t.Context(), "id"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(s.direct(t, static).WaitAvatar(t.Context(), "id")))
 		for i := range 2 {
 			if wait := (*times)[i+1].Sub((*times)[i]); wait != time.Minute {
 				t.Errorf("wait %d: %v", i, wait)
@@ -157,13 +201,13 @@ func TestWait_waitsForRetryAfter(t *testing.T) {
 // A canceled wait says so in its error. Each poll uses the options of the call.
 func TestWait_saysThatItWasCanceled(t *testing.T) {
 	t.Parallel()
-	eachWait(t, func(t *testing.T, _ string, wait waitFunc) {
+	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		s.state("consent_pending")
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
 		var response client.Response
-		_, err := wait(ctx, s.direct(t, static), client.WithResponse(&response))
+		_, err := s.direct(t, static).WaitAvatar(ctx, "id", client.WithResponse(&response))
 		if !errors.Is(err, context.Canceled) || err.Error() != "client: waiting for the end: context canceled" {
 			t.Errorf("error %v", err)
 		}
