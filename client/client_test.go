@@ -37,18 +37,16 @@ func TestClient_followsNoRedirects(t *testing.T) {
 // A redirect with an invalid Location is an error that does not show the Location.
 func TestRedirect_withAnInvalidLocation(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{301, 302, 303, 307} {
-		s := newService()
-		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
-			w.Header().Set("Location", "http://[canary?token=canary")
-			w.WriteHeader(status)
-			return true
-		}
-		_, err := s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
-		answer, ok := errors.AsType[*client.Error](err)
-		if !ok || answer.StatusCode != status || answer.Attempts != 1 || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrOutcomeUnknown) {
-			t.Errorf("%d: error %v", status, err)
-		}
+	s := newService()
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Location", "http://[canary?token=canary")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return true
+	}
+	err := errorOf(s.direct(t, static).CreateAvatar(t.Context(), gen.CreateAvatarRequest{}))
+	answer, ok := errors.AsType[*client.Error](err)
+	if !ok || answer.StatusCode != 307 || answer.Attempts != 1 || strings.Contains(err.Error(), "canary") || errors.Is(err, client.ErrOutcomeUnknown) {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -59,6 +57,32 @@ func TestUserAgent_isSentInEveryRequest(t *testing.T) {
 	for _, request := range s.seen {
 		if got := request.header.Get("User-Agent"); got != "mine/1" {
 			t.Errorf("%s: %q", request.operation, got)
+		}
+	}
+}
+
+func TestListProjects_needsAWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newService()
+	c := s.direct(t, func(c *client.Config) { c.Workspace = "" })
+	if _, err := c.ListProjects(t.Context()); err == nil || !strings.Contains(err.Error(), "WithWorkspace") || len(s.seen) != 0 {
+		t.Errorf("error %v, sent %+v", err, s.seen)
+	}
+}
+
+// Every path of the document is appended to the path of BaseURL.
+func TestBasePath_precedesEveryPath(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"http://localhost/studio/v9", "http://localhost/studio/v9/", "http://localhost/studio/x/../v9"} {
+		s := newService()
+		s.before = func(w http.ResponseWriter, r *http.Request) bool {
+			http.StripPrefix("/studio/v9", http.HandlerFunc(s.answer)).ServeHTTP(w, r)
+			return true
+		}
+		c := s.direct(t, func(c *client.Config) { c.BaseURL = base })
+		mustGet(t, c)
+		if s.count("GET /studio/v9/v1/avatars/avatar_details") != 1 {
+			t.Errorf("%s: %+v", base, s.seen)
 		}
 	}
 }

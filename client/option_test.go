@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -76,54 +77,43 @@ const (
 func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		meets    []int
-		unnamed  bool
-		attempts int
-		class    error // nil if the creation succeeds
-		unknown  bool
+		meets   []int
+		class   error // nil if the creation succeeds
+		unknown bool
 	}{
-		"on the first attempt":                {meets: []int{409}, attempts: 1, class: client.ErrConflict},
-		"after an attempt without a response": {meets: []int{lost, 409, carriedOut}, attempts: 3},
-		"after 500":                           {meets: []int{500, 409, 409, carriedOut}, attempts: 4},
-		"after 408":                           {meets: []int{408, 409, carriedOut}, attempts: 3},
-		"until the last attempt":              {meets: []int{504, 409, 409, 409}, attempts: 4, class: client.ErrConflict, unknown: true},
-		"after 503 with Retry-After":          {meets: []int{waitAsked, 409}, attempts: 2, class: client.ErrConflict},
-		"after too many":                      {meets: []int{429, 409}, attempts: 2, class: client.ErrConflict},
-		"after an attempt that was not sent":  {meets: []int{unsent, 409}, attempts: 2, class: client.ErrConflict},
-		"without a key":                       {meets: []int{waitAsked, 409}, unnamed: true, attempts: 2, class: client.ErrConflict},
+		"on the first attempt":                {[]int{409}, client.ErrConflict, false},
+		"after an attempt without a response": {[]int{lost, 409, carriedOut}, nil, false},
+		"after 500":                           {[]int{500, 409, 409, carriedOut}, nil, false},
+		"after 408":                           {[]int{408, 409, carriedOut}, nil, false},
+		"until the last attempt":              {[]int{504, 409, 409, 409}, client.ErrConflict, true},
+		"after 503 with Retry-After":          {[]int{waitAsked, 409}, client.ErrConflict, false},
+		"after too many":                      {[]int{429, 409}, client.ErrConflict, false},
+		"after an attempt that was not sent":  {[]int{unsent, 409}, client.ErrConflict, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newService()
-				attempts := 0
-				s.before = func(w http.ResponseWriter, r *http.Request) bool {
-					meets := test.meets[attempts-1]
-					if meets == waitAsked {
-						w.Header().Set("Retry-After", "1")
-						meets = http.StatusServiceUnavailable
-					}
-					return meets != carriedOut && failing(create, meets)(w, r)
-				}
+				s, attempts := newService(), 0
 				c := newClient(t, static, func(config *client.Config) {
 					config.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 						attempts++
-						switch test.meets[attempts-1] {
+						switch meets := test.meets[attempts-1]; meets {
 						case lost:
 							_, _ = io.ReadAll(r.Body)
 							return nil, io.ErrUnexpectedEOF
 						case unsent:
 							return nil, io.ErrUnexpectedEOF
+						case waitAsked:
+							return respond(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}, ""), nil
+						case carriedOut:
+							return s.RoundTrip(r)
+						default:
+							return respond(meets, http.Header{}, ""), nil
 						}
-						return s.RoundTrip(r)
 					})}
 				})
-				var options []client.CallOption
-				if !test.unnamed {
-					options = append(options, client.WithIdempotencyKey("k"))
-				}
-				_, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, options...)
-				if attempts != test.attempts || !errors.Is(err, test.class) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+				err := errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k")))
+				if attempts != len(test.meets) || !errors.Is(err, test.class) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
 					t.Errorf("%d attempts, error %v", attempts, err)
 				}
 			})
@@ -131,41 +121,26 @@ func TestWithIdempotencyKey_retriesConflictsOfItsOwnAttempts(t *testing.T) {
 	}
 }
 
-// Each call of a creation has its own idempotency key, and all its attempts have the same key.
+// Each call of a creation has its own idempotency key, and all its attempts have the same key. Other operations have
+// none, and neither have creations with NoAutoKey.
 func TestAutoKey_isTheSameForAllAttempts(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.before = failingFirst(create, answerStatus(http.StatusBadGateway), answerStatus(http.StatusServiceUnavailable))
-	c := s.direct(t, static, func(c *client.Config) { c.Retry.BaseDelay = 1 })
-	for range 2 {
-		var response client.Response
-		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&response))))
-		sent := s.requests(create)
-		if got := sent[len(sent)-1].header.Get("Idempotency-Key"); got == "" || got != response.IdempotencyKey {
-			t.Errorf("sent the key %q, told of %q", got, response.IdempotencyKey)
-		}
+	c, without := s.direct(t, static, fast), s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
+	var told [2]client.Response
+	for i := range told {
+		check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithResponse(&told[i]))))
 	}
+	check(t, errorOf(without.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
+	check(t, errorOf(without.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine"))))
+	mustGet(t, c)
 	var keys []string
-	for _, request := range s.requests(create) {
-		keys = append(keys, request.header["Idempotency-Key"]...)
+	for _, request := range s.seen {
+		keys = append(keys, request.header.Get("Idempotency-Key"))
 	}
-	if len(keys) != 4 || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] == keys[3] || len(keys[0]) < 22 {
+	first, second := told[0].IdempotencyKey, told[1].IdempotencyKey
+	if want := []string{first, first, first, second, "", "mine", ""}; !slices.Equal(keys, want) || first == second || len(first) < 22 {
 		t.Errorf("keys %q", keys)
-	}
-}
-
-// Other operations have no key, and neither have creations with NoAutoKey.
-func TestAutoKey_isOnlyForCreations(t *testing.T) {
-	t.Parallel()
-	s := newService()
-	c := s.direct(t, static, func(c *client.Config) { c.NoAutoKey = true })
-	check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})))
-	check(t, errorOf(c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{}, client.WithIdempotencyKey("mine"))))
-	mustGet(t, s.direct(t, static))
-	if sent := s.requests(create); sent[0].header["Idempotency-Key"] != nil || sent[1].header.Get("Idempotency-Key") != "mine" {
-		t.Errorf("keys %q, %q", sent[0].header["Idempotency-Key"], sent[1].header["Idempotency-Key"])
-	}
-	if sent := s.requests(details); sent[0].header["Idempotency-Key"] != nil {
-		t.Error("a read has a key")
 	}
 }

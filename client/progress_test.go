@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 )
@@ -61,14 +60,10 @@ func TestWithProgress_reportsWaits(t *testing.T) {
 			answers = answers[1:]
 			return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":%s}`, answer))
 		}
-		began := time.Now()
 		var shown []int64
 		_, err := s.direct(t, static).WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
 		if err != nil || !slices.Equal(shown, []int64{0, 40, 100}) {
 			t.Errorf("error %v, progress %v", err, shown)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("it took %v", took)
 		}
 	})
 }

@@ -36,23 +36,17 @@ func TestListProjects_omitsInvalidMembers(t *testing.T) {
 		want    []gen.Project
 		leftOut []string
 	}{
-		"nothing":        {`{"title":"a","created_at":"2026-01-12T09:30:00Z"}`, []gen.Project{{Title: new("a"), CreatedAt: new(moment)}}, nil},
 		"time, no zone":  {`{"title":"a","created_at":"2026-01-12T09:30:00"}`, []gen.Project{{Title: new("a"), CreatedAt: new(moment)}}, nil},
-		"time, +0000":    {`{"created_at":"2026-01-12T09:30:00.000+0000","title":"a"}`, []gen.Project{{Title: new("a"), CreatedAt: new(moment)}}, nil},
 		"time, no secs":  {`{"updated_at":"2026-01-12T09:30","title":"a"},{"title":"b"}`, []gen.Project{{Title: new("a"), UpdatedAt: new(moment)}, {Title: new("b")}}, nil},
 		"time, garbage":  {`{"title":"a"},{"created_at":"yesterday","title":"b"}`, []gen.Project{{Title: new("a")}, {Title: new("b")}}, []string{"/data/1/created_at"}},
-		"time, number":   {`{"created_at":1768210200,"title":"b"}`, []gen.Project{{Title: new("b")}}, []string{"/data/0/created_at"}},
 		"id, no UUID":    {`{"project_id":"507f1f77bcf86cd799439011","data_plane_id":""}`, []gen.Project{{ProjectID: new("507f1f77bcf86cd799439011"), DataPlaneID: new("")}}, nil},
 		"id, number":     {`{"project_id":7,"user_id":"u"}`, []gen.Project{{UserID: new("u")}}, []string{"/data/0/project_id"}},
-		"credits, text":  {`{"available_credits":"many","utilised_credits":1.5,"title":"a"}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/available_credits", "/data/0/utilised_credits"}},
 		"null":           {`{"created_at":null,"title":"a","project_id":7}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/project_id"}},
 		"object, text":   {`{"tags":"red","thumbnails":[],"title":"a"}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/tags", "/data/0/thumbnails"}},
 		"inside":         {`{"tags":{"colors":["red",1,"blue"],"names":{}},"thumbnails":{"thumbnail_png":1,"thumbnail_gif":"g"}}`, []gen.Project{{Tags: &gen.Tags{Colors: &[]string{"red", "blue"}}, Thumbnails: &gen.Thumbnails{ThumbnailGIF: new("g")}}}, []string{"/data/0/tags/colors/1", "/data/0/tags/names", "/data/0/thumbnails/thumbnail_png"}},
 		"item, text":     {`"a",{"title":"b"},7`, []gen.Project{{Title: new("b")}}, []string{"/data/0", "/data/2"}},
 		"item, null":     {`null,{"title":1}`, []gen.Project{{}, {}}, []string{"/data/1/title"}},
 		"unknown":        {`{"mood":{"created_at":"x"},"title":1}`, []gen.Project{{}}, []string{"/data/0/title"}},
-		"surrogate":      {`{"title":"\ud800","created_at":"x"}`, []gen.Project{{Title: new("\ufffd")}}, []string{"/data/0/created_at"}},
-		"twice":          {`{"title":"a","title":"b","created_at":"x"}`, []gen.Project{{Title: new("b")}}, []string{"/data/0/created_at"}},
 		"beyond an int":  {`{"available_credits":1e400,"title":"a"}`, []gen.Project{{Title: new("a")}}, []string{"/data/0/available_credits"}},
 		"leap and comma": {`{"created_at":"20160731T235960,5Z"}`, []gen.Project{{CreatedAt: new(time.Date(2016, time.August, 1, 0, 0, 0, 5e8, time.UTC))}}, nil},
 	} {
@@ -88,11 +82,8 @@ func TestAnswer_omitsInvalidMembers(t *testing.T) {
 		},
 		`{"avatar_id":null,"status":null,"title":null,"created_at":null,"updated_at":null}`: {&gen.Avatar{}, nil},
 
-		` {} `:                                  {&gen.Avatar{}, nil},
-		`{"avatar_id":"a","avatar_id":"b"}`:     {&gen.Avatar{AvatarID: "b"}, nil},
 		`{"avatar_id":7,"status":"failed"}`:     {},
 		`{"avatar_id":"a","status":["failed"]}`: {},
-		`["avatar_id"]`:                         {},
 		`"avatar"`:                              {},
 		`null`:                                  {},
 		`{"avatar_id":"a","created_at":"x"`:     {},

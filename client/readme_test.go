@@ -76,7 +76,7 @@ func TestRecipes_nameExistingFilesAndTimes(t *testing.T) {
 		t.Fatalf("the recipes name %d files", len(places))
 	}
 	for _, place := range places {
-		check(t, errorOf(os.Stat("../" + place[1])))
+		check(t, errorOf(os.Stat("../"+place[1])))
 	}
 	makefile, err := os.ReadFile("../Makefile")
 	check(t, err)

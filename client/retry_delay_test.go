@@ -72,18 +72,16 @@ func TestRetry_waitsForRetryAfter(t *testing.T) {
 // A call fails at once if the delay would outlast its context.
 func TestRetry_failsAtOnceWhenTheContextWouldEnd(t *testing.T) {
 	t.Parallel()
-	for _, after := range []string{"5", "6"} {
-		synctest.Test(t, func(t *testing.T) {
-			s, times := timed(after, 503)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			start := time.Now()
-			_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
-			if answer, ok := errors.AsType[*client.Error](err); !ok || answer.StatusCode != 503 || time.Since(start) != 0 || len(*times) != 1 {
-				t.Errorf("error %v after %v", err, time.Since(start))
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, times := timed("5", 503)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := s.direct(t, static).GetAvatar(ctx, avatarID)
+		if answer, ok := errors.AsType[*client.Error](err); !ok || answer.StatusCode != 503 || time.Since(start) != 0 || len(*times) != 1 {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
 }
 
 // Each attempt has the timeout. The context limits all of them together.
@@ -94,7 +92,6 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 		took    time.Duration
 		unknown bool
 	}{
-		"read": {func(ctx context.Context, c *client.Client) error { return errorOf(c.GetAvatar(ctx, avatarID)) }, 90 * time.Second, false},
 		"read, shorter": {func(ctx context.Context, c *client.Client) error {
 			return errorOf(c.GetAvatar(ctx, avatarID, client.WithTimeout(time.Second)))
 		}, 3 * time.Second, false},
@@ -107,8 +104,7 @@ func TestRetry_eachAttemptHasTheTimeout(t *testing.T) {
 		"creation, canceled": {func(ctx context.Context, c *client.Client) error {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
-			_, err := c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k"))
-			return err
+			return errorOf(c.CreateAvatar(ctx, gen.CreateAvatarRequest{}, client.WithIdempotencyKey("k")))
 		}, 2 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {

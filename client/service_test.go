@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
@@ -115,7 +116,9 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	defer r.Body.Close()
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r.Clone(r.Context()))
+	if s.breaksOff(w, r.Clone(r.Context())) {
+		w.Result().Body = io.NopCloser(io.MultiReader(w.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
+	}
 	return w.Result(), nil
 }
 
@@ -127,6 +130,13 @@ func once(c *client.Config) { c.Retry.Attempts = 1 }
 
 func respond(status int, header http.Header, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// breaksOff reports whether the handler of a request ends its connection after what it wrote.
+func (s *service) breaksOff(w http.ResponseWriter, r *http.Request) (broken bool) {
+	defer func() { broken = recover() != nil }()
+	s.ServeHTTP(w, r)
+	return false
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
