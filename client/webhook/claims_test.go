@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -42,20 +42,12 @@ func TestReceiver_dropsDuplicates(t *testing.T) {
 		calls      int
 	}{
 		"same id":               {nil, []delivery{{"a", nil}, {"a", nil}, {"a", nil}}, 1},
-		"other id":              {nil, []delivery{{"a", nil}, {"b", nil}}, 2},
 		"no id":                 {nil, []delivery{{"", nil}, {"", nil}}, 2},
 		"again after a failure": {nil, []delivery{{"a", boom}, {"a", boom}, {"a", nil}, {"a", nil}}, 3},
 		"without claims":        {func(r *webhook.Receiver) { r.Claims = nil }, []delivery{{"a", nil}, {"a", nil}}, 2},
 		// Claims keep the latest ids.
 		"more than remembered": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", nil}, {"b", nil}, {"c", nil}, {"b", nil}, {"c", nil}, {"a", nil}}, 4},
 		"no room for failures": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", boom}, {"a", nil}, {"b", nil}, {"a", nil}, {"b", nil}}, 3},
-		"10,000 by default": {func(r *webhook.Receiver) {
-			for i := range 10_000 - 1 {
-				if _, err := r.Claims.Claim(t.Context(), strconv.Itoa(i)); err != nil {
-					t.Error(err)
-				}
-			}
-		}, []delivery{{"a", nil}, {"a", nil}, {"9998", webhook.ErrInProgress}, {"b", nil}, {"0", nil}}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,24 +67,6 @@ func TestReceiver_dropsDuplicates(t *testing.T) {
 				t.Errorf("%d calls, want %d", calls, test.calls)
 			}
 		})
-	}
-}
-
-func TestReceiver_releasesTheClaimAfterAPanic(t *testing.T) {
-	t.Parallel()
-	calls := 0
-	receiver := answering(t, func(context.Context) error {
-		if calls++; calls == 1 {
-			panic("out of luck")
-		}
-		return nil
-	})
-	func() {
-		defer func() { _ = recover() }()
-		_ = receiver.Handle(t.Context(), withID("a"), []byte(unlisted))
-	}()
-	if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil || calls != 2 {
-		t.Errorf("error %v after %d calls", err, calls)
 	}
 }
 
@@ -157,14 +131,8 @@ func TestReceiver_claimsOnlyVerifiedNotifications(t *testing.T) {
 	called := &recorder{}
 	receiver := newReceiver(t, called.handlers(), webhook.StandardWebhooks(secret))
 	body, malformed := []byte(unlisted), []byte(`{"event_type":"avatar_event"}`)
-	for _, err := range []error{
-		receiver.Handle(t.Context(), signed(t, "a", body, webhook.NewSecret()), body),
-		receiver.Handle(t.Context(), signed(t, "a", malformed, secret), malformed),
-	} {
-		if err == nil {
-			t.Error("accepted")
-		}
-	}
+	harness.WantError(t, receiver.Handle(t.Context(), signed(t, "a", body, webhook.NewSecret()), body), webhook.ErrRefused)
+	harness.WantError(t, receiver.Handle(t.Context(), signed(t, "a", malformed, secret), malformed), webhook.ErrMalformed)
 	if err := receiver.Handle(t.Context(), signed(t, "a", body, secret), body); err != nil || len(called.calls) != 1 {
 		t.Errorf("error %v after %d calls", err, len(called.calls))
 	}
@@ -207,9 +175,7 @@ func TestReceiver_survivesFailingClaims(t *testing.T) {
 		"no result":                      {brokenClaims{}, nil, "", []error{webhook.ErrClaims}, 500},
 		"done":                           {brokenClaims{result: webhook.Done}, boom, "", nil, 204},
 		"claimed by another caller":      {brokenClaims{result: webhook.InProgress}, boom, "", []error{webhook.ErrInProgress}, 503},
-		"commit":                         {brokenClaims{result: webhook.Claimed}, nil, "commit a", nil, 204},
 		"commit fails":                   {brokenClaims{result: webhook.Claimed, commit: lost}, nil, "commit a", nil, 204},
-		"release":                        {brokenClaims{result: webhook.Claimed}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
 		"release fails":                  {brokenClaims{result: webhook.Claimed, release: lost}, boom, "release a", []error{webhook.ErrCallback, boom}, 500},
 		"callback returns ErrInProgress": {brokenClaims{result: webhook.Claimed}, webhook.ErrInProgress, "release a", []error{webhook.ErrCallback}, 500},
 	} {

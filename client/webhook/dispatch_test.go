@@ -50,17 +50,3 @@ func TestHandlers_haveACallbackForEachEvent(t *testing.T) {
 		t.Errorf("called %q of %d callbacks", called, fields.NumField()-2)
 	}
 }
-
-func TestSampleEvent_refusesUnknownTypesAndStatuses(t *testing.T) {
-	t.Parallel()
-	if _, ok := gen.SampleEvent("other_event", "", ""); ok {
-		t.Error("there is a sample of an unknown type")
-	}
-	if _, ok := gen.SampleEvent(gen.EventTypeAvatar, "", "succeeded"); ok {
-		t.Error("there is a sample with a status that the event does not have")
-	}
-	sample, ok := gen.SampleEvent(gen.EventTypeAvatar, "a", "failed")
-	if !ok || string(sample.Data) != `{"avatar_id":"a","status":"failed"}` {
-		t.Errorf("got %s", sample.Data)
-	}
-}

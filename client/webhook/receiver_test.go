@@ -118,25 +118,15 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 			body: `{"event_type":"voice_event","data":{"voice_id":"v-1"}}`, status: 204,
 			calls: []any{gen.Event{EventType: "voice_event", Data: []byte(`{"voice_id":"v-1"}`)}},
 		},
-		"GET":                {method: http.MethodGet, status: 405},
-		"HEAD":               {method: http.MethodHead, status: 405},
-		"PUT":                {method: http.MethodPut, body: published, status: 405},
-		"1 MiB":              {body: published + strings.Repeat(" ", 1<<20-len(published)), status: 204, calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}}},
-		"over 1 MiB":         {body: published + strings.Repeat(" ", 1<<20-len(published)+1), status: 413},
-		"unsigned":           {body: published, mutate: func(h http.Header) { h.Del(webhook.HeaderSignature) }, status: 401},
-		"other id":           {body: published, mutate: func(h http.Header) { h.Set(webhook.HeaderID, "id-2") }, status: 401},
-		"unsigned, not JSON": {body: "<html>", mutate: func(h http.Header) { h.Del(webhook.HeaderSignature) }, status: 401},
-		"not JSON":           {body: "<html>", status: 400},
-		"empty":              {body: "", status: 400},
-		"null":               {body: "null", status: 400},
-		"array":              {body: "[]", status: 400},
-		"trailing data":      {body: published + published, status: 400},
-		"no event_type":      {body: `{"data":{"avatar_id":"a-1","status":"published"}}`, status: 400},
-		"event_type number":  {body: `{"event_type":1,"data":{}}`, status: 400},
-		"no data":            {body: `{"event_type":"avatar_event"}`, status: 400},
-		"null data":          {body: `{"event_type":"avatar_event","data":null}`, status: 400},
-		"data array":         {body: `{"event_type":"lipsync_inference_event","data":[]}`, status: 400},
-		"data without id":    {body: `{"event_type":"avatar_inference_event","data":{"status":"failed"}}`, status: 400},
+		"GET":             {method: http.MethodGet, status: 405},
+		"1 MiB":           {body: published + strings.Repeat(" ", 1<<20-len(published)), status: 204, calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}}},
+		"over 1 MiB":      {body: published + strings.Repeat(" ", 1<<20-len(published)+1), status: 413},
+		"unsigned":        {body: published, mutate: func(h http.Header) { h.Del(webhook.HeaderSignature) }, status: 401},
+		"not JSON":        {body: "<html>", status: 400},
+		"trailing data":   {body: published + published, status: 400},
+		"no event_type":   {body: `{"data":{"avatar_id":"a-1","status":"published"}}`, status: 400},
+		"no data":         {body: `{"event_type":"avatar_event"}`, status: 400},
+		"data without id": {body: `{"event_type":"avatar_inference_event","data":{"status":"failed"}}`, status: 400},
 		"failed callback": {
 			body: published, callback: boom, status: 500,
 			calls: []any{gen.AvatarEvent{EventType: "avatar_event", Data: gen.AvatarEventData{AvatarID: "a-1", Status: "published"}}},
@@ -160,11 +150,8 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 			}
 			receiver := newReceiver(t, called.handlers(), webhook.StandardWebhooks(webhook.NewSecret(), secret))
 			answer := serve(t, receiver, method, "/hook", header, strings.NewReader(test.body))
-			if answer.Code != test.status {
-				t.Errorf("status %d, want %d", answer.Code, test.status)
-			}
-			if answer.Body.Len() != 0 {
-				t.Errorf("the answer says %q", answer.Body)
+			if answer.Code != test.status || answer.Body.Len() != 0 {
+				t.Errorf("status %d, want %d; the answer says %q", answer.Code, test.status, answer.Body)
 			}
 			if allow := answer.Header().Get("Allow"); (allow == "POST") != (test.status == 405) {
 				t.Errorf("Allow %q", allow)
@@ -178,26 +165,23 @@ func TestReceiver_ServeHTTP(t *testing.T) {
 
 func TestReceiver_callsUnhandledForNilCallbacks(t *testing.T) {
 	t.Parallel()
-	without := newReceiver(t, webhook.Handlers{Avatar: func(context.Context, gen.AvatarEvent, webhook.Delivery) error {
+	var got []gen.EventType
+	handlers := webhook.Handlers{Avatar: func(context.Context, gen.AvatarEvent, webhook.Delivery) error {
 		t.Error("the callback of another event is called")
 		return nil
-	}}, webhook.Unverified())
-	for _, body := range []string{`{"event_type":"new","data":{}}`, `{"event_type":"lipsync_inference_event","data":{"inference_id":"i","status":"failed"}}`} {
-		if err := without.Handle(t.Context(), nil, []byte(body)); err != nil {
-			t.Errorf("without Unhandled: %v", err)
+	}}
+	for range 2 { // without Unhandled, and with it
+		receiver := newReceiver(t, handlers, webhook.Unverified())
+		for _, body := range []string{`{"event_type":"new","data":{}}`, `{"event_type":"lipsync_inference_event","data":{"inference_id":"i","status":"failed"}}`} {
+			check(t, receiver.Handle(t.Context(), nil, []byte(body)))
+		}
+		handlers.Unhandled = func(_ context.Context, event gen.Event, _ webhook.Delivery) error {
+			got = append(got, event.EventType)
+			return nil
 		}
 	}
-	for eventType, member := range map[gen.EventType]string{
-		gen.EventTypeAvatar: "avatar_id", gen.EventTypeAvatarInference: "inference_id", gen.EventTypeLipsyncInference: "inference_id",
-	} {
-		var got gen.EventType
-		receiver := newReceiver(t, webhook.Handlers{Unhandled: func(_ context.Context, event gen.Event, _ webhook.Delivery) error {
-			got = event.EventType
-			return nil
-		}}, webhook.Unverified())
-		if err := receiver.Handle(t.Context(), nil, []byte(`{"event_type":"`+string(eventType)+`","data":{"`+member+`":"i-1"}}`)); err != nil || got != eventType {
-			t.Errorf("%s: error %v, Unhandled got %q", eventType, err, got)
-		}
+	if diff := cmp.Diff([]gen.EventType{"new", gen.EventTypeLipsyncInference}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -250,7 +234,7 @@ func TestReceiver_Handle(t *testing.T) {
 	}
 }
 
-// The service gets a 500, and the server reports the panic.
+// The service gets a 500, the server reports the panic, and the claim is released.
 func TestReceiver_respondsWith500AfterAPanic(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -263,30 +247,34 @@ func TestReceiver_respondsWith500AfterAPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			receiver := newReceiver(t, webhook.Handlers{Unhandled: func(context.Context, gen.Event, webhook.Delivery) error {
-				panic(test.reason)
-			}}, webhook.Unverified())
+			calls := 0
+			receiver := answering(t, func(context.Context) error {
+				if calls++; calls == 1 {
+					panic(test.reason)
+				}
+				return nil
+			})
 			var reported strings.Builder
 			server := httptest.NewUnstartedServer(receiver)
 			server.Config.ErrorLog = log.New(&reported, "", 0)
 			server.Start()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"event_type":"x"}`))
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(unlisted))
 			check(t, err)
+			request.Header = withID("a")
 			response, err := server.Client().Do(request)
 			if (err == nil) != test.answered {
 				t.Fatalf("error %v", err)
 			}
 			if err == nil {
-				defer response.Body.Close()
-				body, err := io.ReadAll(response.Body)
-				if response.StatusCode != http.StatusInternalServerError || len(body) != 0 || err != nil {
-					t.Errorf("status %d, body %q, error %v", response.StatusCode, body, err)
-				}
-				if !response.Close {
-					t.Error("the sender may use the connection again")
+				check(t, response.Body.Close())
+				if response.StatusCode != http.StatusInternalServerError || response.ContentLength != 0 || !response.Close {
+					t.Errorf("the response is %+v", response)
 				}
 			}
 			server.Close()
+			if err := receiver.Handle(t.Context(), withID("a"), []byte(unlisted)); err != nil || calls != 2 {
+				t.Errorf("the claim is not released: error %v after %d calls", err, calls)
+			}
 			if !strings.Contains(reported.String(), test.reported) || test.reported == "" && reported.Len() != 0 {
 				t.Errorf("the server reported %q", reported.String())
 			}
