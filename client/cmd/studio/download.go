@@ -13,28 +13,23 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// downloadCommand returns the command that downloads the main file of a record, or its thumbnail if there
-// is one.
-func (p *program) downloadCommand(kind, what string, main, thumbnail func(id string) client.File) *cli.Command {
+func downloadFlags(k kind) []cli.Flag {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write; - is the standard output", Required: true},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
 	}
-	if thumbnail != nil {
+	if k.thumbnail != nil {
 		flags = append(flags, &cli.BoolFlag{Name: "thumbnail", Usage: "download the thumbnail instead of the video"})
 	}
-	return p.serviceLeaf("download", "write the "+what+" to a file; resumes an interrupted download", "ID", example(kind, "download ID -o FILE"), flags,
-		func(ctx context.Context, command *cli.Command, c *client.Client) error {
-			id := command.Args().First()
-			file := main(id)
-			if command.Bool("thumbnail") {
-				file = thumbnail(id)
-			}
-			return p.download(ctx, command, c, file)
-		})
+	return flags
 }
 
-func (p *program) download(ctx context.Context, command *cli.Command, c *client.Client, file client.File) error {
+// download writes the main file of a record, or its thumbnail.
+func (p *program) download(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
+	file := k.main(command.Args().First())
+	if command.Bool("thumbnail") {
+		file = k.thumbnail(command.Args().First())
+	}
 	name := command.String("output")
 	bar := p.newBar("downloading " + filepath.Base(name))
 	defer bar.end()

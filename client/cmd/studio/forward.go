@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -22,27 +21,22 @@ import (
 )
 
 const (
-	// The last attempt is about two and a half minutes after the first.
-	forwardAttempts   = 10
+	// The last attempt is about a quarter of a minute after the first.
+	forwardAttempts   = 5
 	firstForwardDelay = time.Second
-	maxForwardDelay   = 30 * time.Second
-
-	// maxForwarding limits the events that wait. While so many wait, no further ones are read.
-	maxForwarding = 1000
 )
 
 // listenToStream prints the events of the service, and posts them to --forward, until it is interrupted.
 func (p *program) listenToStream(ctx context.Context, command *cli.Command, c *client.Client) error {
-	f := &streamForwarder{
-		client: c, printer: printer{program: p, json: command.Bool("json")},
-		room: make(chan struct{}, maxForwarding), waiting: map[string][]notification{},
-	}
-	var err error
+	show := &printer{program: p, json: command.Bool("json")}
+	var target *url.URL // nil to print the events only
+	var secrets []webhook.Secret
 	if text := command.String("forward"); text != "" {
-		if f.target, err = receiverURL(text); err != nil {
+		var err error
+		if target, err = receiverURL(text); err != nil {
 			return err
 		}
-		if f.secrets, err = secretsOf(ctx, c); err != nil {
+		if secrets, err = secretsOf(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -50,108 +44,54 @@ func (p *program) listenToStream(ctx context.Context, command *cli.Command, c *c
 	if err != nil {
 		return err
 	}
-	if f.target != nil {
-		shown := &url.URL{Scheme: f.target.Scheme, Host: f.target.Host, Path: f.target.Path} // the rest may hold a secret
+	if target != nil {
+		shown := &url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path} // the rest may hold a secret
 		_, _ = fmt.Fprintf(p.Stderr, "forwarding events to %s, signed with the secrets of \"studio webhook secret\"\n", shown)
 	} else {
 		_, _ = fmt.Fprintln(p.Stderr, "waiting for events")
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer f.forwarding.Wait()
-	defer stop()
 	for event, err := range events {
 		if err != nil {
 			return err
 		}
-		if err := f.add(ctx, event); err != nil {
+		body, err := encodeNotification(event.Notification)
+		if err != nil {
+			return err
+		}
+		n := notification{EventID: event.EventID, Sequence: event.Sequence, Event: body}
+		if target == nil {
+			show.print(n, "")
+		} else if err := show.forward(ctx, c, target, n, secrets); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// streamForwarder posts events to a URL. Those of an avatar, video or lip-sync are posted in order.
-type streamForwarder struct {
-	printer
-
-	client  *client.Client
-	target  *url.URL         // nil to print the events only
-	secrets []webhook.Secret // of the beginning
-	room    chan struct{}
-
-	mu         sync.Mutex
-	waiting    map[string][]notification // by subject; each has a goroutine
-	forwarding sync.WaitGroup
-}
-
-// add prints an event, or lets it wait for those of the same subject.
-func (f *streamForwarder) add(ctx context.Context, event *gen.EventRecord) error {
-	body, err := encodeNotification(event.Notification)
-	if err != nil {
-		return err
-	}
-	n := notification{EventID: event.EventID, Sequence: event.Sequence, Event: body}
-	if f.target == nil {
-		f.print(n, "")
-		return nil
-	}
-	select {
-	case f.room <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	about := subjectOf(event.Notification).id()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	waiting, runs := f.waiting[about]
-	f.waiting[about] = append(waiting, n)
-	if !runs {
-		f.forwarding.Go(func() { f.forwardAll(ctx, about) })
-	}
-	return nil
-}
-
-// forwardAll posts the events of a subject until none waits.
-func (f *streamForwarder) forwardAll(ctx context.Context, about string) {
-	for {
-		f.mu.Lock()
-		waiting := f.waiting[about]
-		if len(waiting) == 0 {
-			delete(f.waiting, about)
-			f.mu.Unlock()
-			return
-		}
-		f.waiting[about] = waiting[1:]
-		f.mu.Unlock()
-		f.forward(ctx, waiting[0])
-		<-f.room
-	}
-}
-
 // forward posts an event until it is accepted, or was posted forwardAttempts times.
-func (f *streamForwarder) forward(ctx context.Context, n notification) {
-	delay, secrets := cmp.Or(f.retry.BaseDelay, firstForwardDelay), f.secrets
-	for attempt := 1; ctx.Err() == nil; attempt++ {
-		err := f.post(ctx, f.target, &n, secrets)
+func (p *printer) forward(ctx context.Context, c *client.Client, target *url.URL, n notification, secrets []webhook.Secret) error {
+	delay := cmp.Or(p.retry.BaseDelay, firstForwardDelay)
+	for attempt := 1; ; attempt++ {
+		err := p.post(ctx, target, &n, secrets)
 		switch {
 		case ctx.Err() != nil:
-			return
+			return ctx.Err()
 		case err == nil && n.Status/100 == 2:
-			f.print(n, "")
-			return
+			p.print(n, "")
+			return nil
 		case attempt == forwardAttempts:
-			f.print(n, ", given up")
-			return
+			p.print(n, ", given up")
+			return nil
 		}
-		f.print(n, ", again in "+delay.String())
+		p.print(n, ", again in "+delay.String())
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
-		delay = min(2*delay, maxForwardDelay)
+		delay *= 2
 		// The receiver may know only a new secret. The old ones remain active for a day.
-		if current, err := secretsOf(ctx, f.client); err == nil {
+		if current, err := secretsOf(ctx, c); err == nil {
 			secrets = current
 		}
 	}

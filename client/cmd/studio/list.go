@@ -15,44 +15,12 @@ import (
 // pageLimit is the largest page that the service returns.
 const pageLimit = 100
 
-// lister iterates over the records of a list that match the flags of the command, and passes option to each request.
-type lister func(ctx context.Context, c *client.Client, command *cli.Command, limit int, option client.CallOption) iter.Seq[error]
-
-// listOf returns the lister that calls a method of the client with the parameters of a command.
-func listOf[T any, P client.CallOption](
-	method func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[*T, error], params func(command *cli.Command, limit int) P,
-) lister {
-	return func(ctx context.Context, c *client.Client, command *cli.Command, limit int, option client.CallOption) iter.Seq[error] {
-		return func(yield func(error) bool) {
-			for _, err := range method(c, ctx, option, params(command, limit)) {
-				if !yield(err) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// listCommand returns the command that lists records.
-func (p *program) listCommand(kind, statuses string, list lister, flags ...cli.Flag) *cli.Command {
-	flags = append(flags,
-		&cli.StringFlag{Name: "status", Usage: "list only records with this status: " + statuses},
+func listFlags(k kind) []cli.Flag {
+	return append(k.filters,
+		&cli.StringFlag{Name: "status", Usage: "list only records with this status: " + k.statuses},
 		&cli.StringFlag{Name: "title", Usage: "list only records whose title contains this text, in any case"},
 		&cli.IntFlag{Name: "limit", Usage: "maximum number of records to list", Value: 20, Validator: positive},
 		&cli.BoolFlag{Name: "all", Usage: "list all records"})
-	return p.serviceLeaf("list", "list "+noun(kind)+"s, newest first", "", example(kind, "list --status failed\n  studio "+kind+" list --all --json"), flags,
-		func(ctx context.Context, command *cli.Command, c *client.Client) error {
-			table := p.table(command, "ID", "STATUS", "CREATED", "TITLE")
-			for record, err := range records(ctx, command, c, list) {
-				if err == nil {
-					err = table.Add(json.RawMessage(record.document), record.id(), record.Status, stamp(record.CreatedAt), title(record.Title))
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return table.Flush()
-		})
 }
 
 func positive(n int) error {
@@ -62,28 +30,35 @@ func positive(n int) error {
 	return nil
 }
 
-// records iterates over the records that the flags select. The client requests the pages, and their JSON has all
-// members of a record, whether the client knows them or not.
-func records(ctx context.Context, command *cli.Command, c *client.Client, list lister) iter.Seq2[*subject, error] {
+// list prints the records of a kind.
+func (p *program) list(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
+	table := p.table(command, "ID", "STATUS", "CREATED", "TITLE")
+	for record, err := range records(ctx, command, c, k) {
+		if err == nil {
+			err = table.Add(json.RawMessage(record.document), record.id(), record.Status, stamp(record.CreatedAt), title(record.Title))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
+
+// records iterates over the records that the flags select. The JSON of a page has all members of a record, whether the
+// client knows them or not.
+func records(ctx context.Context, command *cli.Command, c *client.Client, k kind) iter.Seq2[*subject, error] {
 	return func(yield func(*subject, error) bool) {
-		left, limit := command.Int("limit"), pageLimit
+		left := command.Int("limit")
 		if command.Bool("all") {
 			left = math.MaxInt
 		}
-		var response client.Response
-		var read []byte // the page that is passed on
-		for err := range list(ctx, c, command, min(limit, left), client.WithResponse(&response)) {
+		limit := min(pageLimit, left)
+		for more, cursor := true, (*string)(nil); more; {
 			var page struct {
-				Data []json.RawMessage `json:"data"`
+				Data       []json.RawMessage `json:"data"`
+				NextCursor *string           `json:"next_cursor"`
 			}
-			if err == nil && len(read) > 0 && &read[0] == &response.Body[0] {
-				continue
-			}
-			read = response.Body
-			if err == nil {
-				err = json.Unmarshal(read, &page)
-			}
-			if err != nil {
+			if err := sendInto(ctx, c, k.list(command, limit, cursor), &page); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -96,26 +71,36 @@ func records(ctx context.Context, command *cli.Command, c *client.Client, list l
 					return
 				}
 			}
+			cursor = page.NextCursor
+			more = gen.Or(cursor, "") != ""
 		}
 	}
 }
 
-func avatarParams(command *cli.Command, limit int) client.ListAvatarsParams {
-	return client.ListAvatarsParams{
-		Limit: &limit, Status: flagValue[gen.AvatarStatus](command, "status"), Title: flagValue[gen.TitleFilter](command, "title"),
-	}
+func listAvatars(command *cli.Command, limit int, cursor *string) request {
+	return listOf((*client.Client).ListAvatars, client.ListAvatarsParams{
+		Limit: &limit, Cursor: cursor, Status: flagValue[gen.AvatarStatus](command, "status"), Title: flagValue[gen.TitleFilter](command, "title"),
+	})
 }
 
-func videoParams(command *cli.Command, limit int) client.ListVideosParams {
-	return client.ListVideosParams{
-		Limit: &limit, Status: flagValue[gen.InferenceStatus](command, "status"), Title: flagValue[gen.TitleFilter](command, "title"),
+func listVideos(command *cli.Command, limit int, cursor *string) request {
+	return listOf((*client.Client).ListVideos, client.ListVideosParams{
+		Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status"), Title: flagValue[gen.TitleFilter](command, "title"),
 		AvatarID: flagValue[gen.AvatarFilter](command, "avatar"),
-	}
+	})
 }
 
-func lipsyncParams(command *cli.Command, limit int) client.ListLipsyncsParams {
-	return client.ListLipsyncsParams{
-		Limit: &limit, Status: flagValue[gen.InferenceStatus](command, "status"), Title: flagValue[gen.TitleFilter](command, "title"),
+func listLipsyncs(command *cli.Command, limit int, cursor *string) request {
+	return listOf((*client.Client).ListLipsyncs, client.ListLipsyncsParams{
+		Limit: &limit, Cursor: cursor, Status: flagValue[gen.InferenceStatus](command, "status"), Title: flagValue[gen.TitleFilter](command, "title"),
+	})
+}
+
+// listOf returns the request that calls a method of the client with parameters.
+func listOf[T any](method func(*client.Client, context.Context, ...client.CallOption) (T, error), params client.CallOption) request {
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) error {
+		_, err := method(c, ctx, append(options, params)...)
+		return err
 	}
 }
 

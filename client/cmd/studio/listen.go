@@ -38,7 +38,7 @@ func (p *program) listenCommand() *cli.Command {
   studio listen --addr 127.0.0.1:9000
 
 Without --addr, the events come from the service, and no public URL is needed. They are signed like notifications,
-posted up to 10 times until the response is a success, and in order for each avatar, video and lip-sync.`,
+and posted in order, each up to 5 times until the response is a success.`,
 		[]cli.Flag{
 			&cli.StringFlag{Name: "forward", Usage: "URL to post each event to"},
 			sinceFlag(),

@@ -19,24 +19,19 @@ const (
 	slowestPoll = 2 * time.Second
 )
 
-// watchCommand returns the command that watches a record until its status is final.
-func (p *program) watchCommand(kind string, get func(id string) request) *cli.Command {
-	return p.serviceLeaf("watch", "print each status of the "+noun(kind)+" until it is final; the exit code is 5 if creation failed", "ID",
-		example(kind, "watch ID"), nil,
-		func(ctx context.Context, command *cli.Command, c *client.Client) error {
-			read := func(ctx context.Context) (*subject, error) { return send(ctx, c, get(command.Args().First())) }
-			s, err := read(ctx)
-			if err != nil {
-				return err
-			}
-			return p.watch(ctx, command, kind, s, read)
-		})
+// watchOne watches a record until its status is final.
+func (p *program) watchOne(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
+	s, err := send(ctx, c, k.get(command.Args().First()))
+	if err != nil {
+		return err
+	}
+	return p.watch(ctx, command, c, k, s)
 }
 
 // watch prints s and each further status until one is final, and where the video is. It does not use
 // [client.Client.WaitAvatar], which returns only the last status.
-func (p *program) watch(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) error {
-	s, err := p.watchStatus(ctx, command, kind, s, read)
+func (p *program) watch(ctx context.Context, command *cli.Command, c *client.Client, k kind, s *subject) error {
+	s, err := p.watchStatus(ctx, command, c, k, s)
 	if err != nil || command.Bool("json") {
 		return err
 	}
@@ -44,33 +39,30 @@ func (p *program) watch(ctx context.Context, command *cli.Command, kind string, 
 		_, _ = fmt.Fprintf(p.Stderr, "warning: %s\n", warnings)
 	}
 	if video := gen.Or(cmp.Or(s.Video, s.VideoURL), ""); video != "" {
-		_, err = fmt.Fprintf(p.Stderr, "watch it at %s\nor download it with: studio %s download %s -o %s.mp4\n",
-			commandline.Printable(video), kind, commandline.Printable(s.id()), kind)
+		_, err = fmt.Fprintf(p.Stderr, "watch it at %s\nor download it with: studio %s download %s -o %[2]s.mp4\n",
+			commandline.Printable(video), k.name, commandline.Printable(s.id()))
 	}
 	return err
 }
 
 // watchStatus prints the statuses of s, and returns it once it succeeded.
-func (p *program) watchStatus(ctx context.Context, command *cli.Command, kind string, s *subject, read func(context.Context) (*subject, error)) (*subject, error) {
+func (p *program) watchStatus(ctx context.Context, command *cli.Command, c *client.Client, k kind, s *subject) (*subject, error) {
 	progress := progress{program: p, json: command.Bool("json"), began: time.Now()}
 	defer progress.end()
 	for delay := firstPoll; ; delay = min(2*delay, slowestPoll) {
-		if err := progress.show(s); err != nil {
-			return nil, err
-		}
+		err := progress.show(s)
 		switch {
+		case err != nil:
+			return nil, err
 		case s.succeeded():
 			return s, nil
-		case s.failed() && s.FailureReason != nil:
-			return nil, fmt.Errorf("%s %w: %s", noun(kind), errRecordFailed, *s.FailureReason)
 		case s.failed():
-			return nil, fmt.Errorf("%s %w: %s", noun(kind), errRecordFailed, s.Status)
+			return nil, fmt.Errorf("%s %w: %s", k.noun, errRecordFailed, gen.Or(s.FailureReason, s.Status))
 		}
-		if err := progress.wait(ctx, delay); err != nil {
+		if err = progress.wait(ctx, delay); err != nil {
 			return nil, err
 		}
-		var err error
-		if s, err = read(ctx); err != nil {
+		if s, err = send(ctx, c, k.get(s.id())); err != nil {
 			return nil, err
 		}
 	}
