@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,11 +14,10 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// All records can be listed, over several pages, and deleted.
-func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
+// All records can be listed and deleted.
+func TestList_printsRecordsAndDeleteRemovesThem(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
+	_, p := startService(t)
 	var ids []string
 	for _, title := range []string{"One", "Two", "Three"} {
 		ids = append([]string{p.must(t, "", "lipsync", "create", "--title", title)}, ids...)
@@ -35,25 +36,14 @@ func TestList_printsAllPagesAndDeleteRemovesRecords(t *testing.T) {
 	if got := listed("--limit=2"); !slices.Equal(got, ids[:2]) {
 		t.Errorf("the newest two are %v, want %v", got, ids[:2])
 	}
-	if got := listed("--title=TWO"); !slices.Equal(got, ids[1:2]) {
-		t.Errorf("%v have the title, want %v", got, ids[1:2])
+	if out := p.must(t, "", "lipsync", "delete", ids[0]) + p.must(t, "", "lipsync", "delete", "--json", ids[0]); out != `{"id":"`+ids[0]+`","deleted":true}` {
+		t.Errorf("deletions print %q", out)
 	}
-	if lines := p.must(t, "", "lipsync", "list", "--json"); strings.Count(lines, `"title":"`) != 3 || strings.Count(lines, "\n") != 2 {
-		t.Errorf("documents are %s", lines)
-	}
-	if out := p.must(t, "", "lipsync", "delete", ids[0]); out != "" {
-		t.Errorf("a deletion prints %q", out)
-	}
-	p.must(t, "", "lipsync", "delete", "--json", ids[0])
 	if got := listed(); !slices.Equal(got, ids[1:]) {
 		t.Errorf("left are %v, want %v", got, ids[1:])
 	}
 	p.mustFail(t, exitNotFound, "404", "lipsync", "show", ids[0])
 	p.mustFail(t, exitNotFound, "404", "avatar", "delete", "unknown")
-	p.mustFail(t, exitUsage, "status", "video", "list", "--status=published")
-	if got := p.must(t, "", "avatar", "list", "--status=published"); !strings.HasPrefix(got, "ID") || strings.Contains(got, "\n") {
-		t.Errorf("published avatars are %q", got)
-	}
 }
 
 // A list ends with the page that has no cursor, and not with an empty one. Members that no program knows are printed.
@@ -75,15 +65,11 @@ func TestList_continuesAfterAnEmptyPage(t *testing.T) {
 // The voices of a language are listed, and a video can be spoken by one of them.
 func TestVoice_listsVoicesForVideos(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
-	avatar := p.published(t)
+	_, p := startService(t)
+	avatar := p.must(t, "", "avatar", "create")
 	rows := strings.Split(p.must(t, "", "voice", "list", "--language=pt"), "\n")
 	if len(rows) != 2 || !strings.HasPrefix(rows[1], "pt-br  pt-BR     male    Portuguese") {
 		t.Errorf("voices are %q", rows)
-	}
-	if voices := p.must(t, "", "voice", "list", "--json"); !strings.Contains(voices, `"voice_id":"pt-br"`) {
-		t.Errorf("voices are %s", voices)
 	}
 	video := p.must(t, "", "video", "create", "--json", "--avatar", avatar, "--text=Olá.", "--voice=pt-br", "--language=pt-PT", "--speed=0.5")
 	if !strings.Contains(video, `"language":"pt-PT"`) || !strings.Contains(video, `"speed":0.5`) || !strings.Contains(video, `"voice":"pt-br"`) {
@@ -94,8 +80,7 @@ func TestVoice_listsVoicesForVideos(t *testing.T) {
 
 func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
+	_, p := startService(t)
 	first := p.must(t, "", "webhook", "secret")
 	rotated := strings.Split(p.must(t, "", "webhook", "rotate"), "\n")
 	if len(rotated) != 2 || rotated[1] != first || !strings.HasPrefix(rotated[0], "whsec_") {
@@ -109,10 +94,7 @@ func TestWebhook_rotatesSecretsAndSendsTests(t *testing.T) {
 		t.Errorf("a test prints %q", out)
 	}
 	harness.Eventually(t, "that the sample is printed", func() bool { return strings.Contains(in.out.String(), "lipsync_inference_event") })
-	code, out, stderr := p.run(t, "", "webhook", "test", "http://127.0.0.1:1/")
-	if code != exitFailure || !strings.Contains(out, "-> connect") || !strings.Contains(stderr, "no connection") {
-		t.Errorf("no receiver: exit code %d, %q, %q", code, out, stderr)
-	}
+	p.mustFail(t, exitFailure, "no connection", "webhook", "test", "http://127.0.0.1:1/")
 	p.mustFail(t, exitUsage, "/webhook_url", "webhook", "test", "https://10.0.0.1/")
 }
 
@@ -144,9 +126,16 @@ func TestService_namesItsAddressIfNothingListens(t *testing.T) {
 	p.retry.Attempts = 1
 	p.Env = client.Config{BaseURL: "http://127.0.0.1:1", Token: "a"}
 	p.mustFail(t, exitFailure, "connection refused; --base-url or STUDIO_BASE_URL", "avatar", "list")
-	p.Env.BaseURL = strings.Replace(startService(t).url, "http:", "https:", 1)
-	p.mustFail(t, exitFailure, "begins with http://", "avatar", "list")
+	closed := unreachable{brokenTransport{io.EOF}} // what a server without TLS does
+	_, err := closed.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost/", nil))
+	if err == nil || !strings.Contains(err.Error(), "begins with http://") {
+		t.Errorf("error %v", err)
+	}
 }
+
+type brokenTransport struct{ err error }
+
+func (b brokenTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, b.err }
 
 // Whoever registers a URL at which nothing listens learns how to see events nevertheless.
 func TestEndpoint_listNamesListenIfNothingListens(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 // service.
 func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
+	s, p := startService(t)
 	targets := make(chan string, 8)
 	app := startFake(t, func(_ http.ResponseWriter, r *http.Request) { targets <- r.RequestURI })
 	forwarder := &program{transport: &http.Transport{DisableKeepAlives: true}}
 	for raw, want := range harness.URLs() {
 		target, err := receiverURL(app + raw)
 		check(t, err)
-		check(t, forwarder.post(t.Context(), target, &notification{EventID: "a"}, []webhook.Secret{s.secret}))
+		check(t, forwarder.post(t.Context(), target, &notification{EventID: "a"}, []webhook.Secret{s.Secret}))
 		if got := <-targets; got != want {
 			t.Errorf("listen forwards to %q as %q, want %q", raw, got, want)
 		}
@@ -37,6 +36,7 @@ func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 		"webhook test": {"webhook", "test", app + raw}, "lipsync create": {"lipsync", "create", "--webhook-url", app + raw},
 	} {
 		p.must(t, "", args...)
+		s.Deliver()
 		if got := <-targets; got != want {
 			t.Errorf("%s sends %q as %q, want %q", name, raw, got, want)
 		}

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,20 +16,9 @@ import (
 	"github.com/avatarstudio/avatarstudio/client"
 )
 
-// expireToken replaces the stored access token with one that the service rejects, as if it had expired.
-func expireToken(t *testing.T, p *program) {
-	t.Helper()
-	file := credentials{p.Directory}
-	stored, err := file.load()
-	check(t, err)
-	stored.AccessToken = "expired"
-	check(t, file.save(stored))
-}
-
 func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
+	s, p := startService(t)
 	file := credentials{p.Directory}
 	for path, want := range map[string]os.FileMode{p.Directory: 0o700, file.path(): 0o600, file.path() + ".lock": 0o600} {
 		info, err := os.Stat(path)
@@ -42,38 +29,32 @@ func TestLogin_storesTokensOnlyForTheUser(t *testing.T) {
 	}
 	data, err := os.ReadFile(file.path())
 	check(t, err)
-	if strings.Contains(string(data), testPassword) {
-		t.Error("the password is stored")
+	if entries, err := os.ReadDir(p.Directory); err != nil || len(entries) != 2 || strings.Contains(string(data), s.Password) {
+		t.Errorf("%v remain (%v), or the password is stored", entries, err)
 	}
-	if entries, err := os.ReadDir(p.Directory); err != nil || len(entries) != 2 {
-		t.Errorf("%v remain (%v)", entries, err)
-	}
-
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
 		check(t, os.Chmod(file.path(), mode))
 		p.mustFail(t, exitFailure, "0600", "project", "list")
 	}
-	said := p.must(t, testPassword, "login", "--json", "--base-url", s.url, "--email", testEmail, "--password-stdin", "--workspace", s.workspace)
-	if want := fmt.Sprintf(`{"base_url":%q,"email":%q,"workspace":%q}`, s.url, testEmail, s.workspace); said != want {
+	said := p.must(t, s.Password, "login", "--json", "--base-url", s.URL, "--email", s.Email, "--password-stdin", "--workspace", s.Workspace)
+	if want := fmt.Sprintf(`{"base_url":%q,"email":%q,"workspace":%q}`, s.URL, s.Email, s.Workspace); said != want {
 		t.Errorf("%s is printed, want %s", said, want)
 	}
 	p.must(t, "", "project", "list")
-
-	p.must(t, "", "logout")
-	p.must(t, "", "logout")
-	p.mustFail(t, exitUnauthorized, "not logged in", "project", "list", "--base-url", s.url)
 }
 
 // A logout ends the session, for a copy of its tokens, too. If the service cannot do that, the tokens are deleted
 // nevertheless, and the command says so.
 func TestLogout_endsTheSession(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p, other := s.loggedIn(t), s.loggedIn(t)
-	stored, err := credentials{p.Directory}.load()
+	s, p := startService(t)
+	other := loggedIn(t, s.URL, s.Workspace, s.Password)
+	file := credentials{p.Directory}
+	stored, err := file.load()
 	check(t, err)
 	p.must(t, "", "logout")
-	check(t, credentials{p.Directory}.save(stored))
+	p.mustFail(t, exitUnauthorized, "not logged in", "project", "list", "--base-url", s.URL)
+	check(t, file.save(stored))
 	p.mustFail(t, exitUnauthorized, "the login has expired", "project", "list")
 	other.must(t, "", "project", "list")
 
@@ -82,11 +63,11 @@ func TestLogout_endsTheSession(t *testing.T) {
 		"other users":     func(path string) error { return os.Chmod(path, 0o644) },
 		"501": func(string) error {
 			stored.BaseURL = startFake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
-			return credentials{p.Directory}.save(stored)
+			return file.save(stored)
 		},
 	} {
-		check(t, credentials{p.Directory}.save(stored))
-		check(t, spoil(credentials{p.Directory}.path()))
+		check(t, file.save(stored))
+		check(t, spoil(file.path()))
 		p.mustFail(t, exitFailure, name, "logout")
 		p.must(t, "", "logout") // there are no tokens
 	}
@@ -96,7 +77,7 @@ func TestLogout_endsTheSession(t *testing.T) {
 func TestLogout_waitsFiveSeconds(t *testing.T) {
 	t.Parallel()
 	file := credentials{t.TempDir()}
-	check(t, file.save(login{BaseURL: "http://127.0.0.1", Email: testEmail, AccessToken: "a", RefreshToken: "b"}))
+	check(t, file.save(login{BaseURL: "http://127.0.0.1", Email: "ada@example.com", AccessToken: "a", RefreshToken: "b"}))
 	synctest.Test(t, func(t *testing.T) {
 		p := &program{retry: client.Retry{Attempts: attempts}, transport: &http.Transport{
 			Proxy: func(r *http.Request) (*url.URL, error) { // a dial would go on after the request
@@ -111,35 +92,21 @@ func TestLogout_waitsFiveSeconds(t *testing.T) {
 	})
 }
 
-// An API key is used as it is until it is revoked. It is not a part of any output.
+// An API key, here an access token, is used as it is until it is revoked. It is not a part of any output.
 func TestLogin_storesAPIKey(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	manage := func(args ...string) string {
-		t.Helper()
-		output, err := exec.CommandContext(t.Context(), s.program, append(args, "--db="+s.database)...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-		return strings.TrimSpace(string(output))
-	}
-	key := manage("key", "add", "--workspace="+s.workspace, testEmail, "batch")
-	p := newTest(t)
-	said := p.must(t, key+"\n", "login", "--base-url", s.url, "--workspace", s.workspace, "--token")
-	if strings.Contains(said, key) || !strings.Contains(said, "API key") {
+	s, p := startService(t)
+	stored, err := credentials{p.Directory}.load()
+	check(t, err)
+	key, login := stored.AccessToken, []string{"login", "--base-url", s.URL, "--workspace", s.Workspace, "--token"}
+	if said := p.must(t, key+"\n", login...); strings.Contains(said, key) || !strings.Contains(said, "API key") {
 		t.Errorf("%q is printed", said)
 	}
 	p.must(t, "", "project", "list")
-	var listed struct {
-		ID string `json:"id"`
-	}
-	check(t, json.Unmarshal([]byte(manage("key", "list", "--json", testEmail)), &listed))
-	manage("key", "revoke", testEmail, listed.ID)
+	s.ExpireTokens()
 	p.mustFail(t, exitUnauthorized, "the API key has expired or was revoked", "project", "list")
-
-	other := newTest(t)
-	other.mustFail(t, exitUsage, "missing API key", "login", "--base-url", s.url, "--token")
-	if code, _, stderr := other.run(t, key, "login", "--base-url", s.url, "--token"); code != exitUnauthorized || strings.Contains(stderr, key) {
+	p.mustFail(t, exitUsage, "missing API key", login...)
+	if code, _, stderr := p.run(t, key, login...); code != exitUnauthorized || strings.Contains(stderr, key) {
 		t.Errorf("a revoked key: exit code %d, %s", code, stderr)
 	}
 }
@@ -147,12 +114,11 @@ func TestLogin_storesAPIKey(t *testing.T) {
 // The service treats the reuse of a refresh token as theft and ends the login.
 func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
-	for range 3 {
-		expireToken(t, p)
+	s, p := startService(t)
+	for range 2 {
+		s.ExpireTokens()
 		var commands sync.WaitGroup
-		for range 6 {
+		for range 4 {
 			commands.Go(func() {
 				if code, _, stderr := p.run(t, "", "project", "list"); code != exitOK {
 					t.Errorf("exit code %d, %s", code, stderr)
@@ -161,25 +127,22 @@ func TestTokens_areRenewedByOneCommandAtATime(t *testing.T) {
 		}
 		commands.Wait()
 	}
-	stored, err := credentials{p.Directory}.load()
-	check(t, err)
-	check(t, credentials{p.Directory}.save(login{BaseURL: stored.BaseURL, Email: stored.Email, AccessToken: "expired", RefreshToken: "unknown"}))
-	p.mustFail(t, exitUnauthorized, "the login has expired", "avatar", "show", "a")
+	if renewals := len(s.Requests("refreshTokens")); renewals != 2 {
+		t.Errorf("the tokens are renewed %d times", renewals)
+	}
 }
 
 // A renewal uses the tokens that another command stored meanwhile, but not those of another user.
 func TestTokens_useTheRenewalOfAnotherCommand(t *testing.T) {
 	t.Parallel()
 	file := credentials{t.TempDir()}
-	old := login{BaseURL: "http://127.0.0.1:1", Email: testEmail, AccessToken: "old", RefreshToken: "used"}
+	old := login{BaseURL: "http://127.0.0.1:1", Email: "ada@example.com", AccessToken: "old", RefreshToken: "used"}
 	renewed := old
 	renewed.AccessToken = "new"
 	check(t, file.save(renewed))
 	tokens := &storedTokens{file: file, stored: old}
-	for _, rejected := range []client.Credential{"old", "", "old"} {
-		if token, err := tokens.Token(t.Context(), rejected); rejected != "" && (err != nil || string(token) != "new") {
-			t.Errorf("the token is not the renewed one (%v)", err)
-		}
+	if token, err := tokens.Token(t.Context(), "old"); err != nil || string(token) != "new" {
+		t.Errorf("the token is not the renewed one (%v)", err)
 	}
 	renewed.Email = "bob@example.com"
 	check(t, file.save(renewed))
@@ -209,7 +172,7 @@ func TestTokens_areStoredWhenARenewalIsInterrupted(t *testing.T) {
 	})
 	file := credentials{p.Directory}
 	check(t, os.Mkdir(p.Directory, 0o700))
-	check(t, file.save(login{BaseURL: url, Email: testEmail, AccessToken: "old", RefreshToken: "first"}))
+	check(t, file.save(login{BaseURL: url, Email: "ada@example.com", AccessToken: "old", RefreshToken: "first"}))
 	if code, stdout, stderr := p.runWith(ctx, "", "avatar", "show", "a"); code != exitInterrupted || stdout+stderr != "" {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
@@ -241,23 +204,18 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 		want  seen
 	}{
 		"the file alone":                          {calls: 1, want: seen{"Bearer stored", "stored"}},
-		"a workspace in the environment":          {env: client.Config{Workspace: "env"}, calls: 1, want: seen{"Bearer stored", "env"}},
 		"a workspace in a flag":                   {env: client.Config{Workspace: "env"}, args: []string{"--workspace=flag"}, calls: 1, want: seen{"Bearer stored", "flag"}},
 		"a token in the environment":              {env: client.Config{Token: "env"}, calls: 1, want: seen{"Bearer env", "stored"}},
 		"a password in the environment":           {env: client.Config{Email: "a", Password: "b"}, calls: 1, want: seen{"Bearer of a login", "stored"}},
-		"the same service in the environment":     {url: 1, calls: 1, want: seen{"Bearer stored", "stored"}},
 		"another service in the environment":      {url: 2, code: exitUnauthorized},
 		"another service in a flag":               {url: 1, flag: 2, code: exitUnauthorized},
 		"another service, with a token for it":    {env: client.Config{Token: "env", Workspace: "env"}, flag: 2, calls: 2, want: seen{"Bearer env", "env"}},
 		"a workspace is not taken elsewhere":      {env: client.Config{Token: "env"}, flag: 2, code: exitUsage},
-		"the email of the login":                  {env: client.Config{Email: testEmail}, calls: 1, want: seen{"Bearer stored", "stored"}},
+		"the email of the login":                  {env: client.Config{Email: "ada@example.com"}, calls: 1, want: seen{"Bearer stored", "stored"}},
 		"another email":                           {env: client.Config{Email: "bob@example.com"}, code: exitUnauthorized},
-		"a token and a password":                  {env: client.Config{Token: "env", Email: "a", Password: "b"}, code: exitUsage},
-		"a password without an email":             {env: client.Config{Password: "b"}, code: exitUsage},
 		"a flag before the environment's service": {url: 2, flag: 1, calls: 1, want: seen{"Bearer stored", "stored"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			one, gotOne := serve(t)
 			two, gotTwo := serve(t)
 			urls := []string{"", one, two}
@@ -266,7 +224,7 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 			p.Env.BaseURL = urls[test.url]
 			unlock, err := credentials{p.Directory}.lock(t.Context())
 			check(t, err)
-			check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: testEmail, Workspace: "stored", AccessToken: "stored", RefreshToken: "stored"}))
+			check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: "ada@example.com", Workspace: "stored", AccessToken: "stored", RefreshToken: "stored"}))
 			unlock()
 			args := append([]string{"project", "list"}, test.args...)
 			if test.flag != 0 {

@@ -3,38 +3,25 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
-	"github.com/avatarstudio/avatarstudio/client/webhook"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
 )
 
 // asStudio is the environment variable that makes the test binary run as the command.
 const asStudio = "STUDIO_TEST_AS_STUDIO"
-
-const (
-	testEmail    = "ada@example.com"
-	testPassword = "correct horse battery staple"
-)
-
-var studiod = sync.OnceValues(func() (string, error) {
-	return gobuild.Program(context.Background(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
-})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asStudio) != "" {
@@ -46,72 +33,6 @@ func TestMain(m *testing.M) {
 
 var check = harness.Check
 
-// accounts is a database with a user who is a member of a workspace with two projects.
-type accounts struct {
-	database          []byte // an SQLite file
-	workspace, secret string
-}
-
-// newAccounts makes the database once for all tests, because it takes five processes.
-var newAccounts = sync.OnceValues(func() (a accounts, err error) {
-	program, err := studiod()
-	if err != nil {
-		return a, err
-	}
-	directory, err := os.MkdirTemp("", "")
-	if err != nil {
-		return a, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	file := filepath.Join(directory, "studio.db")
-	manage := func(stdin string, args ...string) string {
-		command := exec.CommandContext(context.Background(), program, append(args, "--db=sqlite:"+file)...)
-		command.Stdin = strings.NewReader(stdin)
-		output, failure := command.Output()
-		err = errors.Join(err, failure)
-		return strings.TrimSpace(string(output))
-	}
-	manage(testPassword, "user", "add", testEmail)
-	a.workspace = manage("", "workspace", "add", "Team")
-	manage("", "workspace", "member", a.workspace, testEmail)
-	manage(`{"data":[
-		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One\u001b[2J","status":"draft","created_at":"2026-01-12T11:30:00Z"},
-		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","later":[1]}
-	]}`, "project", "import", "--workspace", a.workspace, "-")
-	a.secret = manage("", "secret", "show", testEmail)
-	if err == nil {
-		a.database, err = os.ReadFile(file)
-	}
-	return a, err
-})
-
-// service is a daemon process with the accounts.
-type service struct {
-	url, workspace    string
-	program, database string
-	secret            webhook.Secret
-}
-
-func startService(t *testing.T, args ...string) *service {
-	t.Helper()
-	program, err := studiod()
-	check(t, err)
-	a, err := newAccounts()
-	check(t, err)
-	directory := t.TempDir()
-	s := &service{workspace: a.workspace, program: program}
-	s.secret, err = webhook.ParseSecret(a.secret)
-	check(t, err)
-	db := filepath.Join(directory, "studio.db")
-	s.database = "sqlite:" + db
-	check(t, os.WriteFile(db, a.database, 0o600))
-
-	daemon := harness.RunDaemon(t, harness.Serve(context.Background(), []string{program}, "sqlite:"+db, append([]string{"--renderer=simulate:10ms"}, args...)...))
-	t.Cleanup(func() { check(t, daemon.End(os.Interrupt)) })
-	s.url = daemon.URL
-	return s
-}
-
 // newTest returns a program without environment variables and with its own directory. It hardly waits before
 // a retry.
 func newTest(t *testing.T) *program {
@@ -122,11 +43,18 @@ func newTest(t *testing.T) *program {
 	}
 }
 
-// loggedIn returns a program with a stored login.
-func (s *service) loggedIn(t *testing.T) *program {
+// startService starts the service in memory, where records finish at once, and returns a program with a stored login.
+func startService(t *testing.T) (*clienttest.Service, *program) {
+	t.Helper()
+	s := clienttest.New(t)
+	s.AutoFinish()
+	return s, loggedIn(t, s.URL, s.Workspace, s.Password)
+}
+
+func loggedIn(t *testing.T, url, workspace, password string) *program {
 	t.Helper()
 	p := newTest(t)
-	p.must(t, testPassword+"\n", "login", "--base-url", s.url+"/", "--email", testEmail, "--workspace", s.workspace, "--password-stdin")
+	p.must(t, password+"\n", "login", "--base-url", url+"/", "--email=ada@example.com", "--workspace", workspace, "--password-stdin")
 	return p
 }
 
@@ -166,22 +94,19 @@ func (p *program) mustFail(t *testing.T, code int, want string, args ...string) 
 type running struct {
 	out, errs *harness.Buffer
 	url       string
-	stop      context.CancelFunc
-	ended     chan int
 }
 
 // start runs a command that ends with the test.
 func (p *program) start(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := &running{out: &harness.Buffer{}, errs: &harness.Buffer{}, ended: make(chan int, 1)}
+	r, ended := &running{out: &harness.Buffer{}, errs: &harness.Buffer{}}, make(chan int, 1)
 	ctx, stop := context.WithCancel(context.Background())
-	r.stop = stop
 	one := *p
 	one.Stdin, one.Stdout, one.Stderr = strings.NewReader(""), r.out, r.errs
-	go func() { r.ended <- one.Run(ctx, append([]string{"studio"}, args...)) }()
+	go func() { ended <- one.Run(ctx, append([]string{"studio"}, args...)) }()
 	t.Cleanup(func() {
 		stop()
-		if code := <-r.ended; code != exitInterrupted {
+		if code := <-ended; code != exitInterrupted {
 			t.Errorf("%v ends with %d: %s", args, code, r.errs)
 		}
 	})
@@ -189,9 +114,9 @@ func (p *program) start(t *testing.T, args ...string) *running {
 }
 
 // startListening runs "studio listen" on a free port.
-func (p *program) startListening(t *testing.T, args ...string) *running {
+func (p *program) startListening(t *testing.T) *running {
 	t.Helper()
-	r := p.start(t, append([]string{"listen", "--addr=127.0.0.1:0"}, args...)...)
+	r := p.start(t, "listen", "--addr=127.0.0.1:0")
 	harness.Eventually(t, "listening", func() bool {
 		if found := regexp.MustCompile(`listening on (\S+)\n`).FindStringSubmatch(r.errs.String()); found != nil {
 			r.url = found[1]

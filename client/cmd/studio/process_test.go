@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
 )
 
 // process prepares the command as a process with only the given environment variables.
@@ -37,28 +38,18 @@ func exitCodeOf(t *testing.T, command *exec.Cmd) int {
 
 func TestProcess_readsTheEnvironment(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	for name, test := range map[string]struct {
-		env  []string
-		args []string
-		code int
-	}{
-		"nothing":    {nil, []string{"project", "list"}, exitUnauthorized},
-		"a service":  {[]string{"STUDIO_BASE_URL=" + s.url}, []string{"project", "list"}, exitUnauthorized},
-		"a password": {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword, "STUDIO_WORKSPACE=" + s.workspace}, []string{"project", "list"}, exitOK},
-		"to log in":  {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_EMAIL=" + testEmail, "STUDIO_PASSWORD=" + testPassword}, []string{"login"}, exitOK},
-		"a token":    {[]string{"STUDIO_BASE_URL=" + s.url, "STUDIO_TOKEN=canary"}, []string{"avatar", "show", "ID"}, exitUnauthorized},
+	s := clienttest.New(t)
+	for code, env := range map[int][]string{
+		exitOK:           {"STUDIO_EMAIL=" + s.Email, "STUDIO_PASSWORD=" + s.Password},
+		exitUnauthorized: {"STUDIO_TOKEN=canary"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			command := process(t, test.env, test.args)
-			var output bytes.Buffer
-			command.Stdout, command.Stderr = &output, &output
-			check(t, command.Start())
-			if code := exitCodeOf(t, command); code != test.code || strings.Contains(output.String(), "canary") || strings.Contains(output.String(), testPassword) {
-				t.Errorf("exit code %d, %s", code, &output)
-			}
-		})
+		command := process(t, append(env, "STUDIO_BASE_URL="+s.URL, "STUDIO_WORKSPACE="+s.Workspace), []string{"project", "list"})
+		var output bytes.Buffer
+		command.Stdout, command.Stderr = &output, &output
+		check(t, command.Start())
+		if got := exitCodeOf(t, command); got != code || strings.Contains(output.String(), "canary") || strings.Contains(output.String(), s.Password) {
+			t.Errorf("exit code %d, %s", got, &output)
+		}
 	}
 }
 

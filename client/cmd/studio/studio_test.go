@@ -6,13 +6,18 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/gobuild"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
+	"github.com/avatarstudio/avatarstudio/gen"
 )
 
 // states returns the id and the statuses in lines of JSON.
@@ -27,12 +32,32 @@ func states(t *testing.T, lines string) (id string, statuses []string) {
 	return id, statuses
 }
 
-// A user logs in, lists projects, creates and watches an avatar, a video and a lip-sync, and sees the signed
-// notifications.
+// startDaemon starts the real service with a user, and returns a program with a stored login.
+func startDaemon(t *testing.T) *program {
+	t.Helper()
+	program, err := gobuild.Program(t.Context(), "github.com/avatarstudio/avatarstudio/server/cmd/studiod")
+	check(t, err)
+	database := "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+	manage := func(stdin string, args ...string) string {
+		command := exec.CommandContext(t.Context(), program, append(args, "--db="+database)...)
+		command.Stdin = strings.NewReader(stdin)
+		output, err := command.Output()
+		check(t, err)
+		return strings.TrimSpace(string(output))
+	}
+	manage("correct horse battery staple", "user", "add", "ada@example.com")
+	workspace := manage("", "workspace", "add", "Team")
+	manage("", "workspace", "member", workspace, "ada@example.com")
+	daemon := harness.RunDaemon(t, harness.Serve(context.Background(), []string{program}, database, "--renderer=simulate:10ms"))
+	t.Cleanup(func() { check(t, daemon.End(os.Interrupt)) })
+	return loggedIn(t, daemon.URL, workspace, "correct horse battery staple")
+}
+
+// A user logs in, creates and watches an avatar, a video and a lip-sync, sees the signed notifications, and lists the
+// projects.
 func TestStudio_createsWatchesAndListens(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
+	p := startDaemon(t)
 	in := p.startListening(t)
 	unsigned, err := http.Post(in.url, "application/json", strings.NewReader(`{"event_type":"avatar_event","data":{}}`))
 	check(t, err)
@@ -40,15 +65,11 @@ func TestStudio_createsWatchesAndListens(t *testing.T) {
 	if unsigned.StatusCode != http.StatusUnauthorized || !strings.Contains(in.errs.String(), "rejected with 401: standardwebhooks: a signature header is missing") {
 		t.Errorf("an unsigned notification: %d, %s", unsigned.StatusCode, in.errs)
 	}
-
-	if table := p.must(t, "", "project", "list"); !strings.Contains(table, `One\x1b[2J`) || strings.Count(table, "\n") != 2 {
-		t.Errorf("the projects are %q", table)
-	}
-	id, seen := states(t, p.must(t, "", "avatar", "create", "--title", "Ada", "--webhook-url", in.url, "--watch", "--json"))
+	id, seen := states(t, p.must(t, "", "avatar", "create", "--title", "Ada\x1b[2J", "--webhook-url", in.url, "--watch", "--json"))
 	if seen[0] != "processing" || seen[len(seen)-1] != "published" || len(seen) > 3 {
 		t.Errorf("the states of an avatar are %v", seen)
 	}
-	if shown := p.must(t, "", "avatar", "show", id); !strings.Contains(shown, "title    Ada\nstatus   published") {
+	if shown := p.must(t, "", "avatar", "show", id); !strings.Contains(shown, "title    Ada\\x1b[2J\nstatus   published") {
 		t.Errorf("the avatar is shown as %q", shown)
 	}
 	video := p.must(t, "", "video", "create", "--avatar", id, "--text", "Hello.")
@@ -59,7 +80,6 @@ func TestStudio_createsWatchesAndListens(t *testing.T) {
 	if _, seen := states(t, lines); code != exitRecordFailed || seen[len(seen)-1] != "failed" || !strings.HasPrefix(stderr, "studio: lip-sync creation failed: The simulated renderer") {
 		t.Errorf("a lip-sync that fails: exit code %d, %v, %s", code, seen, stderr)
 	}
-
 	harness.Eventually(t, "that the notifications are printed", func() bool { return strings.Count(in.out.String(), "\n") == 5 })
 	for _, want := range []string{
 		"avatar_event " + id + " processing #1 -> 204\n", "avatar_event " + id + " consent_pending #2 -> 204\n",
@@ -69,17 +89,18 @@ func TestStudio_createsWatchesAndListens(t *testing.T) {
 			t.Errorf("%q is not among\n%s", want, in.out)
 		}
 	}
+	if table := p.must(t, "", "project", "list"); strings.Count(table, "\n") != 3 || !strings.Contains(table, id) {
+		t.Errorf("the projects are %q", table)
+	}
 }
 
 func TestConsent_isGrantedOrRefused(t *testing.T) {
 	t.Parallel()
-	s := startService(t, "--consent=manual")
-	p := s.loggedIn(t)
+	s := clienttest.New(t)
+	p := loggedIn(t, s.URL, s.Workspace, s.Password)
 	for decision, code := range map[string]int{"--granted": exitOK, "--refused": exitRecordFailed} {
 		id := p.must(t, "", "avatar", "create", "--title", "Ada")
-		harness.Eventually(t, "that the avatar waits for consent", func() bool {
-			return strings.Contains(p.must(t, "", "avatar", "show", id), "consent_pending")
-		})
+		s.SetAvatar(id, gen.AvatarStatusConsentPending)
 		p.must(t, "", "avatar", "consent", decision, id)
 		if got, _, stderr := p.run(t, "", "avatar", "watch", id); got != code {
 			t.Errorf("%s: watching ends with %d: %s", decision, got, stderr)
@@ -87,19 +108,10 @@ func TestConsent_isGrantedOrRefused(t *testing.T) {
 	}
 }
 
-// Every member of a lip-sync request has a flag. With --json, each line has all members of a document of the service.
-func TestJSON_printsAllMembers(t *testing.T) {
+// Every member of a lip-sync request has a flag, and a creation has a key.
+func TestCreate_sendsEachMember(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
-	lines := strings.Split(p.must(t, "", "project", "list", "--json"), "\n")
-	want := []string{
-		`{"created_at":"2026-01-12T11:30:00Z","project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","status":"draft","title":"One\u001b[2J"}`,
-		`{"later":[1],"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21"}`,
-	}
-	if slices.Sort(lines); !slices.Equal(lines, want) {
-		t.Errorf("the projects are %q", lines)
-	}
+	_, p := startService(t)
 	create := []string{
 		"lipsync", "create", "--json", "--idempotency-key", "a", "--title", "Greeting", "--description", "Once",
 		"--video-url", "https://media.example.com/a.mp4", "--use-audio-from-video", "--sync-mode", "loop",
@@ -112,56 +124,56 @@ func TestJSON_printsAllMembers(t *testing.T) {
 			t.Errorf("%s is not in %s", member, created)
 		}
 	}
-	again := p.must(t, "", create...)
-	id, _ := states(t, created)
-	if same, _ := states(t, again); same != id {
-		t.Error("the same key creates a duplicate")
+	if p.must(t, "", create...) != created || p.must(t, "", "lipsync", "create", "--json") == p.must(t, "", "lipsync", "create", "--json") {
+		t.Error("the same key creates a duplicate, or a creation without a key is not new")
 	}
-	if other, _ := states(t, p.must(t, "", "lipsync", "create", "--json")); other == id {
-		t.Error("a creation without a key is not new")
-	}
-	for _, args := range [][]string{{"lipsync", "show", "--json", id}, {"lipsync", "watch", "--json", id}} {
-		for line := range strings.Lines(p.must(t, "", args...)) {
-			var members map[string]any
-			if err := json.Unmarshal([]byte(line), &members); err != nil || members["inference_id"] != id || members["created_at"] == nil {
-				t.Errorf("%v prints %q", args, line)
-			}
+}
+
+// With --json, each line has all members of a document of the service.
+func TestJSON_printsAllMembers(t *testing.T) {
+	t.Parallel()
+	const document = `{"inference_id":"one","later":[1],"status":"succeeded","title":"One\u001b[2J"}`
+	p := answering(t, func(r *http.Request) string {
+		if r.URL.Path == "/projects/v2" {
+			return `{"data":[` + document + `],"size":1,"unpublished_projects":0}`
+		}
+		return document
+	})
+	for _, command := range []string{"project list", "lipsync show one", "lipsync watch one", "video create --avatar one"} {
+		if got := p.must(t, "", append(strings.Fields(command), "--json")...); got != document {
+			t.Errorf("%s prints %s", command, got)
 		}
 	}
 }
 
 func TestCommands_returnDocumentedExitCodes(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
-	p := s.loggedIn(t)
+	s, p := startService(t)
+	s.AllowInvalid()
 	const nothing = "01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"
 	broken := startFake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
 	for name, test := range map[string]struct {
-		stdin string
-		args  []string
-		code  int
-		want  string
+		args []string
+		code int
+		want string
 	}{
-		"an unknown avatar":         {"", []string{"avatar", "show", nothing}, exitNotFound, "404"},
-		"an unknown video":          {"", []string{"video", "watch", nothing}, exitNotFound, "404"},
-		"another's workspace":       {"", []string{"project", "list", "--workspace", nothing}, exitUnauthorized, "403"},
-		"an invalid sync mode":      {"", []string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
-		"an invalid webhook URL":    {"", []string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
-		"another service":           {"", []string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
-		"a wrong password":          {"hunter2hunter2", []string{"login", "--email", testEmail, "--password-stdin"}, exitUnauthorized, "401"},
-		"an invalid service URL":    {"hunter2hunter2", []string{"login", "--base-url", broken, "--email", testEmail, "--password-stdin"}, exitFailure, "501"},
-		"no service at the address": {"hunter2hunter2", []string{"login", "--base-url", "http://127.0.0.1:1", "--email", testEmail, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
+		"an unknown avatar":         {[]string{"avatar", "show", nothing}, exitNotFound, "404"},
+		"an unknown video":          {[]string{"video", "watch", nothing}, exitNotFound, "404"},
+		"another's workspace":       {[]string{"project", "list", "--workspace", nothing}, exitUnauthorized, "403"},
+		"an invalid sync mode":      {[]string{"lipsync", "create", "--sync-mode", "stretch"}, exitUsage, "/sync_mode"},
+		"an invalid webhook URL":    {[]string{"lipsync", "create", "--webhook-url", "ftp://x"}, exitUsage, "/webhook_data/webhook_url"},
+		"another service":           {[]string{"avatar", "show", "--base-url", broken, nothing}, exitUnauthorized, "not logged in"},
+		"a wrong password":          {[]string{"login", "--email", s.Email, "--password-stdin"}, exitUnauthorized, "401"},
+		"an invalid service URL":    {[]string{"login", "--base-url", broken, "--email", s.Email, "--password-stdin"}, exitFailure, "501"},
+		"no service at the address": {[]string{"login", "--base-url", "http://127.0.0.1:1", "--email", s.Email, "--password-stdin"}, exitFailure, "127.0.0.1:1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			code, stdout, stderr := p.run(t, test.stdin, test.args...)
-			if code != test.code || !strings.Contains(stderr, test.want) {
-				t.Errorf("exit code %d, %q, want %d and %q", code, stderr, test.code, test.want)
-			}
-			if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
-				t.Errorf("not one line of an error: %q %q", stdout, stderr)
-			}
-		})
+		code, stdout, stderr := p.run(t, "hunter2hunter2", test.args...)
+		if code != test.code || !strings.Contains(stderr, test.want) {
+			t.Errorf("%s: exit code %d, %q, want %d and %q", name, code, stderr, test.code, test.want)
+		}
+		if strings.Contains(stderr, "\n") || stdout != "" || strings.Contains(stderr, "hunter2") {
+			t.Errorf("%s: not one line of an error: %q %q", name, stdout, stderr)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/client/clienttest"
 )
 
 // seen returns a buffer with the output of the terminal.
@@ -35,13 +36,13 @@ func seen(t *testing.T, person *os.File, program *os.File) *harness.Buffer {
 
 func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 	t.Parallel()
-	s := startService(t)
+	s := clienttest.New(t)
 	for name, test := range map[string]struct {
 		typed string
 		code  int
 		shown string
 	}{
-		"a password":   {testPassword + "\n", exitOK, "logged in at " + s.url + " as " + testEmail},
+		"a password":   {s.Password + "\n", exitOK, "logged in at " + s.URL + " as " + s.Email},
 		"an interrupt": {"half a pass\x03", exitInterrupted, "Password: \r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,13 +51,13 @@ func TestLogin_hidesThePasswordOnATerminal(t *testing.T) {
 			shown := seen(t, person, program)
 			before, err := term.GetState(int(program.Fd()))
 			check(t, err)
-			command := process(t, nil, []string{"login", "--base-url", s.url})
+			command := process(t, nil, []string{"login", "--base-url", s.URL})
 			command.Stdin, command.Stdout, command.Stderr = program, program, program
 			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 			check(t, command.Start())
 
 			harness.Eventually(t, "asking for the email", func() bool { return strings.HasSuffix(shown.String(), "Email: ") })
-			_, err = person.WriteString(testEmail + "\n")
+			_, err = person.WriteString(s.Email + "\n")
 			check(t, err)
 			harness.Eventually(t, "asking for the password", func() bool {
 				now, err := term.GetState(int(program.Fd()))
