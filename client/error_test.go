@@ -130,7 +130,7 @@ func TestError_containsRetryAfter(t *testing.T) {
 // Errors other than *Error describe what the client was doing.
 func TestError_withoutAResponse(t *testing.T) {
 	t.Parallel()
-	const ended, over, canceled = 5 * time.Second, -1, time.Second // the context ends by itself, or is canceled
+	const ended, over, canceled = 5 * time.Second, 0, time.Second // the context ends by itself, or is canceled
 	broken := roundTripper(func(r *http.Request) (*http.Response, error) {
 		_, _ = io.ReadAll(r.Body)
 		return nil, io.ErrUnexpectedEOF
@@ -185,11 +185,10 @@ func TestError_withoutAResponse(t *testing.T) {
 				start := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), ended)
 				defer cancel()
-				if test.ends == over {
-					cancel()
-				} else if test.ends == canceled {
-					time.AfterFunc(canceled, cancel)
+				if test.ends != ended {
+					time.AfterFunc(test.ends, cancel)
 				}
+				synctest.Wait()
 				err := test.call(ctx, c)
 				if took := time.Since(start); took > 5*time.Second || errors.Is(err, context.Canceled) && took > time.Second {
 					t.Errorf("it ends after %v, and not with its context", took)

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -63,24 +62,18 @@ func dropping(start func(*httptest.Server)) func(*testing.T) faulty {
 
 // dialled returns a service that closes each connection, or whose listener is closed. It counts the
 // connections.
-func dialled(scheme string, closed bool, wrap func(net.Conn) net.Conn) func(*testing.T) faulty {
+func dialled(scheme string, closed bool) func(*testing.T) faulty {
 	return func(t *testing.T) faulty {
 		t.Helper()
 		address := closing(t, closed)
 		var seen atomic.Int64
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			seen.Add(1)
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-			if err != nil {
-				return nil, err
-			}
-			return wrap(conn), nil
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
 		return faulty{scheme + "://" + address, &http.Client{Transport: &http.Transport{DialContext: dial}}, &seen}
 	}
 }
-
-func asItIs(conn net.Conn) net.Conn { return conn }
 
 // closing returns the address of a listener that closes each connection, or that is closed itself.
 func closing(t *testing.T, itself bool) string {
@@ -103,33 +96,4 @@ func closing(t *testing.T, itself bool) string {
 	})
 	t.Cleanup(func() { listener.Close(); group.Wait() })
 	return listener.Addr().String()
-}
-
-// talker is a connection that reports an error only after the whole request was written: a GET, or a POST with an
-// object.
-type talker struct {
-	net.Conn
-
-	said chan struct{}
-	once sync.Once
-}
-
-func newTalker(conn net.Conn) net.Conn { return &talker{Conn: conn, said: make(chan struct{})} }
-
-func (c *talker) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	if bytes.HasPrefix(p, []byte("GET")) || bytes.HasSuffix(p, []byte("}")) || err != nil {
-		c.once.Do(func() { close(c.said) })
-	}
-	return n, err
-}
-
-func (c *talker) Read(p []byte) (int, error) {
-	<-c.said
-	return c.Conn.Read(p)
-}
-
-func (c *talker) Close() error {
-	c.once.Do(func() { close(c.said) })
-	return c.Conn.Close()
 }

@@ -57,9 +57,8 @@ func TestRetry_followsRetryRules(t *testing.T) {
 		seen    [6]int
 		unknown [6]bool
 	}{
-		"refused":                         {dialled("http", true, asItIs), always, certain},
-		"dropped in the TLS handshake":    {dialled("https", false, asItIs), always, certain},
-		"dropped before reading":          {dialled("http", false, newTalker), harmless, lost},
+		"refused":                         {dialled("http", true), always, certain},
+		"dropped in the TLS handshake":    {dialled("https", false), always, certain},
 		"dropped after reading":           {dropping((*httptest.Server).Start), harmless, lost},
 		"dropped over HTTP/2":             {dropping(startHTTP2), harmless, lost},
 		"dropped in the body":             {answering(200, "Content-Length", "100"), harmless, lost},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
@@ -119,26 +118,6 @@ func TestDeliver_sendsPendingEvents(t *testing.T) {
 	}
 }
 
-// Like the service, the double keeps and sends a URL in the form of the WHATWG URL standard.
-func TestDeliver_sendsURLsInTheFormOfTheStandard(t *testing.T) {
-	t.Parallel()
-	s := clienttest.New(t)
-	c := newClient(t, s)
-	targets := make(chan string, 1)
-	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { targets <- r.RequestURI }))
-	t.Cleanup(web.Close)
-	for raw, want := range harness.URLs() {
-		r := &receiver{url: web.URL + raw}
-		id := r.newAvatar(t, c)
-		if attempts := s.Deliver(); len(attempts) != 1 || !attempts[0].Delivered() {
-			t.Fatalf("%q: attempts %+v", raw, attempts)
-		}
-		if got, kept := <-targets, s.Events(id)[0].URL; got != want || kept != web.URL+want {
-			t.Errorf("%q is kept as %q and sent as %q, want %q", raw, kept, got, want)
-		}
-	}
-}
-
 // A refused notification is sent again with the same id. Only events of the same avatar wait for it.
 func TestDeliver_sendsRefusedEventsAgain(t *testing.T) {
 	t.Parallel()
@@ -201,6 +180,13 @@ func TestFire_reportsTheStatusOfTheReceiver(t *testing.T) {
 	if len(r.ids) != 3 || slices.Contains(r.ids, "") || r.ids[0] == r.ids[1] {
 		t.Errorf("ids %v", r.ids)
 	}
+	for _, eventType := range gen.EventTypes() {
+		sample := clienttest.Sample(eventType)
+		sample.URL = r.url
+		if attempt := s.Fire(sample); !attempt.Delivered() {
+			t.Errorf("the sample of %s: %+v", eventType, attempt)
+		}
+	}
 	for _, url := range []string{"https://hooks.example.com/", "http://10.0.0.1/", "::", ""} {
 		if attempt := s.Fire(clienttest.Event{URL: url}); attempt.Failure != sender.FailureBlocked {
 			t.Errorf("%q: %+v", url, attempt)
@@ -262,60 +248,5 @@ func TestService_failsTheTest(t *testing.T) {
 				t.Errorf("the test fails with %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-// Sample returns an event for every type of the document.
-func TestSample_returnsEventOfEachType(t *testing.T) {
-	t.Parallel()
-	s := clienttest.New(t)
-	r := newReceiver(t, s)
-	for _, eventType := range gen.EventTypes() {
-		sample := clienttest.Sample(eventType)
-		sample.URL = r.url
-		if attempt := s.Fire(sample); !attempt.Delivered() {
-			t.Errorf("%s: %+v", eventType, attempt)
-		}
-	}
-	if sample := clienttest.Sample("other_event"); sample.Body != nil {
-		t.Errorf("got %s", sample.Body)
-	}
-}
-
-// Events that were delivered can be sent again. While their URL is paused, they wait.
-func TestDeliver_sendsReplayedEvents(t *testing.T) {
-	t.Parallel()
-	s := clienttest.New(t)
-	c, r := newClient(t, s), newReceiver(t, s)
-	id := r.newAvatar(t, c)
-	s.SetAvatar(id, gen.AvatarStatusPublished)
-	s.Deliver()
-	var endpoint gen.Endpoint
-	for e, err := range c.Endpoints(t.Context()) {
-		check(t, err)
-		endpoint = *e
-	}
-	set := func(state gen.EndpointSwitch) *gen.Endpoint {
-		changed, err := c.SetEndpoint(t.Context(), gen.SetEndpointRequest{EndpointID: endpoint.EndpointID, State: state})
-		check(t, err)
-		return changed
-	}
-	set(gen.EndpointSwitchPaused)
-	replay, err := c.ReplayEvents(t.Context(), gen.ReplayRequest{SubjectID: &id, Since: new(time.Unix(0, 0)), States: &[]gen.ReplayState{gen.ReplayStateDelivered}})
-	check(t, err)
-	if attempts := s.Deliver(); replay.Events != 3 || len(attempts) != 0 {
-		t.Errorf("%d events are sent again, %d while their URL is paused", replay.Events, len(attempts))
-	}
-	if enabled := set(gen.EndpointSwitchEnabled); !cmp.Equal(enabled.LastSuccessAt, endpoint.LastSuccessAt) || enabled.Waiting != 3 {
-		t.Errorf("during the replay the endpoint is %+v, before %+v", enabled, endpoint)
-	}
-	attempts := s.Deliver()
-	var states []gen.EventState
-	for event, err := range c.Events(t.Context(), client.ListEventsParams{SubjectID: &id}) {
-		check(t, err)
-		states = append(states, event.State)
-	}
-	if len(attempts) != 3 || !slices.Equal(states, slices.Repeat([]gen.EventState{gen.EventStateDelivered}, 3)) {
-		t.Errorf("attempts %+v, states %v", attempts, states)
 	}
 }

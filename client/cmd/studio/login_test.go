@@ -215,28 +215,24 @@ func TestService_flagsOverrideEnvironmentAndFile(t *testing.T) {
 		"another email":                           {env: client.Config{Email: "bob@example.com"}, code: exitUnauthorized},
 		"a flag before the environment's service": {url: 2, flag: 1, calls: 1, want: seen{"Bearer stored", "stored"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			one, gotOne := serve(t)
-			two, gotTwo := serve(t)
-			urls := []string{"", one, two}
-			p := newTest(t)
-			p.Env = test.env
-			p.Env.BaseURL = urls[test.url]
-			unlock, err := credentials{p.Directory}.lock(t.Context())
-			check(t, err)
-			check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: "ada@example.com", Workspace: "stored", AccessToken: "stored", RefreshToken: "stored"}))
-			unlock()
-			args := append([]string{"project", "list"}, test.args...)
-			if test.flag != 0 {
-				args = append(args, "--base-url", urls[test.flag])
-			}
-			code, _, stderr := p.run(t, "", args...)
-			var want [3]seen
-			want[test.calls] = test.want
-			if code != test.code || *gotOne != want[1] || *gotTwo != want[2] {
-				t.Errorf("exit code %d, %s; the service received %+v, the other %+v", code, stderr, *gotOne, *gotTwo)
-			}
-		})
+		one, gotOne := serve(t)
+		two, gotTwo := serve(t)
+		urls := []string{"", one, two}
+		p := newTest(t)
+		p.Env = test.env
+		p.Env.BaseURL = urls[test.url]
+		check(t, os.Mkdir(p.Directory, 0o700))
+		check(t, credentials{p.Directory}.save(login{BaseURL: one, Email: "ada@example.com", Workspace: "stored", AccessToken: "stored", RefreshToken: "stored"}))
+		args := append([]string{"project", "list"}, test.args...)
+		if test.flag != 0 {
+			args = append(args, "--base-url", urls[test.flag])
+		}
+		code, _, stderr := p.run(t, "", args...)
+		var want [3]seen
+		want[test.calls] = test.want
+		if code != test.code || *gotOne != want[1] || *gotTwo != want[2] {
+			t.Errorf("%s: exit code %d, %s; the service received %+v, the other %+v", name, code, stderr, *gotOne, *gotTwo)
+		}
 	}
 }
 
