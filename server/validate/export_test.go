@@ -1,9 +1,6 @@
 package validate
 
-import (
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/document"
-	"github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
-)
+import "github.com/avatarstudio/avatarstudio/server/validate/internal/schema"
 
 // Work validates body and returns the number of node checks plus the number of bytes read more than once.
 func (s *Schema) Work(body []byte) int {
@@ -12,6 +9,3 @@ func (s *Schema) Work(body []byte) int {
 	w.Check(body, s.node)
 	return w.Work
 }
-
-// Keywords returns the keywords that a schema may have, sorted.
-func Keywords() []string { return document.Keywords() }

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
@@ -35,46 +34,49 @@ type suiteGroup struct {
 	} `json:"tests"`
 }
 
+// readSuite returns the groups of the suite in the files that match a pattern, by file. It skips the test if the suite is
+// not here.
+func readSuite(t *testing.T, patterns ...string) map[string][]suiteGroup {
+	t.Helper()
+	tests := filepath.Join(os.Getenv(suiteDir), "tests", "draft2020-12")
+	if _, err := os.Stat(tests); err != nil {
+		t.Skip(suiteDir + " does not name a directory: get the suite, and have it name where it is")
+	}
+	all := make(map[string][]suiteGroup)
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(tests, pattern))
+		harness.Check(t, err)
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			harness.Check(t, err)
+			var groups []suiteGroup
+			harness.Check(t, json.Unmarshal(text, &groups))
+			all[strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, tests)), "/")] = groups
+		}
+	}
+	return all
+}
+
 // All cases of draft 2020-12 and its optional parts have the result that the suite expects, except for the
 // deviations in the documentation of the package. Schemas that are not supported are rejected with their
 // location.
 func TestSuite_passesExceptDocumentedDeviations(t *testing.T) {
 	t.Parallel()
-	root := os.Getenv(suiteDir)
-	if _, err := os.Stat(root); err != nil {
-		t.Skip(suiteDir + " does not name a directory: get the suite, and have it name where it is")
-	}
-	tests := filepath.Join(root, "tests", "draft2020-12")
-	documents := suiteDocuments(t, filepath.Join(root, "remotes"))
-	used := &sync.Map{}
-	t.Cleanup(func() {
-		for name := range suiteExceptions {
-			if _, ok := used.Load(name); !ok && !t.Failed() {
-				t.Errorf("no case is an exception as listed: %s", name)
-			}
-		}
-	})
-	checked := 0
-	for _, pattern := range []string{"*.json", "optional/*.json", "optional/*/*.json"} {
-		files, err := filepath.Glob(filepath.Join(tests, pattern))
-		harness.Check(t, err)
-		for _, path := range files {
-			checked++
-			file := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, tests)), "/")
-			t.Run(file, func(t *testing.T) {
-				t.Parallel()
-				text, err := os.ReadFile(path)
-				harness.Check(t, err)
-				var groups []suiteGroup
-				harness.Check(t, json.Unmarshal(text, &groups))
-				for _, group := range groups {
-					checkSuiteGroup(t, file, group, documents, used)
-				}
-			})
+	files := readSuite(t, "*.json", "optional/*.json", "optional/*/*.json")
+	documents := suiteDocuments(t, filepath.Join(os.Getenv(suiteDir), "remotes"))
+	used := make(map[string]bool)
+	for file, groups := range files {
+		for _, group := range groups {
+			checkSuiteGroup(t, file, group, documents, used)
 		}
 	}
-	if checked < 80 {
-		t.Errorf("only %d files have been found", checked)
+	for name := range suiteExceptions {
+		if !used[name] {
+			t.Errorf("no case is an exception as listed: %s", name)
+		}
+	}
+	if len(files) < 80 {
+		t.Errorf("only %d files have been found", len(files))
 	}
 }
 
@@ -97,13 +99,13 @@ func suiteDocuments(t *testing.T, remotes string) map[string][]byte {
 	return documents
 }
 
-func checkSuiteGroup(t *testing.T, file string, group suiteGroup, documents map[string][]byte, used *sync.Map) {
+func checkSuiteGroup(t *testing.T, file string, group suiteGroup, documents map[string][]byte, used map[string]bool) {
 	t.Helper()
 	place := file + ": " + group.Description
 	excepted := func(name string) bool {
 		for _, listed := range []string{file, place, name} {
 			if suiteExceptions[listed] != "" {
-				used.Store(listed, true)
+				used[listed] = true
 				return true
 			}
 		}
@@ -178,4 +180,12 @@ func metaschemas(t *testing.T) map[string][]byte {
 		documents["https://json-schema.org/draft/2020-12/"+name] = text
 	}
 	return documents
+}
+
+func asJSON(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // only encodable values are given
+	}
+	return string(encoded)
 }

@@ -129,6 +129,3 @@ func objects(is32 bool) map[string]object {
 	}
 	return objects
 }
-
-// Keywords returns the keywords that a schema may have, sorted.
-func Keywords() []string { return slices.Sorted(maps.Keys(objects(true)["Schema"].members)) }
