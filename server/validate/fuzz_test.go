@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,25 +89,6 @@ func same(a, b *validate.Error) bool {
 		return a == b
 	}
 	return a.Detail == b.Detail && slices.Equal(a.Violations, b.Violations)
-}
-
-// FuzzQuery checks that no query causes a panic, and that an accepted parameter has the value that net/url
-// reads.
-func FuzzQuery(f *testing.F) {
-	o := operationOf(f, "GET", `{"parameters": [{"name": "id", "in": "query", "required": true, "schema": {"type": "string"}}],
-		"responses": {"200": {"description": "d"}}}`, anyObject, validate.Config{})
-	for _, query := range []string{"", "id", "id=abc", "&&id=abc&", "id=%zz", "%zz=1&id=abc", "i%64=a%62+c", "id=a&%69d=b", "id=a;b", "a;id=1&id=abc", "id=a=b", "id=%ff"} {
-		f.Add(query)
-	}
-	f.Fuzz(func(t *testing.T, query string) {
-		r := httptest.NewRequest("GET", "/p", nil)
-		r.URL.RawQuery = query
-		accepted := serve(t, o, r).err == nil
-		values := r.URL.Query()["id"]
-		if accepted && (len(values) != 1 || values[0] == "") {
-			t.Errorf("%q is accepted, and net/url reads %q", query, values)
-		}
-	})
 }
 
 // isStrictJSON reports whether package jsontext accepts text, which it does only if it is I-JSON.

@@ -45,33 +45,18 @@ func TestOperation_Handler_knowsThatAChunkedBodyIsEmpty(t *testing.T) {
 		{fmt.Sprintf(octets, true), "application/octet-stream", "", 400},
 		{fmt.Sprintf(octets, true), "application/octet-stream", "x", 200},
 	} {
-		o := operationOf(t, "POST", c.operation, anyObject, validate.Config{})
-		served := httptest.NewServer(o.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if read, err := io.ReadAll(r.Body); err != nil || string(read) != c.body {
-				t.Errorf("%+v: the body is %q, %v", c, read, err)
+		post := posting(t, operationOf(t, "POST", c.operation, anyObject, validate.Config{}), func(r *http.Request) (string, error) {
+			read, err := io.ReadAll(r.Body)
+			if string(read) != c.body {
+				t.Errorf("%+v: the body is %q", c, read)
 			}
-			w.WriteHeader(http.StatusOK)
-		}), func(w http.ResponseWriter, _ *http.Request, err error) {
-			invalid, _ := errors.AsType[*validate.Error](err)
-			w.WriteHeader(invalid.Status)
-		}))
+			return "", err
+		})
 		for _, body := range []io.Reader{strings.NewReader(c.body), iotest.OneByteReader(strings.NewReader(c.body))} { // the second is chunked
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, served.URL, body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.contentType != "" {
-				request.Header.Set("Content-Type", c.contentType)
-			}
-			response, err := served.Client().Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _ = response.Body.Close(); response.StatusCode != c.status {
-				t.Errorf("%+v, %T: %s", c, body, response.Status)
+			if status, got := post(c.contentType, body); status != c.status {
+				t.Errorf("%+v, %T: %d %s", c, body, status, got)
 			}
 		}
-		served.Close()
 	}
 }
 
@@ -162,39 +147,32 @@ func TestOperation_Handler_ignoresAnUndeclaredBody(t *testing.T) {
 	}
 }
 
-// A body that is kept after the request cannot be read, and never returns the body of another request.
+// A body can be read in small pieces and closed early. One that is kept after the request cannot be read, and never
+// returns the body of another request.
 func TestOperation_Handler_closesTheBodyAfterNext(t *testing.T) {
-	t.Parallel()
-	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
-	var kept io.Reader
-	handler := o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { kept = r.Body }), nil)
-	r := jsonRequest("POST", "/p", `{"a": 1}`)
-	original := r.Body
-	handler.ServeHTTP(httptest.NewRecorder(), r)
-	if r.Body != original {
-		t.Error("the body of the request has not been put back")
-	}
-	if n, err := kept.Read(make([]byte, 10)); n != 0 || !errors.Is(err, http.ErrBodyReadAfterClose) {
-		t.Errorf("read %d bytes, %v", n, err)
-	}
-}
-
-// A body can be read in small pieces and closed early.
-func TestOperation_Handler_readsTheBodyInPieces(t *testing.T) {
 	t.Parallel()
 	const text = `{"a": 1}`
 	o := operationOf(t, "POST", takesBody, anyObject, validate.Config{})
-	o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if err := iotest.TestReader(r.Body, []byte(text)); err != nil {
-			t.Error(err)
+	for _, closes := range []bool{true, false} {
+		var kept io.Reader
+		r := jsonRequest("POST", "/p", text)
+		original := r.Body
+		o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			kept = r.Body
+			if !closes {
+				return
+			}
+			if err := errors.Join(iotest.TestReader(r.Body, []byte(text)), r.Body.Close()); err != nil {
+				t.Error(err)
+			}
+		}), nil).ServeHTTP(httptest.NewRecorder(), r)
+		if r.Body != original {
+			t.Error("the body of the request has not been put back")
 		}
-		if err := r.Body.Close(); err != nil {
-			t.Error(err)
+		if n, err := kept.Read(make([]byte, 10)); n != 0 || !errors.Is(err, http.ErrBodyReadAfterClose) {
+			t.Errorf("read %d bytes, %v", n, err)
 		}
-		if _, err := r.Body.Read(make([]byte, 1)); !errors.Is(err, http.ErrBodyReadAfterClose) {
-			t.Errorf("got %v after Close", err)
-		}
-	}), nil).ServeHTTP(httptest.NewRecorder(), jsonRequest("POST", "/p", text))
+	}
 }
 
 func TestOperation_Handler_isSafeForConcurrentUse(t *testing.T) {

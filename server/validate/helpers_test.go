@@ -10,9 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/validate"
 )
@@ -48,15 +45,6 @@ func compileSchemas(tb testing.TB, schemas string) *validate.Schema {
 		tb.Fatal("there is no schema S")
 	}
 	return s
-}
-
-func compileSpec(tb testing.TB) (*openapi3.T, *validate.Validator) {
-	tb.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(api.Spec)
-	harness.Check(tb, err)
-	v, err := validate.Load(api.Spec, validate.Config{})
-	harness.Check(tb, err)
-	return doc, v
 }
 
 // operationOf compiles a document of OpenAPI 3.2 with the single path /p and a schema S, and returns the operation.

@@ -3,129 +3,97 @@ package validate_test
 import (
 	"cmp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// hostileShapes are bodies of size n with schemas that could make them expensive.
+// hostileShapes are bodies with schemas that could make them expensive. A body is begin, a unit that is repeated, with #
+// as the number of the repetition, and end. If around is set, it is inside that 60 times.
 var hostileShapes = []struct {
-	name, schemas string
-	body          func(n int) string
-	memory        uint64 // allowed bytes for each byte of the body, if not 24
+	name, schemas, begin, unit, end string
+	around                          [2]string
+	memory                          uint64 // allowed bytes for each byte of the body, if not 24
 }{
-	{"small values", `{"S": {}}`, func(n int) string { return "[" + strings.Repeat("1,", n/2) + "1]" }, 6},
-	{"small arrays", `{"S": {}}`, func(n int) string { return "[" + strings.Repeat("[],", n/3) + "1]" }, 6},
-	{"small members", `{"S": {}}`, func(n int) string {
-		return "{" + names(n/10, func(name string) string { return `"` + name + `":1` }) + "}"
-	}, 6},
-	{"deep", `{"S": {"items": {"$ref": "#/components/schemas/S"}, "allOf": [{"items": {"$ref": "#/components/schemas/S"}}]}}`, func(n int) string {
-		return "[" + strings.Repeat(nested(60)+",", n/100) + "0]"
-	}, 0},
-	{"wide object", `{"S": {"additionalProperties": {"type": "integer"}, "maxProperties": 3}}`, func(n int) string {
-		return "{" + names(n/10, func(name string) string { return `"` + name + `":1` }) + "}"
-	}, 0},
-	{"names in other case", `{"S": {"properties": {"abcdefgh": {}}, "required": ["abcdefgh"], "additionalProperties": false}}`, func(n int) string {
-		return "{" + names(n/20, func(name string) string { return `"abcdefgH":0,"` + name + `":1` }) + "}"
-	}, 0},
-	{"similar names", `{"S": {"properties": {"abcdefgh": {}}, "additionalProperties": false}}`, func(n int) string {
-		return "{" + names(n/20, func(name string) string { return `"abcdefgh` + name + `":1` }) + "}"
-	}, 0},
-	{"long name", `{"S": {"properties": {"a": {}}, "additionalProperties": false}}`, func(n int) string {
-		return `{"` + strings.Repeat("A", n) + `":1}`
-	}, 0},
-	{"long string", `{"S": {"minLength": 9, "maxLength": 1, "pattern": "(a|b)*c{1,9}$", "format": "date", "enum": ["a"]}}`, func(n int) string {
-		return `"` + strings.Repeat(`\u0061`, n/6) + `"`
-	}, 0},
-	{"long address", `{"S": {"format": "email", "allOf": [{"format": "uri"}, {"format": "date-time"}]}}`, func(n int) string {
-		return `"a` + strings.Repeat(":@.%61", n/6) + `"`
-	}, 0},
-	{"long fraction", `{"S": {"type": "string", "format": "date-time"}}`, func(n int) string {
-		return `"2026-01-12T00:00:00.` + strings.Repeat("0", n) + `Z"`
-	}, 0},
-	{"long number", `{"S": {"type": "number", "minimum": 1, "maximum": 2, "enum": [1]}}`, func(n int) string {
-		return "1." + strings.Repeat("0", n) + "1"
-	}, 0},
-	{"long integer", `{"S": {"type": "integer", "minimum": 1, "maximum": 2}}`, func(n int) string { return strings.Repeat("9", n) }, 0},
-	{"long exponent", `{"S": {"type": "number", "minimum": 1}}`, func(n int) string { return "1e" + strings.Repeat("9", n) }, 0},
-	{"many violations", `{"S": {"items": {"type": "string", "allOf": [{"enum": ["a", "b"]}, {"minimum": 7}]}}}`, func(n int) string {
-		return "[" + strings.Repeat("1,", n/2) + "1]"
-	}, 0},
-	{"recursive union", `{
+	{name: "small values", schemas: `{"S": {}}`, begin: "[", unit: "1,", end: "1]", memory: 6},
+	{name: "small arrays", schemas: `{"S": {}}`, begin: "[", unit: "[],", end: "1]", memory: 6},
+	{name: "small members", schemas: `{"S": {}}`, begin: "{", unit: `"p#":1, `, end: `"p":1}`, memory: 6},
+	{
+		name:    "deep",
+		schemas: `{"S": {"items": {"$ref": "#/components/schemas/S"}, "allOf": [{"items": {"$ref": "#/components/schemas/S"}}]}}`,
+		begin:   "[", unit: nested(60) + ",", end: "0]",
+	},
+	{name: "wide object", schemas: `{"S": {"additionalProperties": {"type": "integer"}, "maxProperties": 3}}`, begin: "{", unit: `"p#":1, `, end: `"p":1}`},
+	{
+		name:    "names in other case",
+		schemas: `{"S": {"properties": {"abcdefgh": {}}, "not": {"required": ["a"]}, "additionalProperties": false}}`,
+		begin:   "{", unit: `"abcdefgH":0,"p#":1, `, end: `"p":1}`,
+	},
+	{name: "long name", schemas: `{"S": {"properties": {"a": {}}, "additionalProperties": false}}`, begin: `{"`, unit: "A", end: `":1}`},
+	{
+		name:    "long string",
+		schemas: `{"S": {"minLength": 9, "maxLength": 1, "pattern": "(a|b)*c{1,9}$", "format": "date", "enum": ["a"]}}`,
+		begin:   `"`, unit: `\u0061`, end: `"`,
+	},
+	{
+		name: "long address", schemas: `{"S": {"format": "email", "allOf": [{"format": "uri"}, {"format": "date-time"}]}}`,
+		begin: `"a`, unit: ":@.%61", end: `"`,
+	},
+	{name: "long fraction", schemas: `{"S": {"type": "string", "format": "date-time"}}`, begin: `"2026-01-12T00:00:00.`, unit: "0", end: `Z"`},
+	{name: "long number", schemas: `{"S": {"type": "number", "minimum": 1, "maximum": 2, "enum": [1]}}`, begin: "1.", unit: "0", end: "1"},
+	{name: "long integer", schemas: `{"S": {"type": "integer", "minimum": 1, "maximum": 2}}`, unit: "9"},
+	{name: "long exponent", schemas: `{"S": {"type": "number", "minimum": 1}}`, begin: "1e", unit: "9"},
+	{name: "long multiple", schemas: `{"S": {"multipleOf": 7e-9}}`, unit: "9", end: "e" + strings.Repeat("9", 30)},
+	{
+		name: "many violations", schemas: `{"S": {"items": {"type": "string", "allOf": [{"enum": ["a", "b"]}, {"minimum": 7}]}}}`,
+		begin: "[", unit: "1,", end: "1]",
+	},
+	{
+		name: "recursive union", schemas: `{
 		"S": {"oneOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}, {"type": "null"}]},
 		"A": {"type": "object", "required": ["k"], "properties": {"k": {"const": "a"}, "s": {"$ref": "#/components/schemas/S"}}},
-		"B": {"type": "object", "required": ["k"], "properties": {"k": {"const": "b"}, "s": {"$ref": "#/components/schemas/S"}}}}`, func(n int) string {
-		body := `{"x": "` + strings.Repeat("x", n) + `", "k": "a"}`
-		for range 60 {
-			body = `{"s": ` + body + `, "k": "b"}`
-		}
-		return body
-	}, 0},
-	{"union without tags", `{
+		"B": {"type": "object", "required": ["k"], "properties": {"k": {"const": "b"}, "s": {"$ref": "#/components/schemas/S"}}}}`,
+		begin: `{"x": "`, unit: "x", end: `", "k": "a"}`, around: [2]string{`{"s": `, `, "k": "b"}`},
+	},
+	{
+		name: "union without tags", schemas: `{
 		"S": {"items": {"oneOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}]}},
 		"A": {"type": "object", "required": ["k"], "properties": {"k": {"const": "a"}}},
-		"B": {"type": "object", "required": ["k"], "properties": {"k": {"const": "b"}}}}`, func(n int) string {
-		return "[" + strings.Repeat(`{"k":{}},`, n/10) + `{"k":"a"}, {"k"`
-	}, 0},
-	{"recursive constant", `{"S": {"enum": [[[1], {"a": 2}]], "items": {"$ref": "#/components/schemas/S"}}}`, func(n int) string {
-		body := `[` + strings.Repeat("1,", n/2) + `1]`
-		for range 60 {
-			body = `[1, ` + body + `]`
-		}
-		return body
-	}, 0},
-	{"alternatives that lead to themselves", `{"S": {"anyOf": [
+		"B": {"type": "object", "required": ["k"], "properties": {"k": {"const": "b"}}}}`,
+		begin: "[", unit: `{"k":{}},`, end: `{"k":"a"}, {"k"`,
+	},
+	{
+		name: "recursive constant", schemas: `{"S": {"enum": [[[1], {"a": 2}]], "items": {"$ref": "#/components/schemas/S"}}}`,
+		begin: "[", unit: "1,", end: "1]", around: [2]string{"[1, ", "]"},
+	},
+	{
+		name: "alternatives that lead to themselves", schemas: `{"S": {"anyOf": [
 		{"items": {"$ref": "#/components/schemas/S"}, "maxItems": 0}, {"items": {"$ref": "#/components/schemas/S"}, "not": {"type": "string"}},
-		{"items": {"$ref": "#/components/schemas/S"}}]}}`, func(n int) string {
-		return "[" + strings.Repeat(nested(60)+",", n/100) + "0]"
-	}, 80},
-	{"conditions that lead to themselves", `{"S": {"if": {"properties": {"a": {"$ref": "#/components/schemas/S"}}}, "then": {"properties": {"a": {"$ref": "#/components/schemas/S"}}},
-		"else": {"properties": {"a": {"$ref": "#/components/schemas/S"}}, "type": "null"}, "unevaluatedProperties": {"$ref": "#/components/schemas/S"}}}`, func(n int) string {
-		body := `{"b": "` + strings.Repeat("x", n) + `"}`
-		for range 60 {
-			body = `{"a": ` + body + `}`
-		}
-		return body
-	}, 0},
-	{"unique elements at each level", `{"S": {"uniqueItems": true, "items": {"$ref": "#/components/schemas/S"}}}`, func(n int) string {
-		body := "[" + names(n/10, func(name string) string { return `"` + name + `"` }) + "]"
-		for range 60 {
-			body = "[" + body + ", 1]"
-		}
-		return body
-	}, 0},
-	{"unique containers", `{"S": {"uniqueItems": true}}`, func(n int) string {
-		return "[" + names(n/10, func(name string) string { return `{"` + name + `": []}` }) + "]"
-	}, 0},
-	{"small elements", `{"S": {"items": {"not": {"type": "string"}}, "contains": {"const": 2}}}`, func(n int) string {
-		return "[" + strings.Repeat("1,", n/2) + "1]"
-	}, 0},
-	{"small containers", `{"S": {"items": {"anyOf": [{"items": {"$ref": "#/components/schemas/S"}}, {"type": "string"}]}, "unevaluatedItems": false}}`, func(n int) string {
-		return "[" + strings.Repeat("[[]],", n/5) + "1]"
-	}, 0},
-	{"escaped names", `{"S": {"patternProperties": {"b$": {"type": "null"}}, "propertyNames": {"maxLength": 9}, "unevaluatedProperties": false}}`, func(n int) string {
-		return "{" + names(n/20, func(name string) string { return `"\u0061` + name + `": 1` }) + "}"
-	}, 0},
-	{"many names in other case", `{"S": {"properties": {"abcdefgh": {}}, "not": {"required": ["a"]}}}`, func(n int) string {
-		return "{" + names(n/20, func(name string) string { return `"abcdefgH":0,"` + name + `":1` }) + "}"
-	}, 0},
-	{"long multiple", `{"S": {"multipleOf": 7e-9}}`, func(n int) string { return strings.Repeat("9", n) + "e" + strings.Repeat("9", 30) }, 0},
-}
-
-// The work is proportional to the length of the body.
-func TestSchema_Validate_worksInLinearTime(t *testing.T) {
-	t.Parallel()
-	for _, shape := range hostileShapes {
-		t.Run(shape.name, func(t *testing.T) {
-			t.Parallel()
-			s := compileSchemas(t, shape.schemas)
-			for _, n := range []int{1 << 10, 1 << 13, 1 << 16} {
-				body := []byte(shape.body(n))
-				if work := s.Work(body); work > 8*len(body)+1000 {
-					t.Errorf("%d for %d bytes", work, len(body))
-				}
-			}
-		})
-	}
+		{"items": {"$ref": "#/components/schemas/S"}}]}}`,
+		begin: "[", unit: nested(60) + ",", end: "0]", memory: 80,
+	},
+	{
+		name: "conditions that lead to themselves", schemas: `{"S": {"if": {"properties": {"a": {"$ref": "#/components/schemas/S"}}},
+		"then": {"properties": {"a": {"$ref": "#/components/schemas/S"}}}, "else": {"properties": {"a": {"$ref": "#/components/schemas/S"}}, "type": "null"},
+		"unevaluatedProperties": {"$ref": "#/components/schemas/S"}}}`,
+		begin: `{"b": "`, unit: "x", end: `"}`, around: [2]string{`{"a": `, "}"},
+	},
+	{
+		name: "unique elements at each level", schemas: `{"S": {"uniqueItems": true, "items": {"$ref": "#/components/schemas/S"}}}`,
+		begin: "[", unit: `"p#", `, end: "1]", around: [2]string{"[", ", 1]"},
+	},
+	{name: "unique containers", schemas: `{"S": {"uniqueItems": true}}`, begin: "[", unit: `{"p#": []}, `, end: "1]"},
+	{name: "small elements", schemas: `{"S": {"items": {"not": {"type": "string"}}, "contains": {"const": 2}}}`, begin: "[", unit: "1,", end: "1]"},
+	{
+		name:    "small containers",
+		schemas: `{"S": {"items": {"anyOf": [{"items": {"$ref": "#/components/schemas/S"}}, {"type": "string"}]}, "unevaluatedItems": false}}`,
+		begin:   "[", unit: "[[]],", end: "1]",
+	},
+	{
+		name:    "escaped names",
+		schemas: `{"S": {"patternProperties": {"b$": {"type": "null"}}, "propertyNames": {"maxLength": 9}, "unevaluatedProperties": false}}`,
+		begin:   "{", unit: `"\u0061p#": 1, `, end: `"p":1}`,
+	},
 }
 
 // After the first member over maxProperties, no more members of an object are read.
@@ -137,7 +105,7 @@ func TestSchema_Validate_stopsAtMaxProperties(t *testing.T) {
 		`{"S": {"maxProperties": 3}}`:                                              100, // all violations of small objects are reported
 	} {
 		s := compileSchemas(t, schemas)
-		body := []byte(`{"a":1, ` + names(1<<16, func(name string) string { return `"` + name + `":1` }) + ` and what is no JSON`)
+		body := []byte(`{"a":1, ` + names(1<<13, func(name string) string { return `"` + name + `":1` }) + ` and what is no JSON`)
 		err := failure(t, s.Validate(body))
 		if len(err.Violations) != 1 || err.Violations[0].Pointer != "" || err.Violations[0].Keyword != "maxProperties" {
 			t.Errorf("%s: %v", schemas, err)
@@ -151,25 +119,30 @@ func TestSchema_Validate_stopsAtMaxProperties(t *testing.T) {
 // raceEnabled is true under the race detector, where sync.Pool drops items at random.
 var raceEnabled bool
 
-// The allocated memory is proportional to the length of the body. The test must not run in parallel with
+// The work and the allocated memory are proportional to the length of the body. The test must not run in parallel with
 // others.
 func TestSchema_Validate_allocatesLinearly(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector lets sync.Pool forget: make test measures this without it")
 	}
 	for _, shape := range hostileShapes {
-		t.Run(shape.name, func(t *testing.T) {
-			s := compileSchemas(t, shape.schemas)
-			for _, n := range []int{1 << 10, 1 << 13, 1 << 17} {
-				body := []byte(shape.body(n))
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				_ = s.Validate(body)
-				runtime.ReadMemStats(&after)
-				if taken := after.TotalAlloc - before.TotalAlloc; taken > cmp.Or(shape.memory, 24)*uint64(len(body))+256<<10 {
-					t.Errorf("%d bytes for %d", taken, len(body))
-				}
+		s := compileSchemas(t, shape.schemas)
+		for _, n := range []int{1 << 10, 1 << 13, 1 << 16} {
+			body := []byte(strings.Repeat(shape.around[0], 60) + shape.begin)
+			for i := range n / len(shape.unit) {
+				body = append(body, strings.ReplaceAll(shape.unit, "#", strconv.Itoa(i))...)
 			}
-		})
+			body = append(body, shape.end+strings.Repeat(shape.around[1], 60)...)
+			if work := s.Work(body); work > 8*len(body)+1000 {
+				t.Errorf("%s: work of %d for %d bytes", shape.name, work, len(body))
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_ = s.Validate(body)
+			runtime.ReadMemStats(&after)
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > cmp.Or(shape.memory, 24)*uint64(len(body))+256<<10 {
+				t.Errorf("%s: %d bytes for %d", shape.name, taken, len(body))
+			}
+		}
 	}
 }

@@ -89,7 +89,7 @@ func readParts(r *http.Request) (string, error) {
 func TestOperation_Handler_checksMultipart(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{})
-	post := serveHTTP(t, o, readParts)
+	post := posting(t, o, readParts)
 	title := sentPart{name: "title", text: "Ada"}
 	file := sentPart{name: "file", file: "a.bin", contentType: "application/octet-stream", text: "\x00\xff\r\n--x"}
 	photo := sentPart{name: "photo", file: "p", contentType: "image/jpeg", text: "p", header: http.Header{"X-Width": {"7"}}}
@@ -166,7 +166,7 @@ func TestOperation_Handler_streamsFiles(t *testing.T) {
 	t.Parallel()
 	o := operationOf(t, "POST", taking(partsContent), anyObject, validate.Config{})
 	begun := make(chan struct{})
-	post := serveHTTP(t, o, func(r *http.Request) (string, error) {
+	post := posting(t, o, func(r *http.Request) (string, error) {
 		parts, err := r.MultipartReader()
 		if err != nil {
 			return "", err

@@ -32,7 +32,7 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 		}},
 		{
 			"additionalProperties schema", `{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}`,
-			map[string]string{`{"a": "x", "b": 1}`: "ok", `{"b": "x", "c": [1]}`: "/* type"},
+			map[string]string{`{"a": "x", "b": 1}`: "ok", `{"b": "x", "c": [1]}`: "/* type", `{"b": 1, "B": 2}`: "ok"},
 		},
 		{"enum", `{"enum": ["a", 1, null, true, {"a": [1, {"b": 2}]}, [1, "x"]]}`, map[string]string{
 			`"a"`: "ok", `"\u0061"`: "ok", `1`: "ok", `1.0`: "ok", `10e-1`: "ok", `null`: "ok", `true`: "ok",

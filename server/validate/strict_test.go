@@ -68,13 +68,6 @@ func TestSchema_Validate_saysWhereJSONEnds(t *testing.T) {
 	}
 }
 
-// Names that differ only in case are rejected only if the schema has properties.
-func TestSchema_Validate_allowsMapKeysInAnyCase(t *testing.T) {
-	t.Parallel()
-	s := compileSchemas(t, `{"S": {"type": "object", "additionalProperties": {"type": "integer"}}}`)
-	checkBodies(t, s, map[string]string{`{"a": 1, "A": 2}`: "ok"})
-}
-
 func TestSchema_Validate_limitsViolations(t *testing.T) {
 	t.Parallel()
 	s := compileSchemas(t, `{"S": {"type": "array", "items": {"type": "string"}}}`)
