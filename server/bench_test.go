@@ -39,10 +39,7 @@ func (d *discard) WriteHeader(status int)         { d.status = status }
 // oneRequest returns a function that sends the same request each time.
 func oneRequest(tb testing.TB, handler http.Handler) func() {
 	tb.Helper()
-	target, err := url.Parse("/v1/lipsync/create_lipsync")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	target := &url.URL{Path: "/v1/lipsync/create_lipsync"}
 	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer good"}}
 	body := bytes.NewReader([]byte(lipsyncBody))
 	response := &discard{header: make(http.Header)}
@@ -62,31 +59,6 @@ func oneRequest(tb testing.TB, handler http.Handler) func() {
 	}
 }
 
-func strictAlone() http.Handler { return gen.Handler(gen.NewStrictHandler(creator{}, nil)) }
-
-func wrapped(tb testing.TB) http.Handler {
-	tb.Helper()
-	handler, err := server.New(creator{}, server.Config{Authenticator: tokens})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return handler
-}
-
-func BenchmarkCreateLipsync(b *testing.B) {
-	b.Run("generated server alone", func(b *testing.B) { benchmark(b, strictAlone()) })
-	b.Run("server.New", func(b *testing.B) { benchmark(b, wrapped(b)) })
-}
-
-func benchmark(b *testing.B, handler http.Handler) {
-	b.Helper()
-	do := oneRequest(b, handler)
-	b.ReportAllocs()
-	for b.Loop() {
-		do()
-	}
-}
-
 // raceEnabled is true under the race detector, where sync.Pool drops items at random.
 var raceEnabled bool
 
@@ -95,8 +67,10 @@ func TestAllocations_areCloseToTheGeneratedServer(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector adds allocations; make test runs this without it too")
 	}
-	alone := testing.AllocsPerRun(100, oneRequest(t, strictAlone()))
-	with := testing.AllocsPerRun(100, oneRequest(t, wrapped(t)))
+	handler, err := server.New(creator{}, server.Config{Authenticator: tokens})
+	check(t, err)
+	alone := testing.AllocsPerRun(100, oneRequest(t, gen.Handler(gen.NewStrictHandler(creator{}, nil))))
+	with := testing.AllocsPerRun(100, oneRequest(t, handler))
 	if with-alone > most {
 		t.Errorf("%v allocations more than the %v of the generated server, want at most %d", with-alone, alone, most)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -53,91 +54,101 @@ func TestMiddleware_firstElementIsOutermost(t *testing.T) {
 func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	t.Parallel()
 	errNotMine := errors.New("not mine")
-	for name, test := range map[string]struct {
+	busy := &server.Error{Status: http.StatusServiceUnavailable}
+	for _, test := range []struct {
 		err    error
+		mapped *server.Error
 		status int
 		logged string
 	}{
-		"a mapped error":           {errNotMine, 404, ""},
-		"an unknown error":         {errors.New("disk on fire"), 500, "disk on fire"},
-		"an answer stays":          {&server.Error{Status: 409, Err: errNotMine}, 409, ""},
-		"the cause is logged":      {errBusy, 503, "too busy"},
-		"a cause of its own stays": {errBroken, 502, "a cause of its own"},
+		{errNotMine, &server.Error{Status: http.StatusNotFound}, 404, ""},
+		{errors.New("disk on fire"), nil, 500, "disk on fire"},
+		{&server.Error{Status: 409, Err: errNotMine}, busy, 409, ""}, // a response stays
+		{errBroken, busy, 503, "broken"},
+		{errBroken, &server.Error{Status: http.StatusBadGateway, Err: errors.New("a cause of its own")}, 502, "a cause of its own"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
-				return nil, test.err
-			}}, func(cfg *server.Config) {
-				cfg.ValidateResponses = server.ResponsesUnchecked
-				cfg.MapError = func(ctx context.Context, err error) *server.Error {
-					if caller, _ := server.PrincipalFrom(ctx); caller.UserID != "ada" {
-						t.Errorf("the caller is %v", caller)
-					}
-					switch {
-					case errors.Is(err, errNotMine):
-						return &server.Error{Status: http.StatusNotFound}
-					case errors.Is(err, errBusy):
-						return busy
-					case errors.Is(err, errBroken):
-						return &server.Error{Status: http.StatusBadGateway, Err: errors.New("a cause of its own")}
-					}
-					return nil
+		handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
+			return nil, test.err
+		}}, func(cfg *server.Config) {
+			cfg.ValidateResponses = server.ResponsesUnchecked
+			cfg.MapError = func(ctx context.Context, _ error) *server.Error {
+				if caller, _ := server.PrincipalFrom(ctx); caller.UserID != "ada" {
+					t.Errorf("the caller is %v", caller)
 				}
-			})
-			problem(t, do(handler, "GET", details, "", bearer("good")...), test.status)
-			failed := strings.Count(log.String(), "request failed")
-			if (failed == 1) != (test.logged != "") || !strings.Contains(log.String(), test.logged) {
-				t.Errorf("the log is %s", log)
+				return test.mapped
 			}
 		})
+		problem(t, do(handler, "GET", details, "", bearer("good")...), test.status)
+		failed := strings.Count(log.String(), "request failed")
+		if (failed == 1) != (test.logged != "") || !strings.Contains(log.String(), test.logged) {
+			t.Errorf("the log is %s", log)
+		}
 	}
 	if busy.Err != nil {
 		t.Error("what MapError returned was changed")
 	}
 }
 
-var (
-	errBusy   = errors.New("too busy")
-	errBroken = errors.New("broken")
-	busy      = &server.Error{Status: http.StatusServiceUnavailable}
-)
+var errBroken = errors.New("broken")
 
+// A response has headers of its own, so a middleware may change a value in place.
 func TestWrap_runsInsideTheAccessLogAndTheRecovery(t *testing.T) {
 	t.Parallel()
 	handler, log := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
 		cfg.Wrap = func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/panic" {
+					w.Header()["Cache-Control"][0] = "public"
 					panic("disk on fire")
 				}
 				server.WriteProblem(w, r, &server.Error{Status: http.StatusTooManyRequests})
 			})
 		}
 	})
-	p := problem(t, do(handler, "GET", "/", "", "X-Request-Id", "r-1"), 429)
-	if *p.RequestID != "r-1" || !strings.Contains(log.String(), `"request_id":"r-1","method":"GET","route":"","status":429`) {
-		t.Errorf("request id %s, log %s", *p.RequestID, log)
-	}
 	problem(t, do(handler, "GET", "/panic", ""), 500)
+	answer := do(handler, "GET", "/", "", "X-Request-Id", "r-1")
+	if problem(t, answer, 429); !strings.Contains(log.String(), `"request_id":"r-1","method":"GET","route":"","status":429`) {
+		t.Errorf("the log is %s", log)
+	}
+	if got := answer.Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("the next response has Cache-Control: %s", got)
+	}
 }
 
-// A response has headers of its own, so a middleware may change a value in place.
-func TestWrap_sharesNoHeaderValues(t *testing.T) {
+// unread fails the test if it is read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
+
+// Requests are rejected after authentication and before their bodies are read.
+func TestAdmit_runsBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
-	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
-		cfg.Wrap = func(api http.Handler) http.Handler {
+	var asked []string
+	handler, logged := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Admit = func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/public" {
-					w.Header()["Cache-Control"][0] = "public"
-				}
-				api.ServeHTTP(w, r)
+				caller, _ := server.PrincipalFrom(r.Context())
+				asked = append(asked, server.OperationID(r.Context())+" "+caller.UserID)
+				server.WriteProblem(w, r, &server.Error{
+					Status: http.StatusTooManyRequests, Header: http.Header{"Ratelimit": {`"reads";r=0`}, "Content-Type": {"text/plain"}},
+				})
 			})
 		}
 	})
-	do(handler, "GET", "/public", "")
-	if got := do(handler, "GET", "/", "").Header().Get("Cache-Control"); got != "no-store" {
-		t.Errorf("the next response has Cache-Control: %s", got)
+	for token, status := range map[string]int{"bad": 401, "good": 429} {
+		request, answer := httptest.NewRequest("POST", "/v1/avatars/create_avatar", unread{t}), httptest.NewRecorder()
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer "+token)
+		handler.ServeHTTP(answer, request)
+		if problem(t, answer, status); token == "good" && answer.Header().Get("Ratelimit") != `"reads";r=0` {
+			t.Errorf("the answer has the headers %v", answer.Header())
+		}
+	}
+	if !slices.Equal(asked, []string{"createAvatar ada"}) || !strings.Contains(logged.String(), `"ada"`) {
+		t.Errorf("admission was asked for %q, and the log is %s", asked, logged)
 	}
 }
 

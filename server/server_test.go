@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -92,26 +91,6 @@ func problem(t *testing.T, response *httptest.ResponseRecorder, status int) gen.
 		t.Errorf("request id %q is not in the document", id)
 	}
 	return p
-}
-
-// A 503 always has a Retry-After, and another response only if the error has one.
-func TestWriteProblem_sendsRetryAfter(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		err  server.Error
-		want string
-	}{
-		{server.Error{Status: http.StatusServiceUnavailable}, "1"},
-		{server.Error{Status: http.StatusServiceUnavailable, RetryAfter: 1500 * time.Millisecond}, "2"},
-		{server.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"60"}}}, "60"},
-		{server.Error{Status: http.StatusInternalServerError}, ""},
-	} {
-		answer := httptest.NewRecorder()
-		server.WriteProblem(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody), &test.err)
-		if got := answer.Header().Get("Retry-After"); got != test.want {
-			t.Errorf("%v: Retry-After is %q, want %q", &test.err, got, test.want)
-		}
-	}
 }
 
 const details = "/v1/avatars/avatar_details?avatar_id=a-1"
