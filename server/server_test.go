@@ -141,43 +141,32 @@ func TestHandler_rejectsInvalidRequests(t *testing.T) {
 
 func TestHandler_logsCausesAndDoesNotSendThem(t *testing.T) {
 	t.Parallel()
-	for name, login := range map[string]func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error){
-		"an error": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-			return nil, errors.New("disk on fire")
-		},
-		"a panic": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-			panic("disk on fire")
-		},
-		"a cause": func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-			return nil, &server.Error{Status: http.StatusInternalServerError, Err: errors.New("disk on fire")}
-		},
+	for _, test := range []struct {
+		err    error // or a panic
+		logged string
+	}{
+		{errors.New("disk on fire"), "disk on fire"},
+		{&server.Error{Status: http.StatusInternalServerError, Err: errors.New("disk on fire")}, "disk on fire"},
+		{http.ErrNoLocation, `"msg":"panic"`},
+		{nil, "neither a response nor an error"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			handler, log := setup(t, service{login: login})
-			response := do(handler, "POST", "/users/login", `{"email":"a","password":"hunter2"}`, "X-Request-Id", "r-1")
-			problem(t, response, 500)
-			if strings.Contains(response.Body.String(), "fire") {
-				t.Errorf("the answer shows the cause: %s", response.Body)
+		handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
+			if errors.Is(test.err, http.ErrNoLocation) {
+				panic("disk on fire")
 			}
-			if !strings.Contains(log.String(), "disk on fire") || !strings.Contains(log.String(), `"request_id":"r-1"`) {
-				t.Errorf("the log does not show the cause: %s", log)
-			}
-			if strings.Contains(log.String(), "hunter2") {
-				t.Error("the log shows what was sent")
-			}
-		})
-	}
-}
-
-func TestHandler_respondsWith500ToANilResponse(t *testing.T) {
-	t.Parallel()
-	handler, log := setup(t, service{login: func(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
-		return nil, nil //nolint:nilnil // the tested mistake
-	}})
-	problem(t, do(handler, "POST", "/users/login", `{"email":"a","password":"b"}`), 500)
-	if !strings.Contains(log.String(), "neither a response nor an error") {
-		t.Errorf("log: %s", log)
+			return nil, test.err
+		}})
+		response := do(handler, "POST", "/users/login", `{"email":"a","password":"hunter2"}`, "X-Request-Id", "r-1")
+		problem(t, response, 500)
+		if strings.Contains(response.Body.String(), "fire") {
+			t.Errorf("the answer shows the cause: %s", response.Body)
+		}
+		if !strings.Contains(log.String(), test.logged) || !strings.Contains(log.String(), `"request_id":"r-1"`) {
+			t.Errorf("the log does not show the cause: %s", log)
+		}
+		if strings.Contains(log.String(), "hunter2") {
+			t.Error("the log shows what was sent")
+		}
 	}
 }
 
@@ -213,14 +202,11 @@ func TestHandler_logsOneLineForARequest(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines: %s", len(lines), log)
 	}
-	var line map[string]any
-	check(t, json.Unmarshal([]byte(lines[0]), &line))
-	for key, want := range map[string]any{
-		"msg": "request", "request_id": "r-1", "method": "GET", "route": "/v1/avatars/avatar_details",
-		"status": 501.0, "user_id": "ada",
+	for _, want := range []string{
+		`"msg":"request","request_id":"r-1","method":"GET","route":"/v1/avatars/avatar_details","status":501`, `"user_id":"ada"`,
 	} {
-		if line[key] != want {
-			t.Errorf("%s is %v, want %v", key, line[key], want)
+		if !strings.Contains(lines[0], want) {
+			t.Errorf("the log has no %s: %s", want, lines[0])
 		}
 	}
 	if strings.Contains(log.String(), "hunter2") {
