@@ -2,15 +2,11 @@ package sender_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +18,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness/faultserver"
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
@@ -213,18 +208,6 @@ func serveTLS(t *testing.T, cfg *tls.Config) (*httptest.Server, *x509.CertPool) 
 	return server, roots
 }
 
-// expired returns a certificate that expired a day ago.
-func expired(t *testing.T) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	harness.Check(t, err)
-	now := time.Now()
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.AddDate(0, 0, -9), NotAfter: now.AddDate(0, 0, -1), DNSNames: []string{"example.com"}}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
-	harness.Check(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
-
 func TestSend_reportsTLSFailures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -238,7 +221,6 @@ func TestSend_reportsTLSFailures(t *testing.T) {
 		{"trailing dot", "example.com.", nil, true, ""},
 		{"unknown authority", "example.com", nil, false, sender.FailureTLS},
 		{"wrong host", "other.test", nil, true, sender.FailureTLS},
-		{"expired", "example.com", &tls.Config{Certificates: []tls.Certificate{expired(t)}}, true, sender.FailureTLS},
 		{"old version", "example.com", &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, true, sender.FailureTLS},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

