@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,32 +38,6 @@ func get(t *testing.T, server *httptest.Server) *http.Response {
 	harness.Check(t, err)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
-}
-
-// A streamed response reaches the client while it is being written.
-func TestCheckResponses_doesNotBufferStreams(t *testing.T) {
-	t.Parallel()
-	received := make(chan struct{})
-	server := serveChecked(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.Header().Set("X-Length", "2")
-		_, _ = io.WriteString(w, "first\n")
-		w.(http.Flusher).Flush()
-		select {
-		case <-received:
-		case <-r.Context().Done():
-		}
-		_, _ = io.WriteString(w, "last\n")
-	})
-	response := get(t, server)
-	lines := bufio.NewReader(response.Body)
-	if line, err := lines.ReadString('\n'); line != "first\n" || response.StatusCode != http.StatusOK {
-		t.Fatalf("got %d %q, %v", response.StatusCode, line, err)
-	}
-	close(received)
-	if line, err := lines.ReadString('\n'); line != "last\n" {
-		t.Errorf("got %q, %v", line, err)
-	}
 }
 
 // An invalid response is detected before any of it is sent.

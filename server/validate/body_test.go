@@ -117,26 +117,6 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 	}
 }
 
-// A text that may have several types is decoded as the type that matches.
-func TestOperation_Handler_decodesTextByType(t *testing.T) {
-	t.Parallel()
-	for schema, cases := range map[string]map[string]string{
-		`{"type": "integer", "maximum": 5}`:    {"5": "ok", "6": " maximum", "x": " type", "1.0": " type", " 1": " type"},
-		`{"type": ["boolean", "null"]}`:        {"true": "ok", "null": "ok", "yes": " type"},
-		`{"enum": ["1", 2]}`:                   {"1": "ok", "2": "ok", "3": " enum"},
-		`{"type": "string", "const": "\"a\""}`: {`"a"`: "ok", "a": " const"},
-	} {
-		o := operationOf(t, "POST", taking(`"text/plain": {"schema": `+schema+`}`), anyObject, validate.Config{})
-		for text, want := range cases {
-			r := jsonRequest("POST", "/p", text)
-			r.Header.Set("Content-Type", "text/plain")
-			if got := violations(serve(t, o, r).err); got != want {
-				t.Errorf("%s %q: got %s, want %s", schema, text, got, want)
-			}
-		}
-	}
-}
-
 // A stream is passed on while it is being sent, and ends at the limit.
 func TestOperation_Handler_streamsOpaqueBodies(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -46,35 +44,6 @@ func FuzzStyles(f *testing.F) {
 				t.Errorf("%s: %q is accepted as %q", target, text, left)
 			}
 		}
-	})
-}
-
-// FuzzForm checks that no form causes a panic, and that the JSON of an accepted form matches the schema and
-// has the fields that net/url reads.
-func FuzzForm(f *testing.F) {
-	const schema = `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"},
-		"tags": {"type": "array", "items": {"type": "string"}}, "where": {"type": "object", "properties": {"zip": {"type": "integer"}}}}}`
-	o := operationOf(f, "POST", taking(`"application/x-www-form-urlencoded": {"schema": `+schema+`}`), anyObject, validate.Config{})
-	s := compileSchemas(f, `{"S": `+schema+`}`)
-	for _, body := range []string{"name=a", "name=a&age=1", "name=a&tags=b&tags=c", "name=%20&tags[0]=b", "name=a&where[zip]=1", `name=a&where={"zip":1}`, "name=a;b", "&&=", "name=%ff"} {
-		f.Add(body)
-	}
-	f.Fuzz(func(t *testing.T, body string) {
-		r := httptest.NewRequest(http.MethodPost, "/p", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			text := bytes.Clone(r.Body.(interface{ ValidJSON() []byte }).ValidJSON())
-			if err := s.Validate(text); err != nil {
-				t.Errorf("%q is accepted as %s: %v", body, text, err)
-			}
-			values, err := url.ParseQuery(body)
-			var object struct {
-				Name string `json:"name"`
-			}
-			if json.Unmarshal(text, &object) != nil || err == nil && values.Get("name") != object.Name {
-				t.Errorf("%q is read as %s, and net/url reads %q, %v", body, text, values, err)
-			}
-		}), func(http.ResponseWriter, *http.Request, error) {}).ServeHTTP(httptest.NewRecorder(), r)
 	})
 }
 

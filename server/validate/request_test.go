@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"github.com/avatarstudio/avatarstudio/server/validate"
 )
 
 const takesEverything = `{"paths": {"/things/{thing-id}/parts/{part}": {
@@ -146,19 +144,4 @@ func TestOperation_Handler_storesParametersAsPathValues(t *testing.T) {
 			}
 		}
 	}), func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }).ServeHTTP(httptest.NewRecorder(), r)
-}
-
-// An exploded object without properties contains all parameters that the document does not declare.
-func TestOperation_Handler_collectsUndeclaredParameters(t *testing.T) {
-	t.Parallel()
-	o := operationOf(t, "GET", `{"parameters": [
-		{"name": "others", "in": "query", "schema": {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 2}},
-		{"name": "id", "in": "query", "schema": {"type": "string"}}], `+anyResponse+`}`, anyObject, validate.Config{})
-	checkQueries(t, o, map[string]string{
-		"":             "ok",
-		"id=x":         "ok",
-		"id=x&a=1&b=2": "ok",
-		"a=x":          "query:others/* type",
-		"a=1&b=2&c=3":  "query:others maxProperties",
-	})
 }

@@ -27,19 +27,14 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 			"required but not declared", `{"type": "object", "required": ["x/y~z"], "additionalProperties": false}`,
 			map[string]string{`{}`: "/x~1y~0z required", `{"x/y~z": 1}`: " additionalProperties"},
 		},
-		{"required of many", manyRequired(130), map[string]string{
-			`{}`: firstRequired(32), manyMembers(130): "ok", manyMembers(129): "/p129 required",
+		{"required of many", `{"required": [` + names(130, func(name string) string { return `"` + name + `"` }) + `]}`, map[string]string{
+			`{}`: names(32, func(name string) string { return "/" + name + " required" }),
+			`{` + names(129, func(name string) string { return `"` + name + `": 1` }) + `}`: "/p129 required",
 		}},
 		{
 			"additionalProperties schema", `{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}`,
 			map[string]string{`{"a": "x", "b": 1}`: "ok", `{"b": "x", "c": [1]}`: "/* type", `{"b": 1, "B": 2}`: "ok"},
 		},
-		{"enum", `{"enum": ["a", 1, null, true, {"a": [1, {"b": 2}]}, [1, "x"]]}`, map[string]string{
-			`"a"`: "ok", `"\u0061"`: "ok", `1`: "ok", `1.0`: "ok", `10e-1`: "ok", `null`: "ok", `true`: "ok",
-			`{"a": [1.0, {"b": 2}]}`: "ok", `[1, "x"]`: "ok",
-			`"b"`: " enum", `2`: " enum", `"1"`: " enum", `false`: " enum", `{}`: " enum", `{"a": [1, {"b": 3}]}`: " enum",
-			`[1]`: " enum", `["x", 1]`: " enum", `[1, "x", 2]`: " enum", `{"a": [1, {"b": 2}], "c": 1}`: " enum",
-		}},
 		{"const of a scalar", `{"const": 9007199254740992, "maximum": 1e15}`, map[string]string{
 			`9007199254740993`: " const,  maximum", `[9007199254740992]`: " const", `{}`: " const",
 		}},
@@ -125,45 +120,6 @@ func names(n int, format func(name string) string) string {
 		all = append(all, format("p"+strconv.Itoa(i)))
 	}
 	return strings.Join(all, ", ")
-}
-
-func manyRequired(n int) string {
-	return `{"type": "object", "required": [` + names(n, func(name string) string { return `"` + name + `"` }) + `]}`
-}
-
-func manyMembers(n int) string {
-	return `{` + names(n, func(name string) string { return `"` + name + `": 1` }) + `}`
-}
-
-func firstRequired(n int) string {
-	return names(n, func(name string) string { return "/" + name + " required" })
-}
-
-// Schemas that refer to each other and to themselves compile, with and without sibling keywords.
-func TestSchema_Validate_followsReferences(t *testing.T) {
-	t.Parallel()
-	s := compileSchemas(t, `{
-		"S": {"type": "object", "required": ["name"], "properties": {
-			"name": {"type": "string"},
-			"children": {"type": "array", "items": {"$ref": "#/components/schemas/S"}},
-			"parent": {"$ref": "#/components/schemas/S", "description": "The one above.", "x-note": 1},
-			"short": {"$ref": "#/components/schemas/Text", "maxLength": 3, "examples": ["a"]},
-			"either": {"oneOf": [{"$ref": "#/components/schemas/S"}, {"type": "null"}]},
-			"kind": {"oneOf": [{"$ref": "#/components/schemas/Leaf"}, {"$ref": "#/components/schemas/Branch"}]}}},
-		"Text": {"type": "string", "minLength": 2, "maxLength": 9},
-		"Leaf": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string", "const": "leaf"}}},
-		"Branch": {"type": "object", "required": ["k", "of"], "properties": {"k": {"type": "string", "const": "branch"},
-			"of": {"type": "array", "items": {"oneOf": [{"$ref": "#/components/schemas/Leaf"}, {"$ref": "#/components/schemas/Branch"}]}}}}}`)
-	checkBodies(t, s, map[string]string{
-		`{"name": "a", "children": [{"name": "b", "children": [{}]}]}`:                   "/children/0/children/0/name required",
-		`{"name": "a", "parent": {"name": "b", "parent": {"name": 1}}}`:                  "/parent/parent/name type",
-		`{"name": "a", "short": "abc"}`:                                                  "ok",
-		`{"name": "a", "short": "abcd"}`:                                                 "/short maxLength",
-		`{"name": "a", "short": "a"}`:                                                    "/short minLength",
-		`{"name": "a", "either": null}`:                                                  "ok",
-		`{"name": "a", "either": {"either": null}}`:                                      "/either/name required",
-		`{"name": "a", "kind": {"k": "branch", "of": [{"k": "leaf"}, {"k": "branch"}]}}`: "/kind/of/1/of required",
-	})
 }
 
 // A discriminator does not change whether a value is valid. It selects the alternative whose violations are

@@ -35,12 +35,9 @@ func TestOperation_Security_listsAlternatives(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ document, operation, want string }{
 		{``, ``, ""},
-		{`"security": [],`, ``, ""},
 		{`"security": [{}],`, ``, "()"},
 		{``, `"security": [],`, ""},
-		{``, `"security": [{}],`, "()"},
 		{``, `"security": [{"bearer": []}],`, "(bearer:bearer)"},
-		{`"security": [{"bearer": []}],`, ``, "(bearer:bearer)"},
 		{`"security": [{"bearer": []}],`, `"security": [],`, ""},
 		{`"security": [{}],`, `"security": [{"bearer": []}],`, "(bearer:bearer)"},
 		{`"security": [{"bearer": ["admin"]}, {}],`, ``, "(bearer:bearer[admin])()"},
