@@ -130,7 +130,7 @@ func itemSchema(media *document.Node) *document.Node {
 
 // stream compiles the schema of each item of a stream.
 func (c *compiler) stream(result *content, at, item *document.Node) {
-	if result.format = formatOf(result.media); result.format == 0 {
+	if result.format, _ = stream.FormatOf(result.media); result.format == 0 {
 		c.Unsupported(item, "is for sequences, such as text/event-stream or application/jsonl")
 		return
 	}

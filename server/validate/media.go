@@ -19,12 +19,6 @@ const (
 	mediaMultipart = "multipart/form-data"
 )
 
-// formatOf returns the format of a media type whose items are JSON or server-sent events, or 0.
-func formatOf(media string) stream.Format {
-	f, _ := stream.FormatOf(media)
-	return f
-}
-
 // content is one media type of a body, with its compiled schema. At most one of json, text, form,
 // multipart and format is set. If none is set, the content of the body is not checked.
 type content struct {

@@ -113,7 +113,6 @@ func (p *yamlParser) own(source *yaml.Node, parent *Node, token string, depth in
 
 func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
 	n.Members = make([]Member, 0, len(source.Content)/2)
-	var merged []*Node
 	for i := 0; i < len(source.Content); i += 2 {
 		name := source.Content[i]
 		m := Member{Name: name.Value, Position: p.at(name)}
@@ -121,28 +120,11 @@ func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
 			p.fail(m.Position, "is no name of a member")
 			continue
 		}
-		m.Value = p.value(source.Content[i+1], n, m.Name, depth+1)
-		switch {
-		case m.Value == nil:
-		case name.ShortTag() != "!!merge":
+		if m.Value = p.value(source.Content[i+1], n, m.Name, depth+1); m.Value != nil {
 			n.Members = append(n.Members, m)
-		case m.Value.Kind == jsontext.KindBeginArray:
-			merged = append(merged, m.Value.Elements...)
-		default:
-			merged = append(merged, m.Value)
 		}
 	}
 	p.errs = append(p.errs, n.unique()...)
-	for _, other := range merged { // a member of n or of an earlier object takes precedence
-		if other.Kind != jsontext.KindBeginObject {
-			p.fail(other.Position, "is no object that can be merged")
-		}
-		for _, m := range other.Members {
-			if n.Get(m.Name) == nil {
-				n.Members = append(n.Members, m)
-			}
-		}
-	}
 }
 
 // scalar reads a scalar according to the core schema of YAML 1.2. It returns what is wrong with the scalar.
