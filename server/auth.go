@@ -65,13 +65,6 @@ type authentication struct {
 	operation     *validate.Operation
 	authenticator Authenticator
 	next          http.Handler
-	missingDetail string // problem detail for a request without credentials
-}
-
-func newAuthentication(operation *validate.Operation, authenticator Authenticator, next http.Handler) *authentication {
-	return &authentication{
-		operation: operation, authenticator: authenticator, next: next, missingDetail: missingDetail(operation.Security()),
-	}
 }
 
 func (a *authentication) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -122,7 +115,7 @@ func (a *authentication) authenticate(r *http.Request) (*http.Request, error) {
 	case a.operation.Public() && !presented:
 		return r, nil
 	}
-	return nil, &Error{Status: http.StatusUnauthorized, Detail: a.missingDetail}
+	return nil, &Error{Status: http.StatusUnauthorized, Detail: missingDetail(a.operation.Security())}
 }
 
 // checkCredentials calls the authenticator with each credential of an alternative.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -132,23 +131,8 @@ func (w *bufferedResponse) ReadFrom(body io.Reader) (int64, error) {
 	return w.body.ReadFrom(body)
 }
 
-// SetReadDeadline supports [http.ResponseController].
-func (w *bufferedResponse) SetReadDeadline(deadline time.Time) error {
-	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(deadline)
-}
-
-// SetWriteDeadline supports [http.ResponseController].
-func (w *bufferedResponse) SetWriteDeadline(deadline time.Time) error {
-	if w.dropped {
-		return nil
-	}
-	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
-}
-
-// EnableFullDuplex supports [http.ResponseController].
-func (w *bufferedResponse) EnableFullDuplex() error {
-	return http.NewResponseController(w.ResponseWriter).EnableFullDuplex()
-}
+// Unwrap supports [http.ResponseController].
+func (w *bufferedResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush sends the written part of a stream. It does nothing for a buffered response.
 func (w *bufferedResponse) Flush() { _ = w.FlushError() } // without flush support, the connection sends it later

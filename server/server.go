@@ -140,7 +140,7 @@ func newHandler(cfg Config, validator *validate.Validator, register func(*router
 			next = cfg.Admit(restoreExchange(&cfg, "Admit", next))
 		}
 		if len(operation.Security()) > 0 {
-			next = newAuthentication(operation, cfg.Authenticator, next)
+			next = &authentication{operation, cfg.Authenticator, next}
 		}
 		return next
 	})
