@@ -181,13 +181,10 @@ func TestSend_reportsConnectFailures(t *testing.T) {
 		{"no address", sender.Config{Resolver: resolver(t, func(string) []string { return []string{} })}, "http://hook.test/", "", sender.FailureDNS},
 		{"refused URL", sender.Config{}, "http://10.0.0.1/", "", sender.FailureBlocked},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			attempt := newSender(t, tt.cfg).Send(t.Context(), message(tt.url))
-			if attempt.Failure != tt.want || attempt.Address != tt.address || attempt.Status != 0 {
-				t.Errorf("%+v", attempt)
-			}
-		})
+		attempt := newSender(t, tt.cfg).Send(t.Context(), message(tt.url))
+		if attempt.Failure != tt.want || attempt.Address != tt.address || attempt.Status != 0 {
+			t.Errorf("%s: %+v", tt.name, attempt)
+		}
 	}
 }
 
@@ -223,18 +220,15 @@ func TestSend_reportsTLSFailures(t *testing.T) {
 		{"wrong host", "other.test", nil, true, sender.FailureTLS},
 		{"old version", "example.com", &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, true, sender.FailureTLS},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			server, roots := serveTLS(t, tt.cfg)
-			cfg := sender.Config{Resolver: resolver(t, func(string) []string { return []string{"127.0.0.1"} })}
-			if tt.trust {
-				cfg.RootCAs = roots
-			}
-			attempt := newSender(t, cfg).Send(t.Context(), message(strings.Replace(server.URL, "127.0.0.1", tt.host, 1)))
-			if attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address != server.Listener.Addr().String() {
-				t.Errorf("%+v", attempt)
-			}
-		})
+		server, roots := serveTLS(t, tt.cfg)
+		cfg := sender.Config{Resolver: resolver(t, func(string) []string { return []string{"127.0.0.1"} })}
+		if tt.trust {
+			cfg.RootCAs = roots
+		}
+		attempt := newSender(t, cfg).Send(t.Context(), message(strings.Replace(server.URL, "127.0.0.1", tt.host, 1)))
+		if attempt.Failure != tt.want || attempt.Delivered() != (tt.want == "") || attempt.Address != server.Listener.Addr().String() {
+			t.Errorf("%s: %+v", tt.name, attempt)
+		}
 	}
 }
 

@@ -21,8 +21,8 @@ func FuzzStyles(f *testing.F) {
 		operation *validate.Operation
 	}
 	var targets []target
-	for _, s := range styles() {
-		targets = append(targets, target{s, s.operation(f, "it", schema)})
+	for _, s := range styles {
+		targets = append(targets, target{s.styled, s.operation(f, "it", schema)})
 	}
 	s := compileSchemas(f, `{"S": `+schema+`}`)
 	for _, text := range []string{

@@ -106,11 +106,7 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 			`["a", null, 1]`: "ok", `[null, "a", null, true, 1]`: "/1 type, /3 type,  maxItems", `["a", "b"]`: "/1 type,  contains",
 		}},
 	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			s := compileSchemas(t, `{"S": `+group.schema+`}`)
-			checkBodies(t, s, group.cases)
-		})
+		checkBodies(t, compileSchemas(t, `{"S": `+group.schema+`}`), group.cases)
 	}
 }
 

@@ -17,20 +17,28 @@ type styled struct {
 	explode   bool
 }
 
-// styles returns all combinations that OpenAPI 3.1 defines for arrays and objects.
-func styles() []styled {
-	var all []styled
-	for in, names := range map[string][]string{
-		"path":   {"simple", "label", "matrix"},
-		"query":  {"form", "spaceDelimited", "pipeDelimited", "deepObject"},
-		"header": {"simple"},
-		"cookie": {"form"},
-	} {
-		for _, style := range names {
-			all = append(all, styled{in, style, false}, styled{in, style, true})
-		}
-	}
-	return all
+// styles are all styles that OpenAPI 3.1 defines for arrays and objects, with their texts.
+var styles = []struct {
+	styled
+	array, object string
+}{
+	{styled{"path", "simple", false}, "$1,$2,$3", "R,$4,G,$5"},
+	{styled{"path", "simple", true}, "$1,$2,$3", "R=$4,G=$5"},
+	{styled{"path", "label", false}, ".$1,$2,$3", ".R,$4,G,$5"},
+	{styled{"path", "label", true}, ".$1.$2.$3", ".R=$4.G=$5"},
+	{styled{"path", "matrix", false}, ";it=$1,$2,$3", ";it=R,$4,G,$5"},
+	{styled{"path", "matrix", true}, ";it=$1;it=$2;it=$3", ";R=$4;G=$5"},
+	{styled{"query", "form", false}, "it=$1,$2,$3", "it=R,$4,G,$5"},
+	{styled{"query", "form", true}, "it=$1&it=$2&it=$3", "R=$4&G=$5"},
+	{styled{"query", "spaceDelimited", false}, "it=$1%20$2+$3", "it=R%20$4%20G%20$5"},
+	{styled{"query", "spaceDelimited", true}, "it=$1&it=$2&it=$3", "R=$4&G=$5"},
+	{styled{"query", "pipeDelimited", false}, "it=$1|$2%7C$3", "it=R|$4|G|$5"},
+	{styled{"query", "pipeDelimited", true}, "it=$1&it=$2&it=$3", "R=$4&G=$5"},
+	{styled{"query", "deepObject", true}, "", "it[R]=$4&it%5BG%5D=$5"},
+	{styled{"header", "simple", false}, "$1, $2,$3", "R,$4,G,$5"},
+	{styled{"header", "simple", true}, "$1, $2,$3", "R=$4, G=$5"},
+	{styled{"cookie", "form", false}, "it=$1,$2,$3", "it=R,$4,G,$5"},
+	{styled{"cookie", "form", true}, "it=$1; it=$2; it=$3", "R=$4; G=$5"},
 }
 
 func (s styled) String() string {
@@ -78,28 +86,7 @@ func (s styled) request(name, written string) *http.Request {
 func TestStyles_decodeTheTableOfOpenAPI(t *testing.T) {
 	t.Parallel()
 	texts := strings.NewReplacer("$1", "blue", "$2", "b%2Bl%2Ca%3D%26k%2F", "$3", "%C3%A9", "$4", "100", "$5", "x%2Cy")
-	for _, c := range []struct {
-		styled
-		array, object string
-	}{
-		{styled{"path", "simple", false}, "$1,$2,$3", "R,$4,G,$5"},
-		{styled{"path", "simple", true}, "$1,$2,$3", "R=$4,G=$5"},
-		{styled{"path", "label", false}, ".$1,$2,$3", ".R,$4,G,$5"},
-		{styled{"path", "label", true}, ".$1.$2.$3", ".R=$4.G=$5"},
-		{styled{"path", "matrix", false}, ";it=$1,$2,$3", ";it=R,$4,G,$5"},
-		{styled{"path", "matrix", true}, ";it=$1;it=$2;it=$3", ";R=$4;G=$5"},
-		{styled{"query", "form", false}, "it=$1,$2,$3", "it=R,$4,G,$5"},
-		{styled{"query", "form", true}, "it=$1&it=$2&it=$3", "R=$4&G=$5"},
-		{styled{"query", "spaceDelimited", false}, "it=$1%20$2+$3", "it=R%20$4%20G%20$5"},
-		{styled{"query", "spaceDelimited", true}, "it=$1&it=$2&it=$3", "R=$4&G=$5"},
-		{styled{"query", "pipeDelimited", false}, "it=$1|$2%7C$3", "it=R|$4|G|$5"},
-		{styled{"query", "pipeDelimited", true}, "it=$1&it=$2&it=$3", "R=$4&G=$5"},
-		{styled{"query", "deepObject", true}, "", "it[R]=$4&it%5BG%5D=$5"},
-		{styled{"header", "simple", false}, "$1, $2,$3", "R,$4,G,$5"},
-		{styled{"header", "simple", true}, "$1, $2,$3", "R=$4, G=$5"},
-		{styled{"cookie", "form", false}, "it=$1,$2,$3", "it=R,$4,G,$5"},
-		{styled{"cookie", "form", true}, "it=$1; it=$2; it=$3", "R=$4; G=$5"},
-	} {
+	for _, c := range styles {
 		for schema, written := range map[string]string{
 			`{"type": "array"}`: c.array, `{"type": "object", "properties": {"R": {"type": "string"}, "G": {}}}`: c.object,
 		} {
