@@ -1,7 +1,7 @@
 package server_test
 
 import (
-	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -42,9 +42,7 @@ func TestWriteProblem_writesADocument(t *testing.T) {
 	} {
 		answer := httptest.NewRecorder()
 		server.WriteProblem(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody), test.err)
-		var got struct{ Status int }
-		check(t, json.Unmarshal(answer.Body.Bytes(), &got))
-		if answer.Body.String() != test.want || answer.Code != got.Status || answer.Header().Get("Retry-After") != test.retryAfter ||
+		if answer.Body.String() != test.want || !strings.Contains(test.want, fmt.Sprintf(`"status":%d,`, answer.Code)) || answer.Header().Get("Retry-After") != test.retryAfter ||
 			answer.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%v: %d %v %s", test.err, answer.Code, answer.Header(), answer.Body)
 		}

@@ -270,8 +270,8 @@ func TestCanonicalURL_errorsDoNotContainTheURL(t *testing.T) {
 	}
 }
 
-// An accepted URL does not change if it is checked again. If its host is an address, or ends in a number as the notations
-// of addresses do that C libraries accept, it is a public address.
+// An accepted URL does not change if it is checked again. If its host is an address, or ends in a number as all
+// notations of addresses do that C libraries accept, it is a public address.
 func FuzzCanonicalURL(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com:443/a?b#c", "http://127.1", "https://[::ffff:127.0.0.1%25lo]:1/", "https://0x7f.1.",

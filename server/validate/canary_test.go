@@ -48,8 +48,11 @@ func TestOperation_echoesNoSubmittedValue(t *testing.T) {
 	post := operationOf(t, "POST", `{"requestBody": {"required": true, `+content+`}, "responses": {"200": {"description": "d", `+content+`,
 		"headers": {"X-A": {"schema": {"type": "integer"}}}}}}`, keywords, validate.Config{})
 	bodies := map[string][]string{
-		"application/json": {`{"$":1,"$":2}`, `{"a":{"$":1,"$":2}}`, `{"$`, `{"$":$}`, `{} $`, `{"a":"$"}`, `{"a":["$"]}`, `{"a":{"$":"$"}}`,
-			`{"s":"$"}`, `{"l":["$","$"]}`, `{"u":{"k":"$"}}`, `{"o":{"$":"$"}}`}, "application/json; charset=$": {"{}"}, "application/$": {"$"}, "$": {"$"}, "text/plain": {"$"},
+		"application/json": {
+			`{"$":1,"$":2}`, `{"a":{"$":1,"$":2}}`, `{"$`, `{"$":$}`, `{} $`, `{"a":"$"}`, `{"a":["$"]}`, `{"a":{"$":"$"}}`,
+			`{"s":"$"}`, `{"l":["$","$"]}`, `{"u":{"k":"$"}}`, `{"o":{"$":"$"}}`,
+		},
+		"application/json; charset=$": {"{}"}, "application/$": {"$"}, "$": {"$"}, "text/plain": {"$"},
 		"application/x-www-form-urlencoded": {"$", "$=$", "name=$", "name=a&age=$", "name=a&where[$]=1", "name=a&where={$", "name=a&list=[$]"},
 		"multipart/form-data":               {"$"},
 		"multipart/form-data; boundary=$":   {"--$\r\n$: $\r\n\r\n$\r\n--$"},

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// hostileShapes are bodies with schemas that could make them expensive. A body is begin, a unit that is repeated, with #
-// as the number of the repetition, and end. If around is set, it is inside that 60 times.
+// hostileShapes are bodies with schemas that could make them expensive. A body is begin, a unit that is repeated, with
+// # as the number of the repetition, and end. If around is set, it is inside that 60 times.
 var hostileShapes = []struct {
 	name, schemas, begin, unit, end string
 	around                          [2]string

@@ -34,8 +34,8 @@ type suiteGroup struct {
 	} `json:"tests"`
 }
 
-// readSuite returns the groups of the suite in the files that match a pattern, by file. It skips the test if the suite is
-// not here.
+// readSuite returns the groups of the suite in the files that match a pattern, by file. It skips the test if the suite
+// is not here.
 func readSuite(t *testing.T, patterns ...string) map[string][]suiteGroup {
 	t.Helper()
 	tests := filepath.Join(os.Getenv(suiteDir), "tests", "draft2020-12")

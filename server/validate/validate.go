@@ -65,10 +65,10 @@
 //   - content of a response whose status has no content, such as 204
 //   - an HTTP authentication scheme other than bearer and basic
 //
-// Rules of OpenAPI about what only people and other programs read, such as examples, tags, the variables of servers and
-// the flows of OAuth, are left to linters, besides the types of their members. Load never accepts a schema that contains
-// itself without a member or element in between, or a path in which two parameters follow each other without a text in
-// between.
+// Rules of OpenAPI about what only people and other programs read, such as examples, tags, the variables of servers
+// and the flows of OAuth, are left to linters, besides the types of their members. Load never accepts a schema that
+// contains itself without a member or element in between, or a path in which two parameters follow each other without
+// a text in between.
 //
 // References may lead to [Config.Documents], and to no file or URL.
 //
