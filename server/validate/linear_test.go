@@ -116,15 +116,9 @@ func TestSchema_Validate_stopsAtMaxProperties(t *testing.T) {
 	}
 }
 
-// raceEnabled is true under the race detector, where sync.Pool drops items at random.
-var raceEnabled bool
-
 // The work and the allocated memory are proportional to the length of the body. The test must not run in parallel with
 // others.
 func TestSchema_Validate_allocatesLinearly(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector lets sync.Pool forget: make test measures this without it")
-	}
 	for _, shape := range hostileShapes {
 		s := compileSchemas(t, shape.schemas)
 		for _, n := range []int{1 << 10, 1 << 13, 1 << 16} {
