@@ -59,14 +59,9 @@ func oneRequest(tb testing.TB, handler http.Handler) func() {
 	}
 }
 
-// raceEnabled is true under the race detector, where sync.Pool drops items at random.
-var raceEnabled bool
-
+// The race detector adds allocations: make test-race runs this without it.
 func TestAllocations_areCloseToTheGeneratedServer(t *testing.T) {
 	const most = 8
-	if raceEnabled {
-		t.Skip("the race detector adds allocations; make test runs this without it too")
-	}
 	handler, err := server.New(creator{}, server.Config{Authenticator: tokens})
 	check(t, err)
 	alone := testing.AllocsPerRun(100, oneRequest(t, gen.Handler(gen.NewStrictHandler(creator{}, nil))))
