@@ -20,3 +20,12 @@ func SmallDisk(t testing.TB) (dir string) {
 	})
 	return dir
 }
+
+// memoryDirectory returns a directory on a file system in memory with enough space for all tests, or "".
+func memoryDirectory() string {
+	const memory, needed = "/dev/shm", 2 << 30
+	if free, err := freeSpace(memory); err == nil && free >= needed {
+		return memory
+	}
+	return ""
+}

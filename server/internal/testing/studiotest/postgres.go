@@ -262,9 +262,9 @@ func startCluster(primary string, settings []string) (*Cluster, error) {
 // survive a crash of the machine: a file system on disk is slow to create and delete the hundreds of files
 // of each database.
 func clusterParent(settings []string) string {
-	const memory, needed = "/dev/shm", 2 << 30
-	switch free, err := freeSpace(memory); {
-	case slices.Contains(settings, "fsync=off") && err == nil && free >= needed:
+	memory := memoryDirectory()
+	switch {
+	case slices.Contains(settings, "fsync=off") && memory != "":
 		return memory
 	case len(os.TempDir()) > 60:
 		return "/tmp" // the path of a Unix socket has at most 107 bytes

@@ -91,10 +91,14 @@ func NewSQLite(t testing.TB) (dsn string) {
 	return dsn
 }
 
-// NewEmptySQLite returns the DSN of a SQLite file that does not exist and is removed after the test.
+// NewEmptySQLite returns the DSN of a SQLite file that does not exist and is removed after the test. It is in memory if
+// possible, because each commit waits for a disk.
 func NewEmptySQLite(t testing.TB) (dsn string) {
 	t.Helper()
-	return "sqlite:" + filepath.Join(t.TempDir(), "studio.db")
+	directory, err := os.MkdirTemp(memoryDirectory(), "studiotest")
+	harness.Check(t, err)
+	t.Cleanup(func() { harness.Check(t, os.RemoveAll(directory)) })
+	return "sqlite:" + filepath.Join(directory, "studio.db")
 }
 
 // Open opens a database and closes it after the test.
