@@ -3,7 +3,6 @@ package deliver_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,17 +10,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// alertLog records alerts.
+// alertLog records alerts, which are not concurrent.
 type alertLog struct {
-	mu   sync.Mutex
 	all  []deliver.Alert
 	at   []time.Time
 	fail int // how many calls fail
 }
 
 func (l *alertLog) add(_ context.Context, alert deliver.Alert) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.fail > 0 {
 		l.fail--
 		return errors.New("no mail server")
@@ -63,7 +59,7 @@ func TestDeliverer_Run_alertsOwnersOfFailingURLs(t *testing.T) { //nolint:tparal
 					if time.Since(began) > test.until {
 						return sender.Attempt{Status: 200}
 					}
-					return sender.Attempt{Status: test.status, Failure: sender.FailureStatus}
+					return failed(test.status)
 				}
 				s.create()
 				s.work(test.works)
@@ -89,9 +85,7 @@ func TestDeliverer_Run_alertsOwnersOfFailingURLs(t *testing.T) { //nolint:tparal
 // A pause of the URL means that its user knows.
 func TestDeliverer_Run_alertsOfURLsDisabledBefore(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		s.receiver.answer = func(sender.Message, int) sender.Attempt {
-			return sender.Attempt{Status: 410, Failure: sender.FailureStatus}
-		}
+		s.receiver.answer = func(sender.Message, int) sender.Attempt { return failed(410) }
 		s.create()
 		s.createFor("https://paused.example.com/")
 		s.work(time.Minute)

@@ -1,9 +1,7 @@
 package deliver_test
 
 import (
-	"context"
 	"regexp"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,73 +11,39 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// wallClock is a clock that a test sets while it runs. Its times have no monotonic reading, so times in
-// memory jump too, which is the worst case.
-type wallClock struct {
-	mu     sync.Mutex
-	offset time.Duration
+// useClock makes the fixture use a clock that a test sets while a process runs. Its times have no monotonic reading, so
+// times in memory jump too, which is the worst case. The process rescans as often as by default.
+func (s *fixture) useClock() (advance func(time.Duration)) {
+	var offset atomic.Int64
+	s.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())).Round(0) }
+	s.studio.Now, s.receiver.now, s.rescans, s.upkeep = s.now, s.now, true, true
+	return func(d time.Duration) { offset.Add(int64(d)) }
 }
-
-func (c *wallClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset).Round(0)
-}
-
-func (c *wallClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset += d
-}
-
-// scriptedReceiver is a receiver whose answer the test sets. It takes the time from clock.
-type scriptedReceiver struct {
-	clock  wallClock
-	sent   attemptTimes
-	answer atomic.Pointer[sender.Attempt]
-}
-
-// workWithClock runs a runner for d with the clock of the receiver and the default rescan interval, and
-// meanwhile concurrently.
-func (s *fixture) workWithClock(r *scriptedReceiver, d time.Duration, meanwhile func()) {
-	s.t.Helper()
-	s.studio.Now, s.now, s.receiver.now, s.rescans = r.clock.Now, r.clock.Now, r.clock.Now, true
-	s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
-		r.sent.add(message.URL)
-		return *r.answer.Load()
-	}
-	s.workWhile(d, meanwhile)
-}
-
-const hookURL = "https://hooks.example.com/"
 
 // Neither a pending retry nor an event created after the clock was set back is late.
 func TestSQLite_clockSetBackDelaysNoDelivery(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
 		const other = "https://other.example.com/"
-		receiver := new(scriptedReceiver)
-		receiver.answer.Store(&sender.Attempt{Failure: sender.FailureConnect})
-		s.createFor(hookURL)
+		var accepts atomic.Bool
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			if accepts.Load() {
+				return sender.Attempt{Status: 200}
+			}
+			return sender.Attempt{Failure: sender.FailureConnect}
+		}
+		advance := s.useClock()
+		s.create()
 		began := time.Now()
-		var created time.Time
-		s.workWithClock(receiver, 2*time.Hour, func() {
+		s.workWhile(time.Minute, func() {
 			time.Sleep(time.Second)
-			receiver.clock.advance(-time.Hour)
-			receiver.answer.Store(&sender.Attempt{Status: 200})
+			advance(-time.Hour)
+			accepts.Store(true)
 			time.Sleep(10*time.Second + time.Millisecond)
-			created = time.Now()
-			s.createFor(other)
+			s.wantSoon(other)
 		})
-		if at := receiver.sent.of(other); len(at) != 3 || at[2].Sub(created) > 100*time.Millisecond {
-			s.t.Errorf("events created at %v, after the clock was set back, are sent at %v", created, at)
-		}
-		at := receiver.sent.of(hookURL)
-		if len(at) != 4 {
-			s.t.Fatalf("%d attempts, want one that fails and three", len(at))
-		}
 		// The first retry is due after 5 s.
-		if last := at[3].Sub(began); last > 8*time.Second {
-			s.t.Errorf("the retry that was pending when the clock was set back is sent after %v", last)
+		if at := s.receiver.times(hookURL); len(at) != 4 || at[3].Sub(began) > 8*time.Second {
+			s.t.Errorf("attempts at %v, want one that fails, and three soon after the clock was set back", at)
 		}
 	})
 }
@@ -88,24 +52,28 @@ func TestSQLite_clockSetBackDelaysNoDelivery(t *testing.T) {
 // their origin.
 func TestSQLite_clockSetForwardKeepsTheRateLimit(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		receiver := new(scriptedReceiver)
-		receiver.answer.Store(&sender.Attempt{Status: 429, Failure: sender.FailureStatus, RetryAfter: time.Hour})
+		const events = 100
+		var jumped atomic.Pointer[time.Time]
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			if jumped.Load() != nil {
+				return sender.Attempt{Status: 200}
+			}
+			return sender.Attempt{Status: 429, Failure: sender.FailureStatus, RetryAfter: time.Hour}
+		}
+		advance := s.useClock()
 		s.config.BreakAfter = 1 << 30 // an open breaker would delay the retries, too
-		events := max(500/loadDivisor, 100)
 		s.seed(events, hookURL)
-		var jumped time.Time
-		s.workWithClock(receiver, 12*time.Minute, func() {
+		s.workWhile(12*time.Minute, func() {
 			time.Sleep(10 * time.Minute)
-			receiver.answer.Store(&sender.Attempt{Status: 200})
-			jumped = time.Now()
-			receiver.clock.advance(time.Hour)
+			jumped.Store(new(time.Now()))
+			advance(time.Hour)
 		})
-		at := receiver.sent.of(hookURL)
-		if len(at) != 2*events || at[events].Before(jumped) {
+		at := s.receiver.times(hookURL)
+		if len(at) != 2*events || at[events].Before(*jumped.Load()) {
 			s.t.Fatalf("%d attempts, want %d before the jump and as many after it", len(at), events)
 		}
 		at = at[events:]
-		if last := at[events-1].Sub(jumped); last > time.Minute {
+		if last := at[events-1].Sub(*jumped.Load()); last > time.Minute {
 			s.t.Errorf("the last attempt was made %v after the clock was set", last)
 		}
 		for i := range len(at) - 61 {
@@ -133,17 +101,14 @@ func TestPostgres_clockSetBackDelaysNoDelivery(t *testing.T) {
 	exec(`CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
 		'SELECT pg_catalog.clock_timestamp() + (SELECT ahead FROM ` + schema.FindStringSubmatch(dsn)[1] + `.clock)'`)
 	onRealPostgres(t, schema.ReplaceAllString(dsn, "search_path=$1,pg_catalog"), func(s *fixture) {
-		failed, tried := make(chan struct{}), make(chan struct{}, 100)
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
-			select {
-			case <-failed:
-				tried <- struct{}{}
-				return sender.Attempt{Status: 200}
-			default:
-				close(failed)
+		var tried atomic.Int64
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			if tried.Add(1) == 1 {
 				return sender.Attempt{Failure: sender.FailureConnect}
 			}
-		})
+			return sender.Attempt{Status: 200}
+		}
+		s.upkeep = true
 		gone := s.daemon()
 		s.create()
 		s.eventually("the attempt that failed is recorded", func() bool {
@@ -151,13 +116,13 @@ func TestPostgres_clockSetBackDelaysNoDelivery(t *testing.T) {
 			return err == nil && len(next[0]) == 1 && next[0][0].Tries == 1
 		})
 		exec(`UPDATE clock SET ahead = '0'`)
-		s.eventually("every event is delivered", func() bool { return len(tried) >= 3 && s.pending() == 0 })
+		s.eventually("every event is delivered", func() bool { return tried.Load() >= 4 && s.pending() == 0 })
 		gone()
 
 		exec(`INSERT INTO holders (id, seen_at) VALUES ('gone', pg_catalog.clock_timestamp() + INTERVAL '1 hour')`)
 		exec(`UPDATE lanes SET holder = 'gone'`)
 		defer s.daemon()()
 		s.create()
-		s.eventually("what another had is taken over", func() bool { return len(tried) >= 6 && s.pending() == 0 })
+		s.eventually("what another had is taken over", func() bool { return tried.Load() >= 7 && s.pending() == 0 })
 	})
 }

@@ -1,15 +1,11 @@
 package deliver_test
 
 import (
-	"context"
-	"errors"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/deliver"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -20,28 +16,22 @@ import (
 // An event that was already read is not sent after its subject was deleted.
 func TestDeliverer_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
-		const url, others = "https://hooks.example.com/", 4
-		holding := make(chan struct{}, others)
-		sent := make(chan string, 100)
-		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
-			if len(holding) < cap(holding) {
-				holding <- struct{}{}
-				time.Sleep(200 * time.Millisecond)
-			}
-			sent <- message.ID
+		const others = 4
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			time.Sleep(200 * time.Millisecond)
 			return sender.Attempt{Status: 200}
-		})
+		}
 		s.workWhile(10*time.Second, func() {
-			s.seed(others, url)
+			s.seed(others, hookURL)
 			time.Sleep(10 * time.Millisecond)
-			victim := s.createFor(url)
+			victim := s.create()
 			time.Sleep(50 * time.Millisecond) // the delivery is in memory and waits for its origin
 			if err := s.studio.Delete(s.t.Context(), s.user.ID, studio.Avatar, victim.ID); err != nil {
 				s.t.Error(err)
 			}
 		})
-		if len(sent) != others {
-			s.t.Errorf("%d events are sent, want those of the %d others", len(sent), others)
+		if n := len(s.receiver.deliveries()); n != others {
+			s.t.Errorf("%d events are sent, want those of the %d others", n, others)
 		}
 	})
 }
@@ -49,17 +39,14 @@ func TestDeliverer_Run_sendsNoEventOfADeletedSubject(t *testing.T) {
 // A daemon erases what a process that was killed should have erased.
 func TestSQLite_finishesTheErasureOfAProcessThatEnded(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		victim := s.createFor("https://hooks.example.com/")
-		if err := s.db.RemoveUser(s.t.Context(), s.user.ID, time.Now()); err != nil {
-			s.t.Fatal(err)
-		}
-		if _, err := s.db.Subject(s.t.Context(), victim.ID); err != nil {
-			s.t.Fatal(err)
-		}
-		s.workWhile(3*time.Minute, func() { time.Sleep(2*time.Minute + time.Second) })
-		if _, err := s.db.Subject(s.t.Context(), victim.ID); !errors.Is(err, studio.ErrNotFound) {
-			s.t.Errorf("the record of the removed user: %v", err)
-		}
+		victim := s.create()
+		check(s.t, s.db.RemoveUser(s.t.Context(), s.user.ID, time.Now()))
+		_, err := s.db.Subject(s.t.Context(), victim.ID)
+		check(s.t, err)
+		s.upkeep = true
+		s.work(2*time.Minute + time.Second)
+		_, err = s.db.Subject(s.t.Context(), victim.ID)
+		harness.WantError(s.t, err, studio.ErrNotFound)
 	})
 }
 
@@ -76,50 +63,38 @@ func TestPostgres_sendsNoEventOfWhatAnotherProcessDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sendsNoEventOfWhatIsDeleted(t, remove)
+			onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+				flow := store.Flow{UserID: s.user.ID, Origin: studio.Origin(hookURL)}
+				s.config = deliver.Config{InFlight: 1}
+				release := make(chan struct{})
+				s.receiver.answer = func(sender.Message, int) sender.Attempt {
+					<-release
+					return sender.Attempt{Status: 200}
+				}
+				process := s.process()
+				defer start(process)()
+				answer := sync.OnceFunc(func() { close(release) })
+				defer answer()
+				s.awaitListening() // earlier notifications would be lost
+				s.create()         // this one is due first
+				victim := s.create()
+				s.eventually("a delivery waits for the one before", func() bool {
+					n, _ := process.Loaded(flow)
+					return n > 0
+				})
+				check(s.t, remove(studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now)), victim))
+				s.eventually("the daemon knows of the deletion", func() bool {
+					_, again := process.Loaded(flow)
+					return again
+				})
+				answer()
+				s.eventually("every event has ended", func() bool { return s.pending() == 0 })
+				if sent := s.receiver.statuses(victim.ID); len(sent) > 0 {
+					s.t.Errorf("events of what was deleted are sent: %v", sent)
+				}
+			})
 		})
 	}
-}
-
-func sendsNoEventOfWhatIsDeleted(t *testing.T, remove func(other *studio.Service, victim studio.Subject) error) {
-	t.Helper()
-	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
-		const url = "https://hooks.example.com/"
-		flow := store.Flow{UserID: s.user.ID, Origin: "https://hooks.example.com"}
-		s.config = deliver.Config{InFlight: 1}
-		release := make(chan struct{})
-		var victim studio.Subject
-		var sent atomic.Int64
-		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
-			<-release
-			if strings.Contains(string(message.Body), victim.ID) {
-				sent.Add(1)
-			}
-			return sender.Attempt{Status: 200}
-		})
-		process := s.process()
-		defer start(process)()
-		answer := sync.OnceFunc(func() { close(release) })
-		defer answer()
-		s.awaitListening() // earlier notifications would be lost
-		s.createFor(url)   // this one is due first
-		victim = s.createFor(url)
-		s.eventually("a delivery waits for the one before", func() bool {
-			n, _ := process.Loaded(flow)
-			return n > 0
-		})
-		other := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now))
-		check(s.t, remove(other, victim))
-		s.eventually("the daemon knows of the deletion", func() bool {
-			_, again := process.Loaded(flow)
-			return again
-		})
-		answer()
-		s.eventually("every event has ended", func() bool { return s.pending() == 0 })
-		if n := sent.Load(); n != 0 {
-			s.t.Errorf("%d events of what was deleted are sent", n)
-		}
-	})
 }
 
 // An attempt cannot be recorded if the rows of its event have been deleted, as by the restore of an earlier
@@ -134,18 +109,18 @@ func TestDeliverer_Run_freesTheWorkerOfAnEventWithoutRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEachDatabase(t, func(s *fixture) {
 				s.config = deliver.Config{Workers: 1}
-				var sent []string
-				s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
-					if sent = append(sent, message.URL); len(sent) == 1 {
-						s.exec(statements...)                    //nolint:contextcheck // it has that of the test
-						s.createFor("https://next.example.com/") //nolint:contextcheck // it has that of the test
+				const next = "https://next.example.com/"
+				s.receiver.answer = func(sender.Message, int) sender.Attempt {
+					if len(s.receiver.deliveries()) == 1 {
+						s.exec(statements...)
+						s.createFor(next)
 					}
 					return sender.Attempt{Status: 200}
-				})
-				s.createFor("https://hooks.example.com/")
+				}
+				s.create()
 				s.work(time.Minute)
-				if !slices.Contains(sent, "https://next.example.com/") {
-					s.t.Errorf("%v are sent", sent)
+				if len(s.receiver.times(next)) == 0 {
+					s.t.Error("nothing else is sent")
 				}
 				s.exec(`UPDATE subjects SET created_at = 0`) // otherwise store.Check reports the gap
 			})

@@ -1,10 +1,8 @@
 package deliver_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,45 +11,14 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// loadDivisor reduces the load of the larger tests in the short form, and under the race detector, which makes SQLite
-// very slow.
-var loadDivisor = 1
-
-// senderFunc is a Sender that calls a function.
-type senderFunc func(ctx context.Context, message sender.Message) sender.Attempt
-
-func (f senderFunc) Send(ctx context.Context, message sender.Message) sender.Attempt {
-	at := time.Now()
-	attempt := f(ctx, message)
-	attempt.At, attempt.Duration = at, time.Since(at)
-	return attempt
-}
-
-// attemptTimes records when attempts began, by URL. It is safe for concurrent use.
-type attemptTimes struct {
-	mu  sync.Mutex
-	all map[string][]time.Time
-}
-
-func (b *attemptTimes) add(url string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.all == nil {
-		b.all = make(map[string][]time.Time)
-	}
-	b.all[url] = append(b.all[url], time.Now())
-}
-
-func (b *attemptTimes) of(url string) []time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.all[url])
-}
-
-func (s *fixture) seed(events int, urls ...string) {
-	s.t.Helper()
-	seed(s.t, s.dsn, s.user.ID, events, urls...)
-}
+const (
+	hookURL = "https://hooks.example.com/"
+	hungURL = "https://hung.example.com/"
+	busyURL = "https://busy.example.org/"
+	// busyTime is how long the receiver at busyURL takes, and hungTime how long receivers that do not answer.
+	busyTime, hungTime = 200 * time.Millisecond, 15 * time.Second
+	soon               = 100 * time.Millisecond
+)
 
 // urls returns the URLs of receivers, each with an origin of its own.
 func urls(receivers int) (all []string) {
@@ -61,123 +28,178 @@ func urls(receivers int) (all []string) {
 	return all
 }
 
-const hungURL = "https://hung.example.com/"
-
-// hangingSender returns a Sender for which the receiver at hungURL times out and all others answer.
-func hangingSender(sent *attemptTimes) senderFunc {
-	return func(_ context.Context, message sender.Message) sender.Attempt {
-		sent.add(message.URL)
-		if message.URL == hungURL {
-			time.Sleep(15 * time.Second)
-			return sender.Attempt{Failure: sender.FailureTimeout}
+// wantSoon creates a subject for each URL in turn, whose three events are to be sent soon.
+func (s *fixture) wantSoon(urls ...string) {
+	s.t.Helper()
+	for _, url := range urls {
+		before, created := len(s.receiver.times(url)), time.Now()
+		s.createFor(url)
+		time.Sleep(time.Second)
+		if at := s.receiver.times(url)[before:]; len(at) != 3 || at[2].Sub(created) > soon {
+			s.t.Errorf("%s got %v after %v", url, at, created)
 		}
-		return sender.Attempt{Status: 200}
 	}
 }
 
-func TestSQLite_oneHungReceiverDelaysNoOther(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		sent := new(attemptTimes)
-		s.sender = hangingSender(sent)
-		began := time.Now()
-		s.seed(500, hungURL)
-		s.seed(2, urls(99)...)
-		s.work(10 * time.Second)
-		for _, url := range urls(99) {
-			at := sent.of(url)
-			if len(at) != 2 || at[1].Sub(began) > 100*time.Millisecond {
-				s.t.Errorf("%s got attempts at %v, want two within 100 ms", url, at)
-			}
-		}
-		if n := len(sent.of(hungURL)); n != 4 {
-			s.t.Errorf("%d attempts in flight to the receiver that hangs, want 4", n)
-		}
-	})
+// wantConcurrent proves the receiver at busyURL, which is to have 4 attempts at once then.
+func (s *fixture) wantConcurrent() {
+	s.t.Helper()
+	s.createFor(busyURL)
+	time.Sleep(time.Second)
+	created := time.Now()
+	for range 4 {
+		s.createFor(busyURL)
+	}
+	time.Sleep(time.Second)
+	if at := s.receiver.times(busyURL); len(at) != 15 || at[14].Sub(created) > 4*busyTime {
+		s.t.Errorf("a proven receiver got %v after %v, want 4 attempts at once", at, created)
+	}
 }
 
-// Receivers of a user that hang, even if there are more of them than workers, do not delay a new one of the same user.
-func TestSQLite_manyHungReceiversLeaveWorkersFree(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		sent := new(attemptTimes)
-		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
-			sent.add(message.URL)
-			if message.URL == "https://hooks.example.com/" {
-				return sender.Attempt{Status: 200}
-			}
-			time.Sleep(15 * time.Second)
-			return sender.Attempt{Failure: sender.FailureTimeout}
-		})
-		s.seed(100, urls(100)...)
-		s.config.BreakAfter = 1 << 30 // otherwise the breakers free the workers
-		done := make(chan time.Time)
-		go func() {
-			time.Sleep(2*time.Minute + time.Second)
-			created := time.Now()
-			s.create()
-			done <- created
-		}()
-		go s.work(3 * time.Minute)
-		created := <-done
-		time.Sleep(2 * time.Minute)
-		at := sent.of("https://hooks.example.com/")
-		if len(at) != 3 || at[2].Sub(created) > 100*time.Millisecond {
-			s.t.Errorf("a receiver that answers got %v after %v", at, created)
-		}
-	})
-}
-
+// A receiver that hangs and has a long backlog delays no other, and has as many attempts in flight as it may have.
 func TestSQLite_longBacklogDelaysNoOtherReceiver(t *testing.T) {
 	onSQLite(t, func(s *fixture) {
-		sent := new(attemptTimes)
-		s.sender = hangingSender(sent)
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+			if message.URL != hungURL {
+				return sender.Attempt{Status: 200}
+			}
+			time.Sleep(hungTime)
+			return sender.Attempt{Failure: sender.FailureTimeout}
+		}
+		began := time.Now()
 		s.seed(100_000/loadDivisor, hungURL)
-		s.workWhile(2*time.Minute, func() {
-			for _, url := range urls(50) {
-				time.Sleep(time.Second)
-				created := time.Now()
-				s.createFor(url)
-				time.Sleep(time.Second)
-				if at := sent.of(url); len(at) != 3 || at[2].Sub(created) > 100*time.Millisecond {
-					s.t.Errorf("%s got %v after %v", url, at, created)
+		s.seed(2, urls(99)...)
+		s.workWhile(time.Minute, func() {
+			time.Sleep(10 * time.Second)
+			for _, url := range urls(99) {
+				if at := s.receiver.times(url); len(at) != 2 || at[1].Sub(began) > soon {
+					s.t.Errorf("%s got attempts at %v, want two soon", url, at)
 				}
 			}
+			if n := len(s.receiver.times(hungURL)); n != 4 {
+				s.t.Errorf("%d attempts in flight to the receiver that hangs, want 4", n)
+			}
+			s.wantSoon(urls(20)...)
 		})
+	})
+}
+
+// New origins that hang delay neither an untried origin nor a proven one, which has its concurrent attempts. They may
+// belong to one user or to more users than there are workers.
+func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
+	t.Parallel()
+	crowds := []int{1, 300}
+	if testing.Short() {
+		crowds = []int{300} // more users than workers are the hardest case
+	}
+	for _, users := range crowds {
+		t.Run(fmt.Sprint(users), func(t *testing.T) {
+			onSQLite(t, func(s *fixture) {
+				const origins = 600
+				healthy := urls(max(40/loadDivisor, 10))
+				s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+					switch {
+					case message.URL == busyURL:
+						time.Sleep(busyTime)
+					case !slices.Contains(healthy, message.URL):
+						time.Sleep(hungTime)
+						return sender.Attempt{Failure: sender.FailureTimeout}
+					}
+					return sender.Attempt{Status: 200}
+				}
+				s.config.BreakAfter = 1 << 30 // otherwise the breakers free the workers
+				for user := range users {
+					id := studiotest.AddUser(s.t, s.studio, fmt.Sprintf("%d@example.com", user)).ID
+					var hanging []string
+					for i := range origins / users {
+						hanging = append(hanging, fmt.Sprintf("https://%d-%d.example.net/", user, i))
+					}
+					s.seedFor(id, 4, hanging...)
+				}
+				s.workWhile(time.Duration(2*len(healthy)+10)*time.Second, func() {
+					time.Sleep(time.Second)
+					s.wantConcurrent()
+					s.wantSoon(healthy...)
+					s.wantSoon(healthy...) // proven now
+				})
+			})
+		})
+	}
+}
+
+// However many receivers of a user take their time, another user has concurrent attempts.
+func TestSQLite_slowReceiversOfAUserDelayNoOtherUser(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
+			took := 10 * time.Second
+			if message.URL == busyURL {
+				took = busyTime
+			}
+			time.Sleep(took)
+			return sender.Attempt{Status: 200}
+		}
+		s.seed(20, urls(100)...)
+		s.user = studiotest.AddUser(s.t, s.studio, "bob@example.com")
+		s.workWhile(40*time.Second, func() {
+			time.Sleep(30 * time.Second) // the first attempts prove the receivers, the next ones use all workers
+			s.wantConcurrent()
+		})
+	})
+}
+
+// A circuit breaker that is open stays open when the process restarts.
+func TestDeliverer_Run_openBreakerSurvivesARestart(t *testing.T) {
+	onEachDatabase(t, func(s *fixture) {
+		s.receiver.answer = func(sender.Message, int) sender.Attempt { return sender.Attempt{Failure: sender.FailureConnect} }
+		s.seed(30, hookURL)
+		s.work(3 * time.Second)
+		opened := len(s.receiver.deliveries())
+		if opened < 10 || opened > 13 {
+			s.t.Fatalf("%d attempts are made before the breaker opens", opened)
+		}
+		for want := range 2 { // after less than 30 s, and after more
+			s.work(20 * time.Second)
+			if n := len(s.receiver.deliveries()); n != opened+want {
+				s.t.Errorf("%d attempts are made while the breaker is open, want %d", n-opened, want)
+			}
+		}
 	})
 }
 
 func TestDeliverer_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 	onEachDatabase(t, func(s *fixture) {
-		const gone = "https://hooks.example.com/gone"
-		sent := new(attemptTimes)
+		const gone, here = hookURL + "gone", hookURL + "here"
 		status := 410
-		s.sender = senderFunc(func(_ context.Context, message sender.Message) sender.Attempt {
-			sent.add(message.URL)
+		s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
 			if message.URL == gone && status != 200 {
-				return sender.Attempt{Status: status, Failure: sender.FailureStatus}
+				return failed(status)
 			}
 			return sender.Attempt{Status: 200}
-		})
+		}
+		wantAttempts := func(url string, want int) {
+			s.t.Helper()
+			if n := len(s.receiver.times(url)); n != want {
+				s.t.Errorf("%d attempts to %s, want %d", n, url, want)
+			}
+		}
 		first := s.createFor(gone)
 		s.work(time.Second)
-		second, other := s.createFor(gone), s.createFor("https://hooks.example.com/here")
+		second := s.createFor(gone)
+		s.createFor(here)
 		s.work(time.Minute)
-		if n := len(sent.of(gone)); n != 1 {
-			s.t.Errorf("%d attempts to a URL that is gone, want 1", n)
-		}
-		if n := len(sent.of("https://hooks.example.com/here")); n != 3 {
-			s.t.Errorf("%d events for %s, want 3", n, other.ID)
-		}
-		reasons := func(id string) (all []studio.Reason) {
+		wantAttempts(gone, 1)
+		wantAttempts(here, 3)
+		for id, want := range map[string][]studio.Reason{
+			first.ID:  {studio.ReasonGone, studio.ReasonDisabled, studio.ReasonDisabled},
+			second.ID: {studio.ReasonDisabled, studio.ReasonDisabled, studio.ReasonDisabled},
+		} {
+			var reasons []studio.Reason
 			for _, event := range studiotest.Events(s.t, s.db, studio.EventFilter{SubjectID: id, State: studio.EventExhausted}) {
-				all = append(all, event.Reason)
+				reasons = append(reasons, event.Reason)
 			}
-			return all
-		}
-		if got := reasons(first.ID); !slices.Equal(got, []studio.Reason{studio.ReasonGone, studio.ReasonDisabled, studio.ReasonDisabled}) {
-			s.t.Errorf("the first subject's events ended for %q", got)
-		}
-		if got := reasons(second.ID); len(got) != 3 {
-			s.t.Errorf("the second subject's events ended for %q", got)
+			if !slices.Equal(reasons, want) {
+				s.t.Errorf("events ended for %q, want %q", reasons, want)
+			}
 		}
 		endpoints, err := s.db.DisabledEndpoints(s.t.Context())
 		if err != nil || len(endpoints) != 1 || endpoints[0].URL != gone {
@@ -190,25 +212,6 @@ func TestDeliverer_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 			s.t.Fatalf("%d events are replayed (%v), want 6", n, err)
 		}
 		s.work(time.Second)
-		if n := len(sent.of(gone)); n != 7 {
-			s.t.Errorf("%d attempts to a URL that is back, want 7", n)
-		}
-	})
-}
-
-// Another process, such as a command, cannot notify the daemon on SQLite. The daemon polls for its writes.
-func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
-	onSQLite(t, func(s *fixture) {
-		var created time.Time
-		s.rescans = true
-		s.workWhile(15*time.Second, func() {
-			time.Sleep(10*time.Second + time.Millisecond)
-			created = time.Now()
-			s.seed(1, "https://hooks.example.com/")
-		})
-		sent := s.receiver.deliveries()
-		if len(sent) != 1 || sent[0].at.Sub(created) > time.Second {
-			s.t.Errorf("sent is %v, want one event within a second", sent)
-		}
+		wantAttempts(gone, 7)
 	})
 }

@@ -2,10 +2,9 @@ package deliver_test
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,60 +16,13 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 var check = harness.Check
 
-// receiver is a Sender that records its messages. A test sets its answers.
-type receiver struct {
-	now    func() time.Time
-	answer func(message sender.Message, try int) sender.Attempt
-
-	mu   sync.Mutex
-	sent []delivery
-}
-
-type delivery struct {
-	sender.Message
-	at time.Time
-}
-
-func (r *receiver) Send(_ context.Context, message sender.Message) sender.Attempt {
-	r.mu.Lock()
-	try := 1
-	for _, earlier := range r.sent {
-		if earlier.ID == message.ID {
-			try++
-		}
-	}
-	r.sent = append(r.sent, delivery{message, r.now()})
-	r.mu.Unlock()
-	attempt := sender.Attempt{Status: 200}
-	if r.answer != nil {
-		attempt = r.answer(message, try)
-	}
-	attempt.At = r.now()
-	return attempt
-}
-
-func (r *receiver) deliveries() []delivery {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.sent)
-}
-
-// statuses returns the statuses in the events of a subject, in the order of the attempts.
-func (r *receiver) statuses(subjectID string) []string {
-	var all []string
-	for _, d := range r.deliveries() {
-		if body := string(d.Body); strings.Contains(body, subjectID) {
-			_, status, _ := strings.Cut(body, `"status":"`)
-			all = append(all, strings.TrimSuffix(status, `"}}`))
-		}
-	}
-	return all
-}
+// loadDivisor reduces the load of the larger tests in the short form, and under the race detector, which makes SQLite
+// very slow.
+var loadDivisor = 1
 
 // fixture is a service on a database with a fake sender. It renders by itself, at once.
 type fixture struct {
@@ -85,6 +37,7 @@ type fixture struct {
 	config      deliver.Config
 	soleProcess bool // on PostgreSQL in a synctest bubble
 	rescans     bool // as often as by default; otherwise the tests depend on notifications and due times
+	upkeep      bool // run it, too
 }
 
 // onEachDatabase runs a test on SQLite and on PostgreSQL, each in a synctest bubble.
@@ -130,7 +83,7 @@ func onPostgresBubble(t *testing.T, test func(s *fixture)) {
 }
 
 func (s *fixture) run(test func(s *fixture)) {
-	s.receiver = &receiver{now: s.now}
+	s.receiver = &receiver{now: s.now, tries: make(map[string]int)}
 	s.sender = s.receiver
 	s.open()
 	s.user = studiotest.AddUser(s.t, s.studio, "ada@example.com")
@@ -155,7 +108,7 @@ func (s *fixture) open() {
 
 func (s *fixture) close() { check(s.t, s.db.Close()) }
 
-// process is a process that delivers and renders, with the upkeep.
+// process is a process that delivers and renders.
 type process struct {
 	*deliver.Deliverer
 	s         *fixture
@@ -184,11 +137,12 @@ func (s *fixture) process() *process {
 func (p *process) Run(ctx, stop context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	logger := slog.New(slog.DiscardHandler)
-	running.Go(func() {
-		upkeep.Run(stop, upkeep.Config{Store: p.s.db, Studio: p.s.studio, Logger: logger, Now: p.s.now})
-	})
 	running.Go(func() { p.render(stop) })
+	if p.s.upkeep {
+		running.Go(func() {
+			upkeep.Run(stop, upkeep.Config{Store: p.s.db, Studio: p.s.studio, Logger: slog.New(slog.DiscardHandler), Now: p.s.now})
+		})
+	}
 	p.Deliverer.Run(ctx, stop)
 }
 
@@ -231,19 +185,38 @@ func (s *fixture) workWhile(d time.Duration, meanwhile func()) {
 // exec executes statements in one transaction.
 func (s *fixture) exec(statements ...string) {
 	s.t.Helper()
-	db := studiotest.OpenSQL(s.t, s.dsn)
-	tx, err := db.BeginTx(s.t.Context(), nil)
-	for _, statement := range statements {
-		if err == nil {
-			_, err = tx.ExecContext(s.t.Context(), statement)
+	s.transact(func(tx *sql.Tx) {
+		for _, statement := range statements {
+			_, err := tx.ExecContext(s.t.Context(), statement)
+			check(s.t, err)
 		}
-	}
-	if err == nil {
-		err = tx.Commit()
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		s.t.Error(err)
-	}
+	})
+}
+
+func (s *fixture) transact(do func(tx *sql.Tx)) {
+	s.t.Helper()
+	db := studiotest.OpenSQL(s.t, s.dsn)
+	defer func() { check(s.t, db.Close()) }()
+	tx, err := db.BeginTx(s.t.Context(), nil)
+	check(s.t, err)
+	do(tx)
+	check(s.t, tx.Commit())
+}
+
+func (s *fixture) seed(events int, urls ...string) {
+	s.t.Helper()
+	s.seedFor(s.user.ID, events, urls...)
+}
+
+// seedFor adds subjects of a user with one due event each, a number of them for each URL.
+func (s *fixture) seedFor(userID string, events int, urls ...string) {
+	s.t.Helper()
+	s.transact(func(tx *sql.Tx) {
+		for _, url := range urls {
+			backlog := studiotest.Backlog{UserID: userID, Prefix: url + " ", URL: url, Subjects: events, Events: 1}
+			check(s.t, backlog.Insert(s.t.Context(), tx, s.dsn))
+		}
+	})
 }
 
 // eventuallyTrue waits until a query returns true.
@@ -259,7 +232,7 @@ func (s *fixture) eventuallyTrue(what, query string) {
 
 func (s *fixture) create() studio.Subject {
 	s.t.Helper()
-	return s.createFor("https://hooks.example.com/")
+	return s.createFor(hookURL)
 }
 
 func (s *fixture) createFor(url string) studio.Subject {

@@ -1,12 +1,9 @@
 package deliver_test
 
 import (
-	"context"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,68 +13,19 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
-// failingSender is a Sender whose receivers fail in random ways. It records every attempt.
-type failingSender struct {
-	mu       sync.Mutex
-	now      func() time.Time
-	pause    func(d time.Duration)
-	random   *rand.Rand
-	attempts map[string][]recordedAttempt // by event
-}
-
-type recordedAttempt struct {
-	sender.Message
-	sender.Attempt
-	subject string
-}
-
-func (t recordedAttempt) end() time.Time { return t.At.Add(t.Duration) }
-
-// answer returns a random answer for an event. Some events never succeed.
-func (c *failingSender) answer(id string) sender.Attempt {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	failed := func(status int) sender.Attempt { return sender.Attempt{Status: status, Failure: sender.FailureStatus} }
-	if c.random.IntN(4) == 0 && id[len(id)-1]%4 != 0 {
+// randomAnswer waits for a random time and returns a random answer for an event. Some events never succeed.
+func randomAnswer(message sender.Message, _ int) sender.Attempt {
+	time.Sleep(rand.N(15 * time.Second))
+	if rand.IntN(4) == 0 && message.ID[len(message.ID)-1]%4 != 0 {
 		return sender.Attempt{Status: http.StatusOK}
 	}
-	switch c.random.IntN(9) {
-	case 0:
-		return sender.Attempt{Failure: sender.FailureTimeout}
-	case 1:
-		attempt := failed(http.StatusTooManyRequests)
-		attempt.RetryAfter = time.Duration(c.random.IntN(40)) * time.Hour
-		return attempt
-	case 2:
-		attempt := failed(http.StatusServiceUnavailable)
-		attempt.RetryAfter = time.Duration(c.random.IntN(300)) * time.Second
-		return attempt
-	case 3:
-		return failed(http.StatusNotFound)
-	case 4:
-		return failed(http.StatusRequestTimeout)
-	case 5:
-		return sender.Attempt{Failure: sender.FailureConnect}
-	case 6:
-		return failed(http.StatusFound)
-	default:
-		return failed(http.StatusInternalServerError)
+	overloaded, unavailable := failed(http.StatusTooManyRequests), failed(http.StatusServiceUnavailable)
+	overloaded.RetryAfter, unavailable.RetryAfter = time.Duration(rand.IntN(40))*time.Hour, time.Duration(rand.IntN(300))*time.Second
+	all := []sender.Attempt{
+		overloaded, unavailable, {Failure: sender.FailureTimeout}, {Failure: sender.FailureConnect}, failed(http.StatusNotFound),
+		failed(http.StatusRequestTimeout), failed(http.StatusFound), failed(http.StatusInternalServerError), failed(http.StatusInternalServerError),
 	}
-}
-
-func (c *failingSender) Send(_ context.Context, message sender.Message) sender.Attempt {
-	at := c.now()
-	attempt := c.answer(message.ID)
-	c.mu.Lock()
-	duration := time.Duration(c.random.IntN(15_000)) * time.Millisecond
-	c.mu.Unlock()
-	c.pause(duration)
-	attempt.At, attempt.Duration = at, c.now().Sub(at)
-	_, subject, _ := strings.Cut(string(message.Body), `"avatar_id":"`)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.attempts[message.ID] = append(c.attempts[message.ID], recordedAttempt{message, attempt, subject[:36]})
-	return attempt
+	return all[rand.IntN(len(all))]
 }
 
 // schedule is the documented waits between attempts.
@@ -88,7 +36,7 @@ var schedule = []time.Duration{
 
 // wantWait checks the wait between two attempts. An event may also wait for other events at its origin, for
 // up to extraWait.
-func wantWait(t *testing.T, number int, before, after recordedAttempt, extraWait time.Duration) {
+func wantWait(t *testing.T, number int, before, after *delivery, extraWait time.Duration) {
 	t.Helper()
 	low, high := schedule[number]*8/10, schedule[number]*12/10
 	if before.Status == 429 || before.Status == 503 || before.Failure == sender.FailureTimeout {
@@ -104,7 +52,7 @@ func wantWait(t *testing.T, number int, before, after recordedAttempt, extraWait
 }
 
 // wantEvent checks the attempts and the final state of an event.
-func wantEvent(t *testing.T, event studio.EventRecord, tries []recordedAttempt, extraWait time.Duration) {
+func wantEvent(t *testing.T, event studio.EventRecord, tries []*delivery, extraWait time.Duration) {
 	t.Helper()
 	last := tries[len(tries)-1]
 	gaveUp := len(tries) == 12 || len(tries) >= 6 && last.Status == http.StatusNotFound
@@ -127,27 +75,6 @@ func wantEvent(t *testing.T, event studio.EventRecord, tries []recordedAttempt, 
 	}
 }
 
-// workToTheEnd runs runners until no event is pending. It restarts them before ended events are pruned. It
-// returns the ended events by subject, in order.
-func (s *fixture) workToTheEnd() map[string][]studio.EventRecord {
-	ended, known := make(map[string][]studio.EventRecord), make(map[string]bool)
-	for range 100 {
-		s.work(96 * time.Hour)
-		pending := false
-		for _, event := range studiotest.Events(s.t, s.db, studio.EventFilter{}) {
-			pending = pending || event.State == studio.EventPending
-			if event.State != studio.EventPending && !known[event.ID] {
-				known[event.ID] = true
-				ended[event.SubjectID] = append(ended[event.SubjectID], event)
-			}
-		}
-		if !pending {
-			break
-		}
-	}
-	return ended
-}
-
 // For any failures and any concurrency: no event is lost, each is retried by the whole schedule with the
 // same body, and the events of a subject are sent in order.
 func TestDeliverer_Run_keepsEveryDeliveryGuarantee(t *testing.T) {
@@ -166,7 +93,7 @@ func TestDeliverer_Run_keepsEveryDeliveryGuarantee(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			onSQLite(t, func(s *fixture) {
 				s.config = test.limits
-				s.wantGuaranteesKept(max(30/loadDivisor, 6), test.origins, time.Sleep, test.more)
+				s.wantGuaranteesKept(max(30/loadDivisor, 6), test.origins, test.more)
 			})
 		})
 	}
@@ -175,31 +102,37 @@ func TestDeliverer_Run_keepsEveryDeliveryGuarantee(t *testing.T) {
 // The clock of the test stands in for that of PostgreSQL.
 func TestPostgres_keepsEveryDeliveryGuarantee(t *testing.T) {
 	t.Parallel()
-	onPostgresBubble(t, func(s *fixture) { s.wantGuaranteesKept(max(6/loadDivisor, 3), 3, time.Sleep, 24*time.Hour) })
+	onPostgresBubble(t, func(s *fixture) { s.wantGuaranteesKept(max(6/loadDivisor, 3), 3, 24*time.Hour) })
 }
 
-// wantGuaranteesKept delivers the events of a number of subjects and checks every guarantee. Receivers call
-// pause before they answer. An event may be late by up to extraWait.
-func (s *fixture) wantGuaranteesKept(subjects, origins int, pause func(time.Duration), extraWait time.Duration) {
+// wantGuaranteesKept delivers the events of a number of subjects and checks every guarantee. An event may be late by up
+// to extraWait.
+func (s *fixture) wantGuaranteesKept(subjects, origins int, extraWait time.Duration) {
 	s.t.Helper()
-	sent := &failingSender{
-		now: s.now, pause: pause, random: rand.New(rand.NewPCG(rand.Uint64(), 0)), attempts: make(map[string][]recordedAttempt),
-	}
-	s.sender = sent
+	s.receiver.answer = randomAnswer
 	var created []string
 	for i := range subjects {
-		created = append(created, s.createFor(fmt.Sprintf("https://%d.example.com/", i%origins)).ID)
+		created = append(created, s.createFor(urls(origins)[i%origins]).ID)
 	}
-	ended := s.workToTheEnd()
+	for range 100 { // restarts
+		s.work(96 * time.Hour)
+		if s.pending() == 0 {
+			break
+		}
+	}
+	attempts := make(map[string][]*delivery) // by event
+	for _, d := range s.receiver.deliveries() {
+		attempts[d.ID] = append(attempts[d.ID], d)
+	}
 	for _, id := range created {
-		events := ended[id]
+		events := studiotest.Events(s.t, s.db, studio.EventFilter{SubjectID: id})
 		if len(events) != 3 {
 			s.t.Fatalf("%d events have ended, want 3", len(events))
 		}
 		var before time.Time
 		for i, event := range events {
-			tries := sent.attempts[event.ID]
-			if event.Sequence != int64(i+1) || len(tries) == 0 || tries[0].subject != id {
+			tries := attempts[event.ID]
+			if event.Sequence != int64(i+1) || len(tries) == 0 || !strings.Contains(string(tries[0].Body), id) {
 				s.t.Fatalf("event %d of %s was tried %d times", i+1, id, len(tries))
 			}
 			if tries[0].At.Before(before) {
