@@ -18,7 +18,7 @@ func threats() map[string]string {
 			server/sender: TestSend_followsNoRedirects TestSend_blocksANameWithAPrivateAddress`,
 		"Receivers that hang or never finish": `
 			server/sender: TestSend_endsByTheDeadline
-			server/internal/testing/soak: TestHungReceiver_oneOfAHundredDelaysNoOther`,
+			server/internal/deliver: TestSQLite_longBacklogDelaysNoOtherReceiver`,
 		"Clients that exhaust connections or memory": `
 			server/cmd/studiod: TestProcess_survivesHostileConnections
 			server/internal/operate/httpserver: TestListener_closesConnectionsThatFloodWithFrames`,

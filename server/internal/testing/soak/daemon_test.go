@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -38,9 +39,13 @@ type deployment struct {
 	secret webhook.Secret
 	client *client.Client
 
-	seeded  int // URLs so far
-	address atomic.Pointer[string]
-	written chan struct{} // gets a value after each request is written, if its buffer is empty
+	seeded    int // URLs so far
+	transport http.Transport
+	written   chan struct{} // gets a value after each request is written, if its buffer is empty
+
+	mu    sync.Mutex
+	urls  []string // of the daemons to which the client connects, in any order
+	conns map[net.Conn]bool
 }
 
 func deploy(t *testing.T, dsn string) *deployment {
@@ -55,19 +60,56 @@ func deploy(t *testing.T, dsn string) *deployment {
 	secrets, err := service.WebhookSecrets(t.Context(), user.ID)
 	check(t, err)
 	check(t, db.Close())
-	d := &deployment{t: t, dsn: dsn, userID: user.ID, written: make(chan struct{}, 1)}
+	d := &deployment{t: t, dsn: dsn, userID: user.ID, written: make(chan struct{}, 1), conns: make(map[net.Conn]bool)}
 	d.secret, err = webhook.ParseSecret(secrets[0])
 	check(t, err)
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, *d.address.Load())
-	}}
-	t.Cleanup(transport.CloseIdleConnections)
-	d.client, err = client.New(client.Config{
-		BaseURL: "http://studio.example.com", AllowHTTP: true, Email: email, Password: password,
-		HTTPClient: &http.Client{Transport: signallingTransport{transport, d.written}}, Retry: client.Retry{Attempts: 1},
-	})
-	check(t, err)
+	d.transport.DialContext = d.dial
+	t.Cleanup(d.transport.CloseIdleConnections)
+	d.client = d.newClient(client.Retry{Attempts: 1})
 	return d
+}
+
+func (d *deployment) newClient(retry client.Retry) *client.Client {
+	d.t.Helper()
+	c, err := client.New(client.Config{
+		BaseURL: "http://studio.example.com", AllowHTTP: true, Email: email, Password: password,
+		HTTPClient: &http.Client{Transport: signallingTransport{&d.transport, d.written}}, Retry: retry,
+	})
+	check(d.t, err)
+	return c
+}
+
+// connect makes clients connect to daemons.
+func (d *deployment) connect(daemons ...*harness.Daemon) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.urls = nil
+	for _, p := range daemons {
+		d.urls = append(d.urls, p.URL)
+	}
+}
+
+func (d *deployment) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	d.mu.Lock()
+	url := d.urls[rand.IntN(len(d.urls))]
+	d.mu.Unlock()
+	conn, err := new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(url, "http://"))
+	if err == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.conns[conn] = true
+	}
+	return conn, err
+}
+
+// cut closes all connections of clients.
+func (d *deployment) cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for conn := range d.conns {
+		_ = conn.Close()
+	}
+	clear(d.conns)
 }
 
 // eachDatabase runs a test on SQLite and on PostgreSQL.
@@ -110,15 +152,17 @@ func (d *deployment) createAvatar(ctx context.Context, key, url string) (*gen.Av
 }
 
 // createAvatars creates avatars from several callers until stop is called. done gets when each creation began and its
-// result. If it returns false, its caller ends. A creation that fails is repeated with the same key.
+// result. If it returns false, its caller ends. A creation that fails is repeated with the same key, also after stop.
 func (d *deployment) createAvatars(callers int, urls []string, done func(began time.Time, avatar *gen.Avatar, err error) (more bool)) (stop func()) {
 	var stopped atomic.Bool
 	var creating sync.WaitGroup
 	for i := range callers {
 		creating.Go(func() {
-			for n := 0; !stopped.Load(); {
+			var err error
+			for n := 0; err != nil || !stopped.Load(); {
 				began := time.Now()
-				avatar, err := d.createAvatar(d.t.Context(), fmt.Sprintf("%d-%d", i, n), urls[(i+n)%len(urls)])
+				var avatar *gen.Avatar
+				avatar, err = d.createAvatar(d.t.Context(), fmt.Sprintf("%d-%d", i, n), urls[(i+n)%len(urls)])
 				if !done(began, avatar, err) {
 					return
 				}
@@ -183,15 +227,14 @@ func (d *deployment) startOn(dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
 	path, err := daemonProgram()
 	check(d.t, err)
-	return d.startAs([]string{path}, dsn, args...)
+	return d.startProgram(path, dsn, args...)
 }
 
-func (d *deployment) startAs(command []string, dsn string, args ...string) *harness.Daemon {
+func (d *deployment) startProgram(path, dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
 	args = append([]string{"--renderer=simulate:0s"}, args...)
-	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), command, dsn, args...))
-	address := strings.TrimPrefix(p.URL, "http://")
-	d.address.Store(&address)
+	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), []string{path}, dsn, args...))
+	d.connect(p)
 	return p
 }
 

@@ -15,7 +15,7 @@ const evenLanes = "lanes=128"
 
 // promptly bounds what takes a few seconds on an idle machine. It is shorter than the 30 s after which a daemon finds
 // due work whose notification was lost.
-const promptly = 20 * time.Second
+const promptly = 25 * time.Second
 
 // Two daemons share the deliveries, and never send two events of a subject, or the same event twice, at the same
 // time. After one is killed, the other delivers its events within seconds.

@@ -1,13 +1,15 @@
 package soak_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
@@ -41,66 +43,6 @@ func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 		r.waitAccepted(3)
 		check(t, p.Stop())
 		r.wantAllDelivered(d, 3, 0)
-	})
-}
-
-// The daemon is killed while creations are before their commit, between commit and response, or being rendered. A
-// retry with the same idempotency key gets the same avatar, and all events of each avatar are delivered.
-func TestSIGKILL_afterCommitLosesNothing(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, d *deployment) {
-		d.skipShortOnPostgres(t, "it waits for the end of a lease")
-		r := receive(d, 10, nil)
-		p := d.start("--renderer=simulate:20ms")
-		d.login()
-		const concurrent = 20
-		rounds := 2 * *scale
-		ids := make(map[string]string) // by key
-		for round := range rounds {
-			var mu sync.Mutex
-			create := func(i int, succeeded func()) {
-				key := fmt.Sprintf("%d-%d", round, i)
-				avatar, err := d.createAvatar(t.Context(), key, r.urls[i%len(r.urls)])
-				if err != nil {
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if id, ok := ids[key]; ok && id != avatar.AvatarID {
-					t.Errorf("one key creates %s and %s", id, avatar.AvatarID)
-				}
-				ids[key] = avatar.AvatarID
-				succeeded()
-			}
-			some := make(chan struct{}, concurrent)
-			var creating sync.WaitGroup
-			for i := range concurrent {
-				creating.Go(func() { create(i, func() { some <- struct{}{} }) })
-			}
-			all := make(chan struct{})
-			go func() { defer close(all); creating.Wait() }()
-			for range 1 + rand.IntN(concurrent/2) {
-				select {
-				case <-some:
-				case <-all: // all may have succeeded at the same time
-					if len(some) == 0 {
-						t.Fatal("too few creations succeed before the kill")
-					}
-				}
-			}
-			check(t, p.Kill())
-			<-all
-			r.abandonUnanswered()
-			p = d.start("--renderer=simulate:20ms")
-			for i := range concurrent {
-				create(i, func() {})
-			}
-		}
-		r.waitAccepted(3 * rounds * concurrent)
-		check(t, p.Stop())
-		r.wantAllDelivered(d, 3*rounds*concurrent, rounds*maxUnrecorded)
-		if len(r.subjects) != len(ids) {
-			t.Errorf("%d avatars exist for %d keys", len(r.subjects), len(ids))
-		}
 	})
 }
 
@@ -149,13 +91,15 @@ func TestSIGTERM_finishesAttemptsInFlightAndStartsNone(t *testing.T) {
 	})
 }
 
-// The daemon is killed several times, while receivers fail one request in ten and avatars are created and rendered.
+// The daemon is killed several times, while receivers fail one request in ten and avatars are created and rendered: before
+// the commit of a creation, between commit and response, and while it renders. A retry of a creation with the same
+// idempotency key gets the same avatar.
 func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		d.skipShortOnPostgres(t, "it waits for the end of a lease")
 		var mu sync.Mutex
 		failed := make(map[string]int)
-		const origins, avatars = 20, 20
+		const origins = 20
 		r := receive(d, origins, func(a arrival) int {
 			mu.Lock()
 			defer mu.Unlock()
@@ -166,24 +110,31 @@ func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 			failed[a.subject]++
 			return http.StatusInternalServerError
 		})
-		subjects, events, kills := 5**scale, 10**scale, 4**scale
+		subjects, events, kills := 4**scale, 6**scale, 4**scale
 		d.seed(subjects, events, r.urls...)
-		all := origins*subjects*events + 3*avatars
+		seeded := origins * subjects * events
 		p := d.start("--renderer=simulate:100ms")
 		d.login()
-		for i := range avatars {
-			_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%origins])
-			check(t, err)
-		}
+		var avatars atomic.Int64
+		stop := d.createAvatars(4, r.urls, func(_ time.Time, _ *gen.Avatar, err error) bool {
+			if err == nil {
+				avatars.Add(1)
+				time.Sleep(100 * time.Millisecond)
+			}
+			return true
+		})
+		defer stop()
 		for kill := range kills {
 			// The events without failures suffice to reach this number, so the kill waits for no retry.
 			arrivals, _, _ := r.count()
-			next := arrivals + 1 + rand.IntN(max(all*6/10*(kill+1)/kills-arrivals, 1))
+			next := arrivals + 1 + rand.IntN(max(seeded*6/10*(kill+1)/kills-arrivals, 1))
 			r.waitArrivals(next)
 			check(t, p.Kill())
 			r.abandonUnanswered()
 			p = d.start("--renderer=simulate:100ms")
 		}
+		stop()
+		all := seeded + 3*int(avatars.Load())
 		r.waitAccepted(all)
 		check(t, p.Stop())
 		r.wantAllDelivered(d, all, kills*maxUnrecorded)
