@@ -197,11 +197,11 @@ bench: ## Benchmark against other validators and write server/bench/RESULTS.md (
 	cd server/bench && go generate ./... && go test -count=1 -timeout 1h -tags libopenapi -v . -full
 
 .PHONY: bench-delivery
-bench-delivery: ## Benchmark webhook delivery and write server/bench/DELIVERY.md (25 minutes)
+bench-delivery: ## Benchmark webhook delivery and write server/bench/DELIVERY.md (15 minutes)
 	cd server/bench && go test -count=1 -timeout 2h -v -run TestDelivery ./daemon -full
 
 .PHONY: load
-load: ## Benchmark sustained load and write server/bench/LOAD.md (25 minutes)
+load: ## Benchmark sustained load and write server/bench/LOAD.md (5 minutes)
 	cd server/bench && go test -count=1 -timeout 2h -v -run TestLoad ./daemon -full
 
 .PHONY: bench-mouth

@@ -21,11 +21,8 @@ const (
 	// maxCreationCPU is the CPU time of a creation in the processes of the database.
 	maxCreationCPU = 350 * time.Microsecond
 	// rendering is the time of renderings in the measurement from a creation to its event.
-	rendering = time.Second
-	// heavyConnections is the number of connections over which one user creates avatars with titles of heavyTitle
-	// bytes.
-	heavyConnections = 300
-	heavyTitle       = 800_000
+	rendering  = time.Second
+	heavyTitle = 800_000 // bytes of the title of each avatar that one user creates over many connections
 	// besideCreations is the rate at which another user concurrently creates lip-syncs, per second.
 	besideCreations = 10
 )
@@ -131,43 +128,6 @@ func (s *setup) createConcurrently() (created int, cost drained) {
 	return int(next.Load()), cost
 }
 
-// creationRate measures the creations per second, each with a token, a webhook, an idempotency key and a title. It
-// measures once without renderings, and once until the last event is delivered.
-//
-// A rendering writes more rows than a creation, but has no request. So the floor of both with a delivery is the time of
-// two creations and a delivery, each measured alone.
-func creationRate(s *setup) []figure {
-	var floors, shares []float64
-	var alone, together []drained
-	for range s.rounds {
-		floors = append(floors, s.floorRate())
-		s.start("--renderer=simulate:10m")
-		s.login(s.users[0])
-		_, creations := s.createConcurrently()
-		alone = append(alone, creations)
-		check(s.t, s.d.Kill())
-		s.exec(`DELETE FROM renderings`)
-		deliveries := s.drain(s.backlog, s.receiver.urls[accepts], highRate)
-		events := s.createAndDeliver()
-		together = append(together, events)
-		shares = append(shares, events.rate*(2/creations.rate+1/deliveries.rate))
-	}
-	floor, creations, events, share, target := measure.Median(floors), medianOf(alone), medianOf(together), measure.Median(shares), s.targets()
-	return []figure{
-		{"floor: durable transactions of one row, 16 callers, before creations", "", perSecond(floor), true},
-		{
-			"creations over HTTP, 16 callers", fmt.Sprintf("≥ %.1f × the floor, ≤ %.2f ms of CPU time in the database", target.creations, maxCreationCPU.Seconds()*1000),
-			fmt.Sprintf("%.0f/s (%.2f × the floor); CPU time of each %v", creations.rate, creations.rate/floor, creations),
-			creations.rate >= target.creations*floor && creations.database <= maxCreationCPU,
-		},
-		{
-			"creations, renderings and deliveries together", fmt.Sprintf("≥ %s events/s, or %.1f × two creations and a delivery", thousands(minEvents), minTogether),
-			fmt.Sprintf("%s (%.2f × two creations and a delivery); CPU time of each %v", perSecond(events.rate), share, events),
-			events.rate >= minEvents || share >= minTogether,
-		},
-	}
-}
-
 // createAndDeliver creates lip-syncs and returns the delivered events per second and their cost, measured from the
 // first creation.
 func (s *setup) createAndDeliver() drained {
@@ -209,15 +169,15 @@ func largeCreations(s *setup) []figure {
 	heavy := s.addUsers("heavy", 1)[0]
 	s.start()
 	s.login(heavy)
-	without, withoutEvents := s.paceCreations(besideCreations, s.besideHung, 0)
+	without, _ := s.paceCreations(besideCreations, s.besideHung, 0)
 
-	client := measure.NewClient(s.d.URL, heavyConnections)
+	client := measure.NewClient(s.d.URL, s.heavyConnections)
 	defer client.Close()
 	title := strings.Repeat("a", heavyTitle)
 	var all sync.WaitGroup
 	var ended atomic.Bool
 	var accepted, rejected atomic.Int64
-	for range heavyConnections {
+	for range s.heavyConnections {
 		all.Go(func() {
 			for !ended.Load() {
 				switch response, err := client.Send(heavy.post("/v1/avatars/create_avatar", `{"title":"`+title+`"}`)); {
@@ -232,18 +192,18 @@ func largeCreations(s *setup) []figure {
 	}
 	s.d.ResetPeak()
 	began := time.Now()
-	with, withEvents := s.paceCreations(besideCreations, s.besideHung, 0)
+	with, _ := s.paceCreations(besideCreations, s.besideHung, 0)
 	took := time.Since(began).Seconds()
 	_, peak := s.d.Memory()
-	rates := fmt.Sprintf("%.0f/s, and %.0f/s rejected", float64(accepted.Load())/took, float64(rejected.Load())/took)
 	ended.Store(true)
 	all.Wait()
-	name := fmt.Sprintf("with %d connections of another user who creates avatars of %s kB: ", heavyConnections, thousands(heavyTitle/1000))
+	name := fmt.Sprintf("with %d connections of another user who creates avatars of %s kB: ", s.heavyConnections, thousands(heavyTitle/1000))
 	return []figure{
 		{name + "latency of creations", "p99 ≤ 100 ms", fmt.Sprintf("%v; without them %v", with, without), with.p99 <= maxBeside},
-		{name + "latency from the response to a creation", "", fmt.Sprintf("%v; without them %v", withEvents, withoutEvents), true},
-		{name + "creations of the other user", "", rates, true},
-		{name + "memory", "", mebibytes(peak), true},
+		{
+			name + "creations of the other user, and memory", "", fmt.Sprintf("%.0f/s, and %.0f/s rejected; %s",
+				float64(accepted.Load())/took, float64(rejected.Load())/took, mebibytes(peak)), true,
+		},
 	}
 }
 

@@ -20,6 +20,9 @@ func TestReceiver_detectsWrongEvents(t *testing.T) {
 		status   string
 	}
 	first, second := event{1, secret, "succeeded"}, event{2, secret, "succeeded"}
+	receiver := startReceiver(t, receiverConfig{Secrets: []string{secret.Reveal()}, Ports: ports{accepts: 1}})
+	client := measure.NewClient(receiver.urls[accepts][0], 1)
+	defer client.Close()
 	for name, c := range map[string]struct {
 		events     []event
 		want       string // in the error
@@ -35,10 +38,7 @@ func TestReceiver_detectsWrongEvents(t *testing.T) {
 		"failed lip-sync":                {events: []event{first, {2, secret, "failed"}}, want: "wrong signature or body"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			receiver := startReceiver(t, receiverConfig{Secrets: []string{secret.Reveal()}, Ports: ports{accepts: 1}})
-			client := measure.NewClient(receiver.urls[accepts][0], 1)
-			defer client.Close()
+			receiver.reset()
 			for _, e := range c.events {
 				_, err := client.Send(signedEvent(fmt.Sprint(e.sequence), "subject", e.status, e.sequence, e.secret))
 				check(t, err)

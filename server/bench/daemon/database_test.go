@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,26 +103,24 @@ func (s *setup) awaitDelivered() {
 	s.await(`SELECT -COUNT(*) FROM events WHERE state <> 'delivered'`, 0)
 }
 
-// written is when and for which origin the event of a subject was written.
-type written struct {
-	at     time.Time
-	origin string
-}
-
-// written returns the events of all subjects, which have one each. studiod reads the clock just before it writes an
-// event.
-func (s *setup) written() map[string]written {
+// latencies waits until the receiver has the events of all subjects, which have one each. It returns the time from when
+// studiod wrote each event to its arrival, and when that was. studiod reads the clock just before it writes an event.
+func (s *setup) latencies(events int) iter.Seq2[time.Duration, time.Time] {
 	s.t.Helper()
-	rows, err := s.sql.QueryContext(s.t.Context(), `SELECT s.id, e.created_at, s.origin FROM events e JOIN subjects s ON s.id = e.subject_id`)
-	check(s.t, err)
-	defer func() { _ = rows.Close() }()
-	all := make(map[string]written)
-	for rows.Next() {
-		var subject, origin string
-		var at int64
-		check(s.t, rows.Scan(&subject, &at, &origin))
-		all[subject] = written{time.UnixMicro(at), origin}
+	arrivals := s.receiver.await(events, maxWait).Arrivals
+	return func(yield func(time.Duration, time.Time) bool) {
+		rows, err := s.sql.QueryContext(s.t.Context(), `SELECT subject_id, created_at FROM events`)
+		check(s.t, err)
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var subject string
+			var at int64
+			check(s.t, rows.Scan(&subject, &at))
+			written := time.UnixMicro(at)
+			if arrival, ok := arrivals[subject]; ok && !yield(arrival.Sub(written), written) {
+				return
+			}
+		}
+		check(s.t, rows.Err())
 	}
-	check(s.t, rows.Err())
-	return all
 }

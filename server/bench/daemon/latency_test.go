@@ -20,7 +20,7 @@ const (
 // latency measures the latency of events at 50 events per second.
 func latency(s *setup) []figure {
 	s.start()
-	l, limit := s.pace(pacedRate, s.paced), s.targets().p99
+	l, limit := medians(s.pace(pacedRate, s.paced)), s.targets().p99
 	return []figure{{"latency at 50 events/s", fmt.Sprintf("p99 ≤ %d ms", limit.Milliseconds()), l.String(), l.p99 <= limit}}
 }
 
@@ -28,7 +28,7 @@ func latency(s *setup) []figure {
 func hungReceiver(s *setup) []figure {
 	s.start()
 	s.create(fastRate, hungEvents, s.receiver.urls[hangs])
-	l := s.pace(besideRate, s.besideHung)
+	l := medians(s.pace(besideRate, s.besideHung))
 	return []figure{{
 		fmt.Sprintf("latency of a healthy origin at %d events/s, with %d events to a hanging origin", besideRate, hungEvents), "p99 ≤ 100 ms",
 		l.String(), l.p99 <= maxBeside,
@@ -72,12 +72,17 @@ func flooded(s *setup) []figure {
 		s.exec(`DELETE FROM breakers`)
 	}
 	name := fmt.Sprintf("latency of a healthy origin at %d events/s, with %d origins that send gzip bombs, 10 GB or 1 MiB of headers", besideRate, floodPorts)
-	return []figure{withAndWithout(name, medians(without), medians(with))}
+	return []figure{withAndWithout(name, without, with)}
 }
 
 // waitingEvents measures the latency with and without many events that wait for a hanging origin.
 func waitingEvents(s *setup) []figure {
-	without, with := s.paceBeside(pacedRate, s.paced, s.receiver.urls[hangs], s.waiting)
+	s.start()
+	without := s.pace(pacedRate, s.paced)
+	s.stop()
+	s.seed(s.users[0], s.receiver.urls[hangs], s.waiting, 1)
+	s.start()
+	with := s.pace(pacedRate, s.paced)
 	_, peak := s.d.Memory()
 	name := fmt.Sprintf("with %s waiting events", thousands(s.waiting))
 	return []figure{
@@ -86,29 +91,18 @@ func waitingEvents(s *setup) []figure {
 	}
 }
 
-func withAndWithout(name string, without, with summary) figure {
+func withAndWithout(name string, all, allWith []summary) figure {
+	without, with := medians(all), medians(allWith)
 	return figure{name, "p99 ≤ 2 × p99 without them", fmt.Sprintf("%v; without them %v", with, without), with.p99 <= 2*without.p99}
 }
 
-// paceBeside is like pace, without and then with events that another origin gets.
-func (s *setup) paceBeside(rate, n int, urls []string, events int) (without, with summary) {
+// pace is paceOnce in all rounds.
+func (s *setup) pace(rate, events int) (all []summary) {
 	s.t.Helper()
-	s.start()
-	without = s.pace(rate, n)
-	s.stop()
-	s.seed(s.users[0], urls, events, 1)
-	s.start()
-	return without, s.pace(rate, n)
-}
-
-// pace is paceOnce in all rounds. It returns the medians.
-func (s *setup) pace(rate, events int) summary {
-	s.t.Helper()
-	all := make([]summary, s.rounds)
-	for i := range all {
-		all[i] = s.paceOnce(rate, events)
+	for range s.rounds {
+		all = append(all, s.paceOnce(rate, events))
 	}
-	return medians(all)
+	return all
 }
 
 // paceOnce creates events for the healthy origins at a steady rate. The latency of an event is the time from just
@@ -117,10 +111,9 @@ func (s *setup) paceOnce(rate, events int) summary {
 	s.t.Helper()
 	s.receiver.reset()
 	s.create(rate, events, s.receiver.urls[accepts])
-	t, written := s.receiver.await(events, maxWait), s.written()
 	var took latencies
-	for subject, at := range t.Arrivals {
-		took = append(took, at.Sub(written[subject].at))
+	for latency := range s.latencies(events) {
+		took = append(took, latency)
 	}
 	return took.summary()
 }

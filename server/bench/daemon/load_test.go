@@ -16,14 +16,12 @@ const (
 	drainTimeout   = 5 * time.Minute        // for events after the last request
 	scrapeInterval = 5 * time.Second        // of the metrics
 	maxTries       = 2                      // of a rate
-	maxOthersCPU   = 0.3                    // CPUs that other programs may use before a rate
 	minSustained   = 2000                   // creations per second, on a machine with quick transactions
 )
 
 // startLoad starts a daemon with metrics, logs and encryption, and logs in the users of an open load.
 func (s *setup) startLoad() {
 	s.t.Helper()
-	waitIdle(s.idleWait)
 	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)
 	s.start("--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))
 	s.loginAll()
@@ -49,7 +47,6 @@ func (s *setup) startLoad() {
 
 // creationLoad measures creations, with the renderings and deliveries that follow from them.
 func creationLoad(s *setup) []figure {
-	waitIdle(s.idleWait)
 	floor := s.floorRate()
 	s.startLoad()
 	s.receiveForAll()

@@ -3,14 +3,8 @@ package daemon_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // arrivals returns the arrival times of a Poisson process, which models independent users. The rate is in requests
@@ -59,7 +53,6 @@ func (r *result) String() string {
 func (s *setup) measureLoad(rate int, d time.Duration) (r *result) {
 	s.t.Helper()
 	for range maxTries {
-		waitIdle(s.idleWait)
 		r = s.runLoad(rate, d)
 		if s.t.Logf("%v for %v", r, d); r.sustained() {
 			break
@@ -136,29 +129,4 @@ func search(first, limit int, sustained func(rate int) bool) int {
 		}
 	}
 	return low
-}
-
-// machineCPU returns the CPU time of all processes on this machine.
-func machineCPU() (used time.Duration) {
-	stat, _ := os.ReadFile("/proc/stat")
-	line, _, _ := strings.Cut(string(stat), "\n")
-	for i, field := range strings.Fields(line) { // cpu user nice system idle iowait irq softirq
-		if n, _ := strconv.Atoi(field); slices.Contains([]int{1, 2, 3, 6, 7}, i) {
-			used += time.Duration(n) * harness.Tick
-		}
-	}
-	return used
-}
-
-// waitIdle waits until other programs use less than maxOthersCPU, but not longer than maxWait.
-func waitIdle(maxWait time.Duration) {
-	const period = time.Second
-	for before := machineCPU(); maxWait > 0; maxWait -= period {
-		time.Sleep(period)
-		used := machineCPU()
-		if (used - before).Seconds() < maxOthersCPU {
-			return
-		}
-		before = used
-	}
 }
