@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -27,11 +26,10 @@ const (
 	serverName = "server.New"
 	nethttp    = "nethttp-middleware"
 	ogenName   = "ogen"
-	kinName    = `kin-openapi "3.0.3"`
 )
 
 func variants() []variant {
-	return append([]variant{
+	return []variant{
 		{
 			name: bareName, build: buildBare,
 			description: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
@@ -49,14 +47,10 @@ func variants() []variant {
 			description: "a server generated from a derived document, with a SecurityHandler, without OpenTelemetry",
 		},
 		{
-			name: kinName, build: buildKin, checks: true, peer: "github.com/getkin/kin-openapi",
-			description: "openapi3filter, with the document marked as 3.0.3, in front of the strict server",
-		},
-		{
 			name: nethttp, build: buildNethttp, checks: true, peer: "github.com/oapi-codegen/nethttp-middleware",
 			description: "with an AuthenticationFunc, in front of the strict server",
 		},
-	}, libopenapiVariants()...)
+	}
 }
 
 // authenticate returns the user of a token. Every variant with checks calls it.
@@ -71,16 +65,6 @@ var (
 	users           = map[string]string{goodToken: "ada", "other-token": "grace"}
 	errUnknownToken = errors.New("unknown token")
 )
-
-// authenticateRequest is authenticate for libraries that pass a request.
-func authenticateRequest(r *http.Request) error {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return errUnknownToken
-	}
-	_, err := authenticate(token)
-	return err
-}
 
 func buildBare() (http.Handler, error) {
 	mux := http.NewServeMux()

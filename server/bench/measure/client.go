@@ -2,23 +2,17 @@ package measure
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"strconv"
 	"strings"
 	"time"
 )
 
-const (
-	// exchangeTimeout bounds a request and its response.
-	exchangeTimeout = 30 * time.Second
-	// readBuffer holds a list of projects, and more than the longest line of a header.
-	readBuffer = 32 << 10
-)
+// exchangeTimeout bounds a request and its response.
+const exchangeTimeout = 30 * time.Second
 
 // Client is an HTTP/1.1 client with persistent connections to one server. It needs less CPU time than that of net/http,
 // because it shares the CPUs with the measured program. It is safe for concurrent use.
@@ -75,7 +69,7 @@ func (c *Client) Send(request []byte) (response Response, err error) {
 		if err != nil {
 			return response, err
 		}
-		conn = &connection{dialed, bufio.NewReaderSize(dialed, readBuffer)}
+		conn = &connection{dialed, bufio.NewReader(dialed)}
 	}
 	response, keep, err := conn.exchange(request)
 	if !keep {
@@ -95,49 +89,20 @@ func (c *Client) SendOK(request []byte) (body []byte, err error) {
 }
 
 func (c *connection) exchange(request []byte) (response Response, keep bool, err error) {
-	if err := c.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
-		return response, false, err
+	err = c.SetDeadline(time.Now().Add(exchangeTimeout))
+	if err == nil {
+		_, err = c.Write(request)
 	}
-	if _, err := c.Write(request); err != nil {
-		return response, false, err
-	}
-	line, err := c.reader.ReadSlice('\n')
 	if err != nil {
 		return response, false, err
 	}
-	if response.Status, err = strconv.Atoi(string(line[min(len(line), len("HTTP/1.1 ")):min(len(line), len("HTTP/1.1 200"))])); err != nil {
-		return response, false, fmt.Errorf("no response: %q", line)
+	r, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return response, false, err
 	}
-	length, chunked, keep := 0, false, true
-	for {
-		line, err := c.reader.ReadSlice('\n')
-		if err != nil {
-			return response, false, err
-		}
-		name, value, found := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
-		if !found {
-			break
-		}
-		switch string(name) {
-		case "Content-Length":
-			if length, err = strconv.Atoi(string(value)); err != nil {
-				return response, false, err
-			}
-		case "Transfer-Encoding":
-			chunked = true // net/http has no other encoding
-		case "Connection":
-			keep = false
-		}
-	}
-	if chunked {
-		if response.Body, err = io.ReadAll(httputil.NewChunkedReader(c.reader)); err == nil {
-			_, err = c.reader.ReadSlice('\n') // after the last chunk
-		}
-	} else {
-		response.Body = make([]byte, length)
-		_, err = io.ReadFull(c.reader, response.Body)
-	}
-	return response, keep && err == nil, err
+	response.Status = r.StatusCode
+	response.Body, err = io.ReadAll(r.Body)
+	return response, !r.Close && err == nil, err
 }
 
 // Serve serves a handler on a free port until the server is closed. Unlike package httptest, it adds no work to a

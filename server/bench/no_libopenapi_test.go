@@ -1,5 +1,0 @@
-//go:build !libopenapi
-
-package bench_test
-
-func libopenapiVariants() []variant { return nil }
