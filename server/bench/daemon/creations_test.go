@@ -40,30 +40,6 @@ func (s *setup) login(u *user) {
 	u.token = pair.AccessToken
 }
 
-// loginAll adds the users of an open load and gets a token for each user.
-func (s *setup) loginAll() {
-	s.t.Helper()
-	s.users = append(s.users, s.addUsers("user", s.plan.users-1)...)
-	for _, u := range s.users {
-		s.login(u)
-	}
-}
-
-// receiveForAll starts a receiver with a port for each user.
-func (s *setup) receiveForAll() {
-	s.t.Helper()
-	secrets := make([]string, len(s.users))
-	for i, u := range s.users {
-		secrets[i] = u.secret.Reveal()
-	}
-	s.receiver = startReceiver(s.t, receiverConfig{Secrets: secrets, Ports: ports{accepts: len(s.users)}})
-}
-
-// createInTurn creates the i-th lip-sync of all users, after receiveForAll.
-func (s *setup) createInTurn(i int) (id string, err error) {
-	return s.createLipsync(s.users[i%len(s.users)], s.receiver.urls[accepts][i%len(s.users)])
-}
-
 // post returns a request with a body and a new idempotency key.
 func (u *user) post(path, body string) []byte {
 	return measure.Request(http.MethodPost, path, u.authorization()+"Content-Type: application/json\r\nIdempotency-Key: "+rand.Text()+"\r\n", body)

@@ -15,10 +15,10 @@ import (
 
 const password = "correct horse battery staple"
 
-// user is a user with a workspace. [setup.login] sets the token.
+// user is a user. [setup.login] sets the token.
 type user struct {
-	id, email, workspace, token string
-	secret                      webhook.Secret
+	id, email, token string
+	secret           webhook.Secret
 }
 
 // authorization returns the header of requests of the user.
@@ -36,13 +36,10 @@ func (s *setup) addUsers(name string, n int) (users []*user) {
 	cfg.Passwords = studiotest.WeakPasswords{}
 	service := studio.New(cfg)
 	for i := range n {
-		u := &user{email: fmt.Sprintf("%s%d@example.com", name, i), workspace: uuid.NewString()}
+		u := &user{email: fmt.Sprintf("%s%d@example.com", name, i)}
 		added, err := service.AddUser(ctx, "", u.email, password)
 		check(s.t, err)
 		u.id = added.ID
-		_, err = service.AddWorkspace(ctx, u.workspace, u.email)
-		check(s.t, err)
-		check(s.t, service.AddMember(ctx, u.workspace, u.email))
 		secrets, err := service.WebhookSecrets(ctx, u.id)
 		check(s.t, err)
 		u.secret, err = webhook.ParseSecret(secrets[0])

@@ -2,54 +2,27 @@ package daemon_test
 
 import (
 	"fmt"
-	"net/http"
 	"path/filepath"
-	"sync"
 	"time"
-
-	"github.com/avatarstudio/avatarstudio/server/bench/measure"
 )
 
 const (
-	maxLatency     = 100 * time.Millisecond // p99 of a sustained rate
-	maxDelay       = time.Second            // of every event at a sustained rate
-	drainTimeout   = 5 * time.Minute        // for events after the last request
-	scrapeInterval = 5 * time.Second        // of the metrics
-	maxTries       = 2                      // of a rate
-	minSustained   = 2000                   // creations per second, on a machine with quick transactions
+	maxLatency   = 100 * time.Millisecond // p99 of a sustained rate
+	maxDelay     = time.Second            // of every event at a sustained rate
+	drainTimeout = 5 * time.Minute        // for events after the last request
+	maxTries     = 2                      // of a rate
+	minSustained = 2000                   // creations per second, on a machine with quick transactions
 )
 
-// startLoad starts a daemon with metrics, logs and encryption, and logs in the users of an open load.
-func (s *setup) startLoad() {
-	s.t.Helper()
-	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)
-	s.start("--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))
-	s.loginAll()
-	admin, ended := measure.NewClient(s.d.AdminURL, 1), make(chan struct{})
-	var scraping sync.WaitGroup
-	scraping.Go(func() { // as Prometheus does
-		defer admin.Close()
-		ticker := time.NewTicker(scrapeInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-			case <-ended:
-				return
-			}
-			if _, err := admin.SendOK(measure.Request(http.MethodGet, "/metrics", "", "")); err != nil {
-				s.t.Errorf("metrics: %v", err)
-			}
-		}
-	})
-	s.t.Cleanup(func() { close(ended); scraping.Wait() })
-}
-
-// creationLoad measures creations, with the renderings and deliveries that follow from them.
+// creationLoad measures creations, with the renderings and deliveries that follow from them. The daemon has metrics, logs
+// and encryption.
 func creationLoad(s *setup) []figure {
 	floor := s.floorRate()
-	s.startLoad()
-	s.receiveForAll()
+	s.program = append([]string{"env", "STUDIO_KEYS=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}, s.program...)
+	s.start("--admin-addr", "127.0.0.1:0", "--media", "file:"+filepath.Join(s.t.TempDir(), "media"))
+	for _, u := range s.users {
+		s.login(u)
+	}
 	r := s.measureLoad(s.creations, s.creationDuration)
 	highest, found := s.searchLoad()
 	onTime := 0

@@ -70,7 +70,7 @@ func (s *setup) runLoad(rate int, d time.Duration) *result {
 	var mu sync.Mutex
 	created := make(map[string]time.Time)
 	openLoop(all, func(i int, due time.Time) {
-		id, err := s.createInTurn(i)
+		id, err := s.createLipsync(s.users[i%len(s.users)], s.receiver.urls[accepts][i%len(s.users)])
 		r.latencies[i] = time.Since(due)
 		mu.Lock()
 		defer mu.Unlock()
@@ -96,37 +96,16 @@ func (s *setup) runLoad(rate int, d time.Duration) *result {
 	return r
 }
 
-// searchLoad returns the highest sustained rate, and its latencies.
+// searchLoad returns the highest sustained rate within 20 %, and its latencies.
 func (s *setup) searchLoad() (highest int, latencies string) {
 	s.t.Helper()
 	latencies = "none"
-	return search(s.creations, s.maxRate, func(rate int) bool {
+	for rate := s.creations; rate <= s.maxRate; rate += rate / 5 {
 		r := s.measureLoad(rate, s.searchStep)
-		if r.sustained() {
-			latencies = r.latencies.String()
+		if !r.sustained() {
+			break
 		}
-		return r.sustained()
-	}), latencies
-}
-
-// search returns the highest sustained rate within 10 %. It doubles the rate, beginning with first, until a rate is not
-// sustained, and continues with a binary search. It ends early at a sustained rate of limit or above.
-func search(first, limit int, sustained func(rate int) bool) int {
-	low, high := 0, 0 // the highest sustained rate, and the lowest that is not sustained
-	for rate := first; high == 0 || high-low > max(high/10, 1); {
-		if sustained(rate) {
-			low = rate
-		} else {
-			high = rate
-		}
-		switch {
-		case high == 0 && low >= limit:
-			return low
-		case high == 0:
-			rate = 2 * low
-		default:
-			rate = (low + high) / 2
-		}
+		highest, latencies = rate, r.latencies.String()
 	}
-	return low
+	return highest, latencies
 }

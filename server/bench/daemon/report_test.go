@@ -38,7 +38,7 @@ other libraries.
 func loadReport(table string, p plan) string {
 	return fmt.Sprintf(`# Sustained load
 
-One studiod with webhooks, metrics (read every %v), logs, encrypted keys and webhook secrets, default limits, and
+One studiod with webhooks, metrics, logs, encrypted keys and webhook secrets, default limits, and
 simulated renderings that take no time. %d users create lip-syncs. Each user has a token, an idempotency key for each
 creation, and a receiver that verifies every webhook. SQLite is a file with synchronous=FULL.
 PostgreSQL is a server with fsync=on. The load generator, the receivers, studiod and the database share the CPUs of one
@@ -46,12 +46,12 @@ machine.
 
 The load is open: the arrival times of requests (a Poisson process) are fixed in advance and do not depend on
 responses. Latencies and the delays of events count from the arrival time. A rate is sustained if the p99 latency is at
-most %v, no request fails, and every event is delivered within %v. The search for the highest sustained rate ends within
-10 %%. A rate that is not sustained is measured again, because other programs may use the machine.
+most %v, no request fails, and every event is delivered within %v. The highest sustained rate is found
+within 20 %%. A rate that is not sustained is measured again, because other programs may use the machine.
 
 The run fails if an event is lost, duplicated or wrongly signed. Reproduce with `+"`make load`"+`. The figures depend on the machine and its other load.
 
 %s.
 
-%s`, scrapeInterval, p.users, maxLatency, maxDelay, measure.Machine(), table)
+%s`, p.users, maxLatency, maxDelay, measure.Machine(), table)
 }
