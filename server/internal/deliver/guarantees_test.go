@@ -22,8 +22,9 @@ func randomAnswer(message sender.Message, _ int) sender.Attempt {
 	overloaded, unavailable := failed(http.StatusTooManyRequests), failed(http.StatusServiceUnavailable)
 	overloaded.RetryAfter, unavailable.RetryAfter = time.Duration(rand.IntN(40))*time.Hour, time.Duration(rand.IntN(300))*time.Second
 	all := []sender.Attempt{
-		overloaded, unavailable, {Failure: sender.FailureTimeout}, {Failure: sender.FailureConnect}, failed(http.StatusNotFound),
-		failed(http.StatusRequestTimeout), failed(http.StatusFound), failed(http.StatusInternalServerError), failed(http.StatusInternalServerError),
+		overloaded, unavailable, failed(http.StatusNotFound), failed(http.StatusRequestTimeout), failed(http.StatusFound),
+		failed(http.StatusInternalServerError), failed(http.StatusInternalServerError),
+		{Failure: sender.FailureTimeout}, {Failure: sender.FailureConnect},
 	}
 	return all[rand.IntN(len(all))]
 }

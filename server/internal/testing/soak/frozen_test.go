@@ -127,31 +127,3 @@ func (d *deployment) mustCreate(t *testing.T, key, url string) (id string) {
 	check(t, err)
 	return avatar.AvatarID
 }
-
-// The events in flight when a daemon is killed are sent again soon after another daemon starts.
-func TestSIGKILL_retriesEventsInFlightPromptly(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, d *deployment) {
-		const origins = 5
-		answer, release := d.blockingAnswer(0)
-		r, p := startAtInFlightLimit(d, origins, answer)
-		check(t, p.Kill())
-		killed := time.Now()
-		r.abandonUnanswered()
-		release()
-		r.wait("the end of all requests", func() bool { return r.unanswered == 0 })
-		arrivals, _, _ := r.count()
-		p = d.start()
-		r.waitArrivals(arrivals + 1)
-		took := time.Since(killed)
-		t.Logf("the first delivery is %v after the kill", took)
-		if took > promptly {
-			t.Errorf("the first delivery is %v after the kill, want it within %v", took, promptly)
-		}
-		r.waitAccepted(4 * origins * inFlight)
-		check(t, p.Stop())
-		r.wantAllDelivered(d, 4*origins*inFlight, 0)
-		if arrivals, _, _ := r.count(); arrivals != 5*origins*inFlight {
-			t.Errorf("%d requests arrived, want one for each event and a retry of each in flight", arrivals)
-		}
-	})
-}

@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -46,54 +48,67 @@ func TestSIGKILL_beforeCommitCreatesNothing(t *testing.T) {
 	})
 }
 
-// The database is locked while the receiver responds, so that the daemon is killed before it records the success.
-func TestSIGKILL_beforeSuccessIsRecordedRetriesEvent(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.blockingAnswer(http.StatusNoContent)
-		r, p := startAtInFlightLimit(d, 5, answer)
-		const first = 5 * inFlight
-		unlock := lockEvents(t, d.dsn)
-		release()
-		r.waitAccepted(first)
-		check(t, p.Kill())
-		r.abandonUnanswered()
-		unlock()
-		p = d.start()
-		r.waitAccepted(4 * first)
-		check(t, p.Stop())
-		// Attempts for other subjects may have started, at most one for each.
-		r.wantAllDelivered(d, 4*first, 2*first)
-		if _, _, duplicates := r.count(); duplicates < first {
-			t.Errorf("%d events are duplicated, want all %d in flight", duplicates, first)
-		}
-	})
+// A daemon ends with as many attempts in flight as possible, and another one starts. It delivers the events soon.
+func TestEnd_withAttemptsInFlightLosesNothing(t *testing.T) {
+	t.Parallel()
+	const origins, first = 5, 5 * inFlight
+	for name, c := range map[string]struct {
+		status     int // of the receivers, which answer when release is called
+		end        func(d *deployment, r *receivers, p *harness.Daemon, release func()) error
+		again      int // how many events are sent twice
+		duplicates int // how many of them were accepted before
+	}{
+		"KilledBeforeTheAnswers": {0, func(_ *deployment, r *receivers, p *harness.Daemon, release func()) error {
+			defer r.wait("the end of all requests", func() bool { return r.unanswered == 0 })
+			defer release()
+			return p.Kill()
+		}, first, 0},
+		// The database is locked while the receivers answer.
+		"KilledBeforeTheRecords": {http.StatusNoContent, func(d *deployment, r *receivers, p *harness.Daemon, release func()) error {
+			defer lockEvents(d.t, d.dsn)()
+			release()
+			r.waitAccepted(first)
+			return p.Kill()
+		}, first, first},
+		"Stopped": {http.StatusNoContent, func(_ *deployment, r *receivers, p *harness.Daemon, release func()) error {
+			err := errors.Join(p.Signal(syscall.SIGTERM), p.AwaitLog("msg=stopping"))
+			release()
+			err = errors.Join(err, p.Wait())
+			if arrivals, accepted, _ := r.count(); arrivals != first || accepted != first {
+				r.t.Errorf("%d requests arrived and %d were accepted, want the %d in flight", arrivals, accepted, first)
+			}
+			return err
+		}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDatabase(t, func(t *testing.T, d *deployment) {
+				answer, release := d.blockingAnswer(c.status)
+				r, p := startAtInFlightLimit(d, origins, answer)
+				check(t, c.end(d, r, p, release))
+				ended := time.Now()
+				r.abandonUnanswered()
+				arrivals, _, _ := r.count()
+				p = d.start()
+				r.waitArrivals(arrivals + 1)
+				if took := time.Since(ended); took > promptly {
+					t.Errorf("the first delivery is %v after the end", took)
+				}
+				r.waitAccepted(4 * first)
+				check(t, p.Stop())
+				// Attempts for other subjects may have started before a record was impossible, at most one for each.
+				r.wantAllDelivered(d, 4*first, 2*c.duplicates)
+				arrivals, _, duplicates := r.count()
+				if duplicates < c.duplicates || c.duplicates == 0 && arrivals != 4*first+c.again {
+					t.Errorf("%d requests with %d duplicates arrived, want %d events again", arrivals, duplicates, c.again)
+				}
+			})
+		})
+	}
 }
 
-func TestSIGTERM_finishesAttemptsInFlightAndStartsNone(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, d *deployment) {
-		answer, release := d.blockingAnswer(http.StatusNoContent)
-		r, p := startAtInFlightLimit(d, 5, answer)
-		const first = 5 * inFlight
-		check(t, p.Signal(syscall.SIGTERM))
-		check(t, p.AwaitLog("msg=stopping"))
-		release()
-		check(t, p.Wait())
-		if arrivals, accepted, _ := r.count(); arrivals != first || accepted != first {
-			t.Errorf("%d requests arrived and %d were accepted, want the %d in flight", arrivals, accepted, first)
-		}
-		p = d.start()
-		r.waitAccepted(4 * first)
-		check(t, p.Stop())
-		r.wantAllDelivered(d, 4*first, 0)
-		if arrivals, _, _ := r.count(); arrivals != 4*first {
-			t.Errorf("%d requests arrived, want one for each event", arrivals)
-		}
-	})
-}
-
-// The daemon is killed several times, while receivers fail one request in ten and avatars are created and rendered: before
-// the commit of a creation, between commit and response, and while it renders. A retry of a creation with the same
-// idempotency key gets the same avatar.
+// The daemon is killed several times, while receivers fail one request in ten and avatars are created and rendered:
+// before the commit of a creation, between commit and response, and while it renders. A retry of a creation with the
+// same idempotency key gets the same avatar.
 func TestSIGKILL_atAnyTimeKeepsOrderAndLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d *deployment) {
 		d.skipShortOnPostgres(t, "it waits for the end of a lease")

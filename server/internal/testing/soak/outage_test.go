@@ -87,8 +87,8 @@ func TestDatabaseBusy_delaysWritesAndDuplicatesNothing(t *testing.T) {
 	})
 }
 
-// A full disk of SQLite causes 503 and a log line for each kind of failure, not one for each worker. The daemon recovers
-// if there is space again, and stops soon if there is not. A restart then loses nothing either.
+// A full disk of SQLite causes 503 and a log line for each kind of failure, not one for each worker. The daemon
+// recovers if there is space again, and stops soon if there is not. A restart then loses nothing either.
 func TestDiskFull_onSQLiteCauses503AndRecovers(t *testing.T) {
 	t.Parallel()
 	for name, recovers := range map[string]bool{"Recovers": true, "Stops": false} {
