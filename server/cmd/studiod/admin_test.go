@@ -36,59 +36,58 @@ func (d *daemon) metric(t *testing.T, series string) string {
 
 func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
-		in := startInbox(t, d.secret, nil)
-		for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
-			ask(t, http.MethodPost, d.url()+"/users/login", body)
+	dsn := studiotest.NewSQLite(t)
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
+	in := startInbox(t, d.secret, nil)
+	for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
+		ask(t, http.MethodPost, d.url()+"/users/login", body)
+	}
+	avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url+"?token=canary-query"))
+	check(t, err)
+	in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
+	for series, want := range map[string]string{
+		`studiod_http_requests_total{operation="createAvatar",status="200"}`:    "1",
+		`studiod_http_requests_total{operation="login",status="400"}`:           "1",
+		`studiod_http_request_duration_seconds_count{operation="createAvatar"}`: "1",
+		`studiod_http_requests_refused_total{keyword="type"}`:                   "1",
+		`studiod_logins_total{outcome="refused"}`:                               "1",
+		`studiod_logins_total{outcome="invalid"}`:                               "1",
+		`studiod_logins_total{outcome="succeeded"}`:                             "1",
+		`studiod_delivery_attempts_total{failure="",outcome="delivered"}`:       "3",
+		`studiod_delivery_attempts_total{failure="status",outcome="exhausted"}`: "0",
+		`studiod_delivery_attempt_duration_seconds_count`:                       "3",
+		`studiod_renderings_total{kind="avatar",outcome="succeeded"}`:           "1",
+		`studiod_rendering_duration_seconds_count{kind="avatar"}`:               "1",
+		`studiod_queue_due{work="rendering"}`:                                   "0",
+		`studiod_breakers_open`:                                                 "0",
+		`studiod_database_up`:                                                   "1",
+	} {
+		harness.Eventually(t, series+" "+want, func() bool { return d.metric(t, series) == want })
+	}
+	_, metrics := d.operators(t, "/metrics")
+	for _, name := range []string{"studiod_database_connections{", "go_goroutines", "process_resident_memory_bytes", "studiod_build_info{"} {
+		if !strings.Contains(metrics, "\n"+name) {
+			t.Errorf("there is no %s", name)
 		}
-		avatar, err := d.client.CreateAvatar(t.Context(), avatarRequest("Ada", in.url+"?token=canary-query"))
-		check(t, err)
-		in.want(t, avatar.AvatarID, avatarEvents(avatar.AvatarID, "processing", "consent_pending", "published"))
-		for series, want := range map[string]string{
-			`studiod_http_requests_total{operation="createAvatar",status="200"}`:    "1",
-			`studiod_http_requests_total{operation="login",status="400"}`:           "1",
-			`studiod_http_request_duration_seconds_count{operation="createAvatar"}`: "1",
-			`studiod_http_requests_refused_total{keyword="type"}`:                   "1",
-			`studiod_logins_total{outcome="refused"}`:                               "1",
-			`studiod_logins_total{outcome="invalid"}`:                               "1",
-			`studiod_logins_total{outcome="succeeded"}`:                             "1",
-			`studiod_delivery_attempts_total{failure="",outcome="delivered"}`:       "3",
-			`studiod_delivery_attempts_total{failure="status",outcome="exhausted"}`: "0",
-			`studiod_delivery_attempt_duration_seconds_count`:                       "3",
-			`studiod_renderings_total{kind="avatar",outcome="succeeded"}`:           "1",
-			`studiod_rendering_duration_seconds_count{kind="avatar"}`:               "1",
-			`studiod_queue_due{work="rendering"}`:                                   "0",
-			`studiod_breakers_open`:                                                 "0",
-			`studiod_database_up`:                                                   "1",
-		} {
-			harness.Eventually(t, series+" "+want, func() bool { return d.metric(t, series) == want })
+	}
+	for _, private := range []string{in.url, "canary-query", d.user.ID, testEmail, avatar.AvatarID, d.secret.Reveal()} {
+		if strings.Contains(metrics, private) {
+			t.Errorf("the metrics show %q", private)
 		}
-		_, metrics := d.operators(t, "/metrics")
-		for _, name := range []string{"studiod_database_connections{", "go_goroutines", "process_resident_memory_bytes", "studiod_build_info{"} {
-			if !strings.Contains(metrics, "\n"+name) {
-				t.Errorf("there is no %s", name)
-			}
-		}
-		for _, private := range []string{in.url, "canary-query", d.user.ID, testEmail, avatar.AvatarID, d.secret.Reveal()} {
-			if strings.Contains(metrics, private) {
-				t.Errorf("the metrics show %q", private)
-			}
-		}
-		if status, body := d.operators(t, "/healthz"); status != http.StatusOK {
-			t.Errorf("/healthz: %d %s", status, body)
-		}
-		if status, _ := d.operators(t, "/debug/pprof/goroutine?debug=1"); status != http.StatusOK {
-			t.Errorf("pprof: %d", status)
-		}
-		// pprof's command line may contain a password.
-		if status, _ := d.operators(t, "/debug/pprof/cmdline"); status != http.StatusNotFound {
-			t.Errorf("the command line: %d", status)
-		}
-		if response, _ := get(t, d.url()+"/metrics"); response.StatusCode != http.StatusNotFound {
-			t.Errorf("the public address answers /metrics with %s", response.Status)
-		}
-	})
+	}
+	if status, body := d.operators(t, "/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	if status, _ := d.operators(t, "/debug/pprof/goroutine?debug=1"); status != http.StatusOK {
+		t.Errorf("pprof: %d", status)
+	}
+	// pprof's command line may contain a password.
+	if status, _ := d.operators(t, "/debug/pprof/cmdline"); status != http.StatusNotFound {
+		t.Errorf("the command line: %d", status)
+	}
+	if response, _ := get(t, d.url()+"/metrics"); response.StatusCode != http.StatusNotFound {
+		t.Errorf("the public address answers /metrics with %s", response.Status)
+	}
 }
 
 func TestHealth_asksTheDaemon(t *testing.T) {

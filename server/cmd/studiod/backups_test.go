@@ -59,6 +59,8 @@ func TestBackup_lostMachineIsRestoredByOneCommand(t *testing.T) {
 	}
 	snapshot := filepath.Join(t.TempDir(), "snapshot.db")
 	must(t, "", "backup", "--db="+dsn, snapshot)
+	fails(t, exitUsage, "the file already exists", "backup", "--db="+dsn, snapshot)
+	fails(t, exitUsage, "the database already exists", "restore", "--db="+dsn, snapshot)
 	check(t, os.RemoveAll(lost))
 
 	dsn = "sqlite:" + filepath.Join(found, "studio.db")

@@ -56,45 +56,44 @@ func TestCommands_workWhileDaemonRuns(t *testing.T) {
 		{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d21","user_id":null,"title":"Two"}
 	],"size":1,"unpublished_projects":1}`), 0o600))
 	names := strings.NewReplacer("BOB", bob, "FILMS", films, "SONGS", songs, "FILE", file)
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
-		for _, step := range []struct{ command, stdin, prints string }{
-			{"user add --id BOB Bob@Example.com", "another password\n", "BOB"},
-			{"user add --operator olga@example.com", testPassword, `[0-9a-f-]{36}`},
-			{"workspace add --id FILMS Films", "", "FILMS"},
-			{"workspace add --id SONGS Songs", "", "SONGS"},
-			{"workspace member FILMS bob@example.com", "", ""},
-			{"workspace member SONGS bob@example.com", "", ""},
-			{"workspace member --remove SONGS bob@example.com", "", ""},
-			{"project import --workspace FILMS FILE", "", "2 projects imported"},
-			{"secret show bob@example.com", "", `whsec_\S+`},
-			{"secret rotate bob@example.com", "", `whsec_\S+\nwhsec_\S+`},
-			{"user role Bob@example.com operator", "", ""},
-			{"user list --workspace FILMS --json", "", `{"id":"BOB","created_at":"\S+","role":"operator","in_progress":0,"email":"bob@example.com"}`},
-			{"user role bob@example.com user", "", ""},
-			{"user list --limit=1 --workspace FILMS", "", `ID .*EMAIL\nBOB .* user .* bob@example.com`},
-			{"user list --workspace SONGS", "", "no users"},
-			{"user list --limit=1", "", `(?s).*olga@example.com.*there are more: --after [0-9a-f-]{36}`},
-			{"workspace list --limit=1 --json", "", `{"id":"\S+","created_at":"\S+","members":1,"name":"Team"}there are more: --after \S+`},
-			{"user password bob@example.com", "a third password", ""},
-			{"audit --limit=1 --json", "", `(?s){"id":"\S+","at":"\S+","by":"command line","action":"user password","target":"bob@example.com"}.*`},
-		} {
-			code, stdout, stderr := studiod(t, step.stdin, append(strings.Fields(names.Replace(step.command)), "--db="+dsn)...)
-			if code != exitOK || !regexp.MustCompile("^"+names.Replace(step.prints)+"$").MatchString(stdout+stderr) {
-				t.Errorf("%s: exit code %d, %s%s", step.command, code, stdout, stderr)
-			}
+	dsn := studiotest.NewSQLite(t)
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
+	for _, step := range []struct{ command, stdin, prints string }{
+		{"user add --id BOB Bob@Example.com", "another password\n", "BOB"},
+		{"user add --operator olga@example.com", testPassword, `[0-9a-f-]{36}`},
+		{"workspace add --id FILMS Films", "", "FILMS"},
+		{"workspace add --id SONGS Songs", "", "SONGS"},
+		{"workspace member FILMS bob@example.com", "", ""},
+		{"workspace member SONGS bob@example.com", "", ""},
+		{"workspace member --remove SONGS bob@example.com", "", ""},
+		{"project import --workspace FILMS FILE", "", "2 projects imported"},
+		{"secret show bob@example.com", "", `whsec_\S+`},
+		{"secret rotate bob@example.com", "", `whsec_\S+\nwhsec_\S+`},
+		{"user role Bob@example.com operator", "", ""},
+		{"user list --workspace FILMS --json", "", `{"id":"BOB","created_at":"\S+","role":"operator","in_progress":0,"email":"bob@example.com"}`},
+		{"user role bob@example.com user", "", ""},
+		{"user list --limit=1 --workspace FILMS", "", `ID .*EMAIL\nBOB .* user .* bob@example.com`},
+		{"user list --workspace SONGS", "", "no users"},
+		{"user list --limit=1", "", `(?s).*olga@example.com.*there are more: --after [0-9a-f-]{36}`},
+		{"workspace list --limit=1 --json", "", `{"id":"\S+","created_at":"\S+","members":1,"name":"Team"}there are more: --after \S+`},
+		{"user password bob@example.com", "a third password", ""},
+		{"audit --limit=1 --json", "", `(?s){"id":"\S+","at":"\S+","by":"command line","action":"user password","target":"bob@example.com"}.*`},
+	} {
+		code, stdout, stderr := studiod(t, step.stdin, append(strings.Fields(names.Replace(step.command)), "--db="+dsn)...)
+		if code != exitOK || !regexp.MustCompile("^"+names.Replace(step.prints)+"$").MatchString(stdout+stderr) {
+			t.Errorf("%s: exit code %d, %s%s", step.command, code, stdout, stderr)
 		}
-		_, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password")
+	}
+	_, err := d.studio.Login(t.Context(), netip.Addr{}, "bob@example.com", "a third password")
+	check(t, err)
+	list, err := d.studio.ListProjects(t.Context(), bob, studio.ProjectFilter{WorkspaceID: films})
+	check(t, err)
+	for _, err := range list.Pages {
 		check(t, err)
-		list, err := d.studio.ListProjects(t.Context(), bob, studio.ProjectFilter{WorkspaceID: films})
-		check(t, err)
-		for _, err := range list.Pages {
-			check(t, err)
-		}
-		if counts := list.Counts(); counts.Size != 1 || counts.Unpublished != 1 {
-			t.Errorf("counts are %d and %d", counts.Size, counts.Unpublished)
-		}
-	})
+	}
+	if counts := list.Counts(); counts.Size != 1 || counts.Unpublished != 1 {
+		t.Errorf("counts are %d and %d", counts.Size, counts.Unpublished)
+	}
 }
 
 func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
@@ -225,6 +224,9 @@ func TestCommands_createTablesOnlyForNewRecords(t *testing.T) {
 	fails(t, exitUsage, "no tables", "secret", "show", db, testEmail)
 	must(t, testPassword, "user", "add", db, testEmail)
 	must(t, "", "secret", "show", db, testEmail)
+	for command, program := range map[string]string{"backup": "pg_dump", "restore": "pg_restore"} {
+		fails(t, exitUsage, program, command, db, filepath.Join(t.TempDir(), "file"))
+	}
 }
 
 // Several daemons can run on one machine, so only an address that a flag names must be free.

@@ -6,11 +6,8 @@ import (
 	"net/http/cookiejar"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // visit signs in to the console of a daemon at a URL, and returns a function that sends a form or requests a page.
@@ -65,24 +62,6 @@ func TestConsole_isFoundFromTheRoot(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Event streams of open pages end when the daemon stops, so they do not delay the stop.
-func TestProcess_stopEndsConsoleStreams(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewSQLite(t)
-	prepareDatabase(t, dsn)
-	p := startProcess(t, dsn)
-	stream := visit(t, p.URL)(http.MethodGet, "/console/avatars/live", nil)
-	_, err := io.ReadFull(stream.Body, make([]byte, len("event:")))
-	check(t, err)
-	if err := p.End(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	if text, err := io.ReadAll(stream.Body); err != nil || !strings.HasPrefix(string(text), " state\n") {
-		t.Errorf("the stream ends with %v after %q", err, text)
-	}
-	check(t, stream.Body.Close())
 }
 
 // With an https --public-url, the session cookie is sent over https only. Without it, the daemon logs a

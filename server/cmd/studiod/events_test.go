@@ -105,57 +105,55 @@ const (
 
 func TestEventList_filtersAndPages(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db := fillEvents(t, dsn)
-		compare(t, must(t, "", "event", "list", db, "--subject", subjectID), `
+	dsn := studiotest.NewSQLite(t)
+	db := fillEvents(t, dsn)
+	compare(t, must(t, "", "event", "list", db, "--subject", subjectID), `
 ID                                    CREATED               STATE             TRIES  SUBJECT                               SEQUENCE  URL
 01936f3e-7e00-7000-8000-000000000003  2026-01-12T12:02:00Z  pending           0      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  3         https://hooks.example.com/ada?…
 01936f3e-7e00-7000-8000-000000000002  2026-01-12T12:01:00Z  exhausted (gone)  2      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  2         https://hooks.example.com/ada?…
 01936f3e-7e00-7000-8000-000000000001  2026-01-12T12:00:00Z  delivered         1      01936f3e-7b00-7d4e-8f66-5c3c4d2e1f00  1         https://hooks.example.com/ada?…`)
-		compare(t, must(t, "", "event", "list", db, "--json", "--until", "2026-01-13T12:00:00Z"),
-			pendingJSON+"\n"+exhaustedJSON+"}\n"+deliveredJSON)
-		for args, want := range map[string]string{
-			"--since=2026-01-12T13:02:00+01:00":                         eventID(4) + eventID(3),
-			"--since=2026-01-12T12:01:00Z --until=2026-01-12T12:02:00Z": eventID(2),
-			"--state=pending --until=1h":                                eventID(4) + eventID(3),
-			"--limit=4 --after=" + eventID(4):                           eventID(3) + eventID(2) + eventID(1),
-		} {
-			ids := ""
-			for _, e := range printed[struct{ ID string }](t, append([]string{"event", "list", db}, strings.Fields(args)...)...) {
-				ids += e.ID
-			}
-			if ids != want {
-				t.Errorf("%s lists %s, want %s", args, ids, want)
-			}
+	compare(t, must(t, "", "event", "list", db, "--json", "--until", "2026-01-13T12:00:00Z"),
+		pendingJSON+"\n"+exhaustedJSON+"}\n"+deliveredJSON)
+	for args, want := range map[string]string{
+		"--since=2026-01-12T13:02:00+01:00":                         eventID(4) + eventID(3),
+		"--since=2026-01-12T12:01:00Z --until=2026-01-12T12:02:00Z": eventID(2),
+		"--state=pending --until=1h":                                eventID(4) + eventID(3),
+		"--limit=4 --after=" + eventID(4):                           eventID(3) + eventID(2) + eventID(1),
+	} {
+		ids := ""
+		for _, e := range printed[struct{ ID string }](t, append([]string{"event", "list", db}, strings.Fields(args)...)...) {
+			ids += e.ID
 		}
-		code, stdout, stderr := studiod(t, "", "event", "list", db, "--json", "--limit=2", "--after="+eventID(4))
-		if code != exitOK || stdout != pendingJSON+"\n"+exhaustedJSON+"}" || stderr != "there are more: --after "+eventID(2) {
-			t.Errorf("exit code %d, %s, %s", code, stdout, stderr)
+		if ids != want {
+			t.Errorf("%s lists %s, want %s", args, ids, want)
 		}
-		code, stdout, stderr = studiod(t, "", "event", "list", db, "--since=1h")
-		if code != exitOK || stdout != "" || stderr != "no events" {
-			t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-		}
-	})
+	}
+	code, stdout, stderr := studiod(t, "", "event", "list", db, "--json", "--limit=2", "--after="+eventID(4))
+	if code != exitOK || stdout != pendingJSON+"\n"+exhaustedJSON+"}" || stderr != "there are more: --after "+eventID(2) {
+		t.Errorf("exit code %d, %s, %s", code, stdout, stderr)
+	}
+	code, stdout, stderr = studiod(t, "", "event", "list", db, "--since=1h")
+	if code != exitOK || stdout != "" || stderr != "no events" {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
 }
 
 func TestEventShow_printsAttempts(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db := fillEvents(t, dsn)
-		compare(t, must(t, "", "event", "show", db, eventID(2)), eventText)
-		compare(t, must(t, "", "event", "show", db, "--excerpt", eventID(2)), eventText+`
+	dsn := studiotest.NewSQLite(t)
+	db := fillEvents(t, dsn)
+	compare(t, must(t, "", "event", "show", db, eventID(2)), eventText)
+	compare(t, must(t, "", "event", "show", db, "--excerpt", eventID(2)), eventText+`
 
 response to attempt 2:
 | \x1b[2J\x1b]0;title\a\x00\u009b31m\u202egro.elpmaxe\u2028\x7f�
 | <b>&ü 世 🎬`)
-		compare(t, must(t, "", "event", "show", db, "--json", eventID(2)), exhaustedJSON+attemptsJSON+`}]}`)
-		compare(t, must(t, "", "event", "show", db, "--json", "--excerpt", eventID(2)), exhaustedJSON+attemptsJSON+
-			`,"excerpt":"\u001b[2J\u001b]0;title\u0007\u0000\u009b31m\u202egro.elpmaxe\u2028\u007f\ufffd\r\n<b>&ü 世 🎬"}]}`)
-		compare(t, must(t, "", "event", "show", db, "--json", eventID(3)),
-			strings.TrimSuffix(pendingJSON, "}")+`,"body":{"event_type":"avatar_event"},"attempts":[]}`)
-		fails(t, exitFailure, "studiod: no event "+subjectID, "event", "show", db, subjectID)
-	})
+	compare(t, must(t, "", "event", "show", db, "--json", eventID(2)), exhaustedJSON+attemptsJSON+`}]}`)
+	compare(t, must(t, "", "event", "show", db, "--json", "--excerpt", eventID(2)), exhaustedJSON+attemptsJSON+
+		`,"excerpt":"\u001b[2J\u001b]0;title\u0007\u0000\u009b31m\u202egro.elpmaxe\u2028\u007f\ufffd\r\n<b>&ü 世 🎬"}]}`)
+	compare(t, must(t, "", "event", "show", db, "--json", eventID(3)),
+		strings.TrimSuffix(pendingJSON, "}")+`,"body":{"event_type":"avatar_event"},"attempts":[]}`)
+	fails(t, exitFailure, "studiod: no event "+subjectID, "event", "show", db, subjectID)
 }
 
 const eventText = `ID                                    CREATED               STATE             TRIES  SUBJECT                               SEQUENCE  URL
@@ -169,29 +167,28 @@ ATTEMPT  AT                    STATUS  MILLISECONDS  FAILURE  ADDRESS
 
 func TestEndpoints_listPauseAndEnable(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db := fillEvents(t, dsn)
-		const id, user = "343f267cb83f81b972b803bff54d0958", "--user=" + testEmail
-		compare(t, must(t, "", "endpoint", "list", db), `
+	dsn := studiotest.NewSQLite(t)
+	db := fillEvents(t, dsn)
+	const id, user = "343f267cb83f81b972b803bff54d0958", "--user=" + testEmail
+	compare(t, must(t, "", "endpoint", "list", db), `
 ID                                USER             STATE            SINCE                 WAITING  EXHAUSTED  LAST SUCCESS          URL
 `+id+`  ada@example.com  disabled (gone)  2026-01-12T14:00:00Z  2        1          2026-01-12T12:00:00Z  https://hooks.example.com/ada?…`)
-		line := func(rest string) string {
-			return `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","state":` + rest
-		}
-		counts := `,"waiting":2,"exhausted":1,"last_success_at":"2026-01-12T12:00:00.012345Z","webhook_url":"https://hooks.example.com/ada?…"}`
-		for _, args := range [][]string{{"endpoint", "list", db, "--json"}, {"endpoint", "list", db, user, "--json"}} {
-			compare(t, must(t, "", args...), line(`"disabled","reason":"gone","since":"2026-01-12T14:00:00.012345Z"`+counts))
-		}
-		compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line(`"failing","since":"2026-01-12T13:00:00Z"`+counts))
-		unknown := strings.Repeat("0", len(id))
-		fails(t, exitFailure, "studiod: no endpoint with the id "+unknown, "endpoint", "enable", db, unknown)
-		fails(t, exitUsage, "studiod: set --user", "endpoint", "pause", db, id)
-		fails(t, exitUsage, "studiod: no such user", "endpoint", "pause", db, id, "--user=bob@example.com")
-		const paused = "https://hooks.example.com/ada?… of ada@example.com is "
-		compare(t, must(t, "", "endpoint", "pause", db, id, user), paused+"paused")
-		if list := must(t, "", "endpoint", "list", db, user, "--json"); !strings.HasPrefix(list, line(`"paused","since":"20`)) {
-			t.Error(list)
-		}
-		compare(t, must(t, "", "endpoint", "enable", db, id, user), paused+"on")
-	})
+	line := func(rest string) string {
+		return `{"id":"` + id + `","user_id":"01936f3e-6a00-7b2c-9d33-1e5e0e9f8c00","email":"ada@example.com","state":` + rest
+	}
+	counts := `,"waiting":2,"exhausted":1,"last_success_at":"2026-01-12T12:00:00.012345Z","webhook_url":"https://hooks.example.com/ada?…"}`
+	for _, args := range [][]string{{"endpoint", "list", db, "--json"}, {"endpoint", "list", db, user, "--json"}} {
+		compare(t, must(t, "", args...), line(`"disabled","reason":"gone","since":"2026-01-12T14:00:00.012345Z"`+counts))
+	}
+	compare(t, must(t, "", "endpoint", "enable", db, "--json", id), line(`"failing","since":"2026-01-12T13:00:00Z"`+counts))
+	unknown := strings.Repeat("0", len(id))
+	fails(t, exitFailure, "studiod: no endpoint with the id "+unknown, "endpoint", "enable", db, unknown)
+	fails(t, exitUsage, "studiod: set --user", "endpoint", "pause", db, id)
+	fails(t, exitUsage, "studiod: no such user", "endpoint", "pause", db, id, "--user=bob@example.com")
+	const paused = "https://hooks.example.com/ada?… of ada@example.com is "
+	compare(t, must(t, "", "endpoint", "pause", db, id, user), paused+"paused")
+	if list := must(t, "", "endpoint", "list", db, user, "--json"); !strings.HasPrefix(list, line(`"paused","since":"20`)) {
+		t.Error(list)
+	}
+	compare(t, must(t, "", "endpoint", "enable", db, id, user), paused+"on")
 }

@@ -58,35 +58,34 @@ func TestProcess_damagedDatabaseIs503(t *testing.T) {
 // before.
 func TestProcess_survivesLowFileLimit(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		prepareDatabase(t, dsn)
-		p := startProcessBy(t, append([]string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`}, thisProgram(t)...), dsn)
-		token := login(t, p.URL, testEmail).AccessToken
-		var calling sync.WaitGroup
-		var answered atomic.Int64
-		for i := range 200 {
-			calling.Go(func() {
-				method := []string{http.MethodGet, http.MethodPost}[i%2]
-				answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.URL, token) // uses a new connection
-				switch {
-				case err != nil: // refused
-				case answer.StatusCode == http.StatusOK:
-					answered.Add(1)
-				case answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "":
-					t.Errorf("%s is answered %s", method, answer.Status)
-				}
-			})
-		}
-		calling.Wait()
-		if answered.Load() == 0 {
-			t.Error("nobody is answered")
-		}
-		check(t, p.AwaitLog("ended to make room"))
-		after := from(t, net.IPv4(127, 0, 0, 1))
-		harness.Eventually(t, "a creation afterwards", func() bool {
-			answer, err := send(t.Context(), after, http.MethodPost, p.URL, token)
-			return err == nil && answer.StatusCode == http.StatusOK
+	dsn := studiotest.NewSQLite(t)
+	prepareDatabase(t, dsn)
+	p := startProcessBy(t, append([]string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`}, thisProgram(t)...), dsn)
+	token := login(t, p.URL, testEmail).AccessToken
+	var calling sync.WaitGroup
+	var answered atomic.Int64
+	for i := range 200 {
+		calling.Go(func() {
+			method := []string{http.MethodGet, http.MethodPost}[i%2]
+			answer, err := send(t.Context(), from(t, net.IPv4(127, 0, 0, 1)), method, p.URL, token) // uses a new connection
+			switch {
+			case err != nil: // refused
+			case answer.StatusCode == http.StatusOK:
+				answered.Add(1)
+			case answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "":
+				t.Errorf("%s is answered %s", method, answer.Status)
+			}
 		})
-		check(t, p.Stop())
+	}
+	calling.Wait()
+	if answered.Load() == 0 {
+		t.Error("nobody is answered")
+	}
+	check(t, p.AwaitLog("ended to make room"))
+	after := from(t, net.IPv4(127, 0, 0, 1))
+	harness.Eventually(t, "a creation afterwards", func() bool {
+		answer, err := send(t.Context(), after, http.MethodPost, p.URL, token)
+		return err == nil && answer.StatusCode == http.StatusOK
 	})
+	check(t, p.Stop())
 }

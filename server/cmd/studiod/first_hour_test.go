@@ -92,6 +92,9 @@ func TestGuide_firstHourOfATeam(t *testing.T) {
 		return client
 	}
 	first, printed := serve(blocks[0])
+	if strings.Contains(first.Log(), "link?key=") {
+		t.Error("the log contains the link")
+	}
 	ada := visitor()
 	open(ada, printed, "ada@example.com")
 	invitation, err := ada.PostForm("https://"+a.addr(securePort)+"/console/users/invite", url.Values{"email": {"bob@example.com"}})

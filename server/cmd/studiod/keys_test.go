@@ -14,118 +14,116 @@ import (
 
 func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		secret := prepareDatabase(t, dsn) // with secrets in plain text
-		file := filepath.Join(t.TempDir(), "our.keys")
-		fails(t, exitUsage, "no such file", "secret", "show", "--db", dsn, "--key-file", file, testEmail) // only serve creates it
-		p := startProcess(t, dsn, "--key-file", file, "--renderer=simulate:0s")
-		if log := p.Log(); !strings.Contains(log, `msg="secrets encrypted"`) || !strings.Contains(log, `msg="key file created`) {
-			t.Error("what was in clear is not encrypted with the key of a new file")
-		}
-		token := login(t, p.URL, testEmail).AccessToken
-		in := startInbox(t, secret, nil)
-		deliver := func() {
-			t.Helper()
-			lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
-			check(t, err)
-			in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
-		}
-		deliver()
-		before, err := os.ReadFile(file)
+	dsn := studiotest.NewSQLite(t)
+	secret := prepareDatabase(t, dsn) // with secrets in plain text
+	file := filepath.Join(t.TempDir(), "our.keys")
+	fails(t, exitUsage, "no such file", "secret", "show", "--db", dsn, "--key-file", file, testEmail) // only serve creates it
+	p := startProcess(t, dsn, "--key-file", file, "--renderer=simulate:0s")
+	if log := p.Log(); !strings.Contains(log, `msg="secrets encrypted"`) || !strings.Contains(log, `msg="key file created`) {
+		t.Error("what was in clear is not encrypted with the key of a new file")
+	}
+	token := login(t, p.URL, testEmail).AccessToken
+	in := startInbox(t, secret, nil)
+	deliver := func() {
+		t.Helper()
+		lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 		check(t, err)
-		if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
-			t.Error(said)
-		}
-		if acts := must(t, "", "audit", "--db", dsn, "--key-file", file); !strings.Contains(acts, "keyfile rotate") {
-			t.Errorf("the audit log is\n%s", acts)
-		}
-		shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", file, testEmail)
-		if shown != secret.Reveal() {
-			t.Error("the secret is another after the rotation")
-		}
-		if status := listStatus(t, p.URL, token); status != http.StatusOK {
-			t.Errorf("after the rotation a token is answered %d", status)
-		}
-		must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // makes the daemon read the secrets again
-		deliver()
-		check(t, p.Stop())
+		in.want(t, lipsync.InferenceID, inferenceEvent("lipsync_inference_event", lipsync.InferenceID, "succeeded"))
+	}
+	deliver()
+	before, err := os.ReadFile(file)
+	check(t, err)
+	if said := must(t, "", "keyfile", "rotate", "--db", dsn, "--key-file", file); !strings.Contains(said, "secrets are encrypted with the key ") {
+		t.Error(said)
+	}
+	if acts := must(t, "", "audit", "--db", dsn, "--key-file", file); !strings.Contains(acts, "keyfile rotate") {
+		t.Errorf("the audit log is\n%s", acts)
+	}
+	shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", file, testEmail)
+	if shown != secret.Reveal() {
+		t.Error("the secret is another after the rotation")
+	}
+	if status := listStatus(t, p.URL, token); status != http.StatusOK {
+		t.Errorf("after the rotation a token is answered %d", status)
+	}
+	must(t, "", "secret", "rotate", "--db", dsn, "--key-file", file, testEmail) // makes the daemon read the secrets again
+	deliver()
+	check(t, p.Stop())
 
-		again := startProcess(t, dsn, "--key-file", file)
-		if status := listStatus(t, again.URL, token); status != http.StatusOK {
-			t.Errorf("after a restart a token is answered %d", status)
-		}
-		check(t, again.Stop())
-		keys, err := os.ReadFile(file)
-		check(t, err)
-		for _, log := range []string{p.Log(), again.Log()} {
-			for line := range strings.Lines(string(keys) + shown) {
-				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && strings.Contains(log, line) {
-					t.Error("the log has a secret")
-				}
+	again := startProcess(t, dsn, "--key-file", file)
+	if status := listStatus(t, again.URL, token); status != http.StatusOK {
+		t.Errorf("after a restart a token is answered %d", status)
+	}
+	check(t, again.Stop())
+	keys, err := os.ReadFile(file)
+	check(t, err)
+	for _, log := range []string{p.Log(), again.Log()} {
+		for line := range strings.Lines(string(keys) + shown) {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && strings.Contains(log, line) {
+				t.Error("the log has a secret")
 			}
 		}
+	}
 
-		wrong, old := filepath.Join(t.TempDir(), "wrong.keys"), filepath.Join(t.TempDir(), "old.keys")
-		check(t, keyring.New().Create(wrong))
-		check(t, os.WriteFile(old, before, 0o600))
-		for _, args := range [][]string{{"--key-file", wrong}, {"--key-file", file + ".missing"}, {"--key-file", old}, nil} {
-			fails(t, exitUsage, "key", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", dsn}, args...)...)
+	wrong, old := filepath.Join(t.TempDir(), "wrong.keys"), filepath.Join(t.TempDir(), "old.keys")
+	check(t, keyring.New().Create(wrong))
+	check(t, os.WriteFile(old, before, 0o600))
+	for _, args := range [][]string{{"--key-file", wrong}, {"--key-file", file + ".missing"}, {"--key-file", old}, nil} {
+		fails(t, exitUsage, "key", append([]string{"serve", "--addr", "127.0.0.1:0", "--db", dsn}, args...)...)
+	}
+	for _, made := range []string{file + ".missing", strings.TrimSuffix(strings.TrimPrefix(dsn, "sqlite:"), ".db") + ".keys"} {
+		if exists(made) {
+			t.Error("a key file is made for a database that has another: " + made)
 		}
-		for _, made := range []string{file + ".missing", strings.TrimSuffix(strings.TrimPrefix(dsn, "sqlite:"), ".db") + ".keys"} {
-			if exists(made) {
-				t.Error("a key file is made for a database that has another: " + made)
-			}
-		}
-	})
+	}
 }
 
 // After a key file is lost, its secrets can be given up. Users and sessions are kept.
 func TestKeyReset_goesOnWithoutALostKey(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		secret := prepareDatabase(t, dsn)
-		directory := t.TempDir()
-		lost, next := filepath.Join(directory, "lost.keys"), filepath.Join(directory, "next.keys")
-		check(t, keyring.New().Create(lost))
-		check(t, keyring.New().Create(next))
-		p := startProcess(t, dsn, "--key-file", lost)
-		session, err := p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
-		check(t, err)
-		reset := func(args ...string) (code int, stdout, stderr string) {
-			return studiod(t, "", append([]string{"keyfile", "reset", "--db", dsn}, args...)...)
+	dsn := studiotest.NewSQLite(t)
+	secret := prepareDatabase(t, dsn)
+	directory := t.TempDir()
+	lost, next := filepath.Join(directory, "lost.keys"), filepath.Join(directory, "next.keys")
+	check(t, keyring.New().Create(lost))
+	check(t, keyring.New().Create(next))
+	p := startProcess(t, dsn, "--key-file", lost)
+	session, err := p.client.Login(t.Context(), gen.LoginRequest{Email: testEmail, Password: testPassword})
+	check(t, err)
+	reset := func(args ...string) (code int, stdout, stderr string) {
+		return studiod(t, "", append([]string{"keyfile", "reset", "--db", dsn}, args...)...)
+	}
+	if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
+		t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
+	}
+	check(t, p.Stop())
+	if code, stdout, stderr := reset("--key-file", lost, "--yes"); code != exitOK || !strings.Contains(stdout, "nothing") {
+		t.Errorf("with the key: exit code %d, %s, %s", code, stdout, stderr)
+	}
+	check(t, os.Remove(lost))
+	for _, args := range [][]string{{"--key-file", lost}, {"--key-file", next}, nil} {
+		fails(t, exitUsage, "studiod keyfile reset", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
+	}
+	says := []string{"Access tokens", "URLs of files", "Lists", "Webhook secrets (1, users: 1)"}
+	for _, confirmation := range []string{"", "--yes"} {
+		code, stdout, stderr := reset(append([]string{"--key-file", next}, strings.Fields(confirmation)...)...)
+		if done := strings.Contains(stdout, "deleted"); done != (confirmation != "") || (code == exitOK) != done {
+			t.Errorf("%q: exit code %d, %s, %s", confirmation, code, stdout, stderr)
 		}
-		if code, stdout, stderr := reset("--key-file", next, "--yes"); code == exitOK || !strings.Contains(stderr, "daemon") {
-			t.Errorf("while a daemon runs: exit code %d, %s, %s", code, stdout, stderr)
-		}
-		check(t, p.Stop())
-		if code, stdout, stderr := reset("--key-file", lost, "--yes"); code != exitOK || !strings.Contains(stdout, "nothing") {
-			t.Errorf("with the key: exit code %d, %s, %s", code, stdout, stderr)
-		}
-		check(t, os.Remove(lost))
-		for _, args := range [][]string{{"--key-file", lost}, {"--key-file", next}, nil} {
-			fails(t, exitUsage, "studiod keyfile reset", append([]string{"serve", "--addr=127.0.0.1:0", "--db", dsn}, args...)...)
-		}
-		says := []string{"Access tokens", "URLs of files", "Lists", "Webhook secrets (1, users: 1)"}
-		for _, confirmation := range []string{"", "--yes"} {
-			code, stdout, stderr := reset(append([]string{"--key-file", next}, strings.Fields(confirmation)...)...)
-			if done := strings.Contains(stdout, "deleted"); done != (confirmation != "") || (code == exitOK) != done {
-				t.Errorf("%q: exit code %d, %s, %s", confirmation, code, stdout, stderr)
+		for _, want := range says {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%q does not say %q: %s", confirmation, want, stdout)
 			}
-			for _, want := range says {
-				if !strings.Contains(stdout, want) {
-					t.Errorf("%q does not say %q: %s", confirmation, want, stdout)
-				}
-			}
 		}
-		if acts := must(t, "", "audit", "--db", dsn, "--key-file", next); strings.Count(acts, "keyfile reset") != 2 {
-			t.Errorf("the audit log is\n%s", acts)
-		}
-		again := startProcess(t, dsn, "--key-file", next)
-		_, err = again.client.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: session.RefreshToken})
-		check(t, err)
-		if shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", next, testEmail); shown == secret.Reveal() || !strings.HasPrefix(shown, "whsec_") {
-			t.Errorf("the secret is not a new one")
-		}
-		check(t, again.Stop())
-	})
+	}
+	if acts := must(t, "", "audit", "--db", dsn, "--key-file", next); strings.Count(acts, "keyfile reset") != 2 {
+		t.Errorf("the audit log is\n%s", acts)
+	}
+	again := startProcess(t, dsn, "--key-file", next)
+	_, err = again.client.RefreshTokens(t.Context(), gen.RefreshRequest{RefreshToken: session.RefreshToken})
+	check(t, err)
+	if shown := must(t, "", "secret", "show", "--db", dsn, "--key-file", next, testEmail); shown == secret.Reveal() || !strings.HasPrefix(shown, "whsec_") {
+		t.Errorf("the secret is not a new one")
+	}
+	check(t, again.Stop())
 }

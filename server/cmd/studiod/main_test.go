@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,13 +32,11 @@ import (
 // processes.
 const asDaemon = "STUDIOD_TEST_AS_DAEMON"
 
-// withWeakPasswords is an environment variable that makes this program, and daemons that it starts, hash passwords
-// weakly.
-const withWeakPasswords = "STUDIOD_TEST_WEAK_PASSWORDS"
+// withStrongPasswords is an environment variable that makes a daemon in its own process hash passwords like studiod.
+// All others have weak passwords, because hashing would take a third of the CPU time.
+const withStrongPasswords = "STUDIOD_TEST_STRONG_PASSWORDS"
 
-// testPasswords hashes the passwords of commands and daemons in processes of their own. TestMain makes it weak in the
-// short form. Other daemons have weak passwords, because hashing would take a third of the CPU time.
-var testPasswords studio.Passwords = passwords.New()
+var testPasswords studio.Passwords = studiotest.WeakPasswords{}
 
 func TestMain(m *testing.M) {
 	render.RunLimited()
@@ -52,16 +49,11 @@ func TestMain(m *testing.M) {
 		attack()
 		return
 	}
-	if os.Getenv(withWeakPasswords) != "" {
-		testPasswords = studiotest.WeakPasswords{}
+	if os.Getenv(withStrongPasswords) != "" {
+		testPasswords = passwords.New()
 	}
 	if os.Getenv(asDaemon) != "" {
 		os.Exit(run(context.Background(), testPasswords, os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
-	flag.Parse()
-	if testing.Short() {
-		testPasswords = studiotest.WeakPasswords{}
-		_ = os.Setenv(withWeakPasswords, "1")
 	}
 	goleak.VerifyTestMain(browsertest.Main{M: m})
 }

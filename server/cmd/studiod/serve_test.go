@@ -12,22 +12,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// The default directory of files is local to one machine, so several daemons need --media.
-func TestServe_warnsOfLocalFilesBesideOtherDaemons(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	prepareDatabase(t, dsn)
-	first := startProcess(t, dsn)
-	check(t, first.AwaitLog("holding lanes"))
-	second, chosen := startProcess(t, dsn), startProcess(t, dsn, "--media=file:"+t.TempDir())
-	for p, want := range map[*process]bool{first: false, second: true, chosen: false} {
-		if warned := strings.Contains(p.Log(), "set --media"); warned != want {
-			t.Errorf("warned %t, want %t: %s", warned, want, p.Log())
-		}
-		check(t, p.Stop())
-	}
-}
-
 // The log warns of what an operator has probably not meant.
 func TestDaemon_warnsOperators(t *testing.T) {
 	t.Parallel()

@@ -13,33 +13,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// place is where a session ends: a daemon, or a command.
+// place is a daemon at which a session ends.
 type place struct {
 	*studio.Service
-	daemon *daemon        // nil for a command
-	api    *client.Client // of the daemon
+	daemon *daemon
+	api    *client.Client
 }
 
-// placesOf returns the places of a database: two daemons on PostgreSQL, and a daemon and a command on SQLite.
-func placesOf(t *testing.T, dsn string) []place {
+func placeOf(t *testing.T, d *daemon) place {
 	t.Helper()
-	placeOf := func(d *daemon) place { return place{d.studio, d, newClient(t, client.Config{BaseURL: d.url()})} }
-	first := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
-	if isSQLite(dsn) {
-		db, err := store.Open(t.Context(), dsn, store.Config{})
-		check(t, err)
-		t.Cleanup(func() { check(t, db.Close()) })
-		cfg := studio.Config{Store: db, Passwords: studiotest.WeakPasswords{}, Media: first.media}
-		cfg.IssueAccessToken = first.tokens.Issue
-		return []place{placeOf(first.daemon), {Service: studio.New(cfg)}}
-	}
-	second, _ := runDaemon(t, first.cfg)
-	return []place{placeOf(first.daemon), placeOf(second)}
+	return place{d.studio, d, newClient(t, client.Config{BaseURL: d.url()})}
 }
 
 // tokensOf are those of a session whose first refresh token was exchanged.
@@ -107,9 +94,6 @@ var sessionEnds = map[string]struct {
 }
 
 func logout(ctx context.Context, at place, token string) error {
-	if at.api == nil {
-		return at.EndSession(ctx, token)
-	}
 	return at.api.Logout(ctx, gen.LogoutRequest{RefreshToken: token})
 }
 
@@ -119,59 +103,53 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 	if studio.RevocationInterval > time.Second {
 		t.Errorf("daemons read revocations every %v, which is too seldom for two seconds", studio.RevocationInterval)
 	}
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		places := placesOf(t, dsn)
-		for name, way := range sessionEnds {
-			for i, at := range places {
-				t.Run(fmt.Sprint(name, " ", i), func(t *testing.T) {
-					t.Parallel()
-					user, err := at.AddUser(t.Context(), "", strings.ReplaceAll(name, " ", "-")+fmt.Sprint(i, "@example.com"), testPassword)
-					check(t, err)
-					ended := openSession(t, at, user)
-					other := openSession(t, at, user)
-					var streams []eventStream
-					for _, p := range places {
-						if p.daemon != nil {
-							streams = append(streams, openEvents(t, p.daemon.url(), ended.first.Access, ""), openEvents(t, p.daemon.url(), ended.last.Access, ""))
-						}
-					}
-					for _, stream := range streams {
-						stream.next(t)
-					}
-					check(t, way.end(t.Context(), at, ended))
-
-					for j, p := range places {
-						if p.daemon == nil {
-							continue
-						}
-						for _, access := range []string{ended.first.Access, ended.last.Access} {
-							refused := func() bool { return accessStatus(t, p, access) == http.StatusUnauthorized }
-							if j != i {
-								harness.Eventually(t, "an access token is refused elsewhere", refused)
-							} else if !refused() {
-								t.Fatal("an access token is accepted where the session has ended")
-							}
-						}
-						if status := accessStatus(t, p, other.last.Access); status == http.StatusUnauthorized != way.all {
-							t.Errorf("a token of another session of the user: status %d", status)
-						}
-					}
-					for _, stream := range streams {
-						if _, data := stream.next(t); !strings.Contains(data, `"status":401`) {
-							t.Errorf("a stream ends with %s", data)
-						}
-					}
-					for _, p := range places {
-						_, err := p.Refresh(t.Context(), netip.Addr{}, ended.last.Refresh)
-						harness.WantError(t, err, studio.ErrUnauthorized)
-						_, _, err = p.Session(t.Context(), ended.last.Refresh)
-						harness.WantError(t, err, studio.ErrUnauthorized)
-					}
-					check(t, logout(t.Context(), at, ended.last.Refresh)) // there is no such token any more
-				})
+	first := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
+	second, _ := runDaemon(t, first.cfg)
+	at := placeOf(t, first.daemon)
+	places := []place{at, placeOf(t, second)}
+	for name, way := range sessionEnds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			user, err := at.AddUser(t.Context(), "", strings.ReplaceAll(name, " ", "-")+"@example.com", testPassword)
+			check(t, err)
+			ended := openSession(t, at, user)
+			other := openSession(t, at, user)
+			var streams []eventStream
+			for _, p := range places {
+				streams = append(streams, openEvents(t, p.daemon.url(), ended.first.Access, ""), openEvents(t, p.daemon.url(), ended.last.Access, ""))
 			}
-		}
-	})
+			for _, stream := range streams {
+				stream.next(t)
+			}
+			check(t, way.end(t.Context(), at, ended))
+
+			for _, p := range places {
+				for _, access := range []string{ended.first.Access, ended.last.Access} {
+					refused := func() bool { return listStatus(t, p.daemon.url(), access) == http.StatusUnauthorized }
+					if p.daemon == second {
+						harness.Eventually(t, "an access token is refused elsewhere", refused)
+					} else if !refused() {
+						t.Fatal("an access token is accepted where the session has ended")
+					}
+				}
+				if status := listStatus(t, p.daemon.url(), other.last.Access); status == http.StatusUnauthorized != way.all {
+					t.Errorf("a token of another session of the user: status %d", status)
+				}
+			}
+			for _, stream := range streams {
+				if _, data := stream.next(t); !strings.Contains(data, `"status":401`) {
+					t.Errorf("a stream ends with %s", data)
+				}
+			}
+			for _, p := range places {
+				_, err := p.Refresh(t.Context(), netip.Addr{}, ended.last.Refresh)
+				harness.WantError(t, err, studio.ErrUnauthorized)
+				_, _, err = p.Session(t.Context(), ended.last.Refresh)
+				harness.WantError(t, err, studio.ErrUnauthorized)
+			}
+			check(t, logout(t.Context(), at, ended.last.Refresh)) // there is no such token any more
+		})
+	}
 }
 
 func openSession(t *testing.T, at place, user studio.User) tokensOf {
@@ -181,12 +159,4 @@ func openSession(t *testing.T, at place, user studio.User) tokensOf {
 	last, err := at.Refresh(t.Context(), netip.Addr{}, first.Refresh)
 	check(t, err)
 	return tokensOf{user, first, last}
-}
-
-// accessStatus returns the status of a call of a daemon with an access token.
-func accessStatus(t *testing.T, p place, token string) int {
-	t.Helper()
-	var response client.Response
-	_, _ = newClient(t, client.Config{BaseURL: p.daemon.url(), Token: client.Credential(token)}).ListVoices(t.Context(), client.WithResponse(&response)) // the status says what happened
-	return response.StatusCode
 }

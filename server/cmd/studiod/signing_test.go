@@ -10,32 +10,31 @@ import (
 
 func TestCommands_rotateTokenSigningKey(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
-		db, token := "--db="+dsn, login(t, d.url(), testEmail).AccessToken
-		reread := func(want int) {
-			t.Helper()
-			keys, err := d.readSigningKeys(t.Context())
-			check(t, err)
-			check(t, d.tokens.SetKeys(keys))
-			if len(keys) != want {
-				t.Errorf("there are %d keys, want %d", len(keys), want)
-			}
+	dsn := studiotest.NewSQLite(t)
+	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = dsn })
+	db, token := "--db="+dsn, login(t, d.url(), testEmail).AccessToken
+	reread := func(want int) {
+		t.Helper()
+		keys, err := d.readSigningKeys(t.Context())
+		check(t, err)
+		check(t, d.tokens.SetKeys(keys))
+		if len(keys) != want {
+			t.Errorf("there are %d keys, want %d", len(keys), want)
 		}
-		if said := must(t, "", "token", "rotate", db); !strings.Contains(said, "with a new key from ") {
-			t.Error(said)
-		}
-		reread(2)
-		if status := listStatus(t, d.url(), token); status != http.StatusOK {
-			t.Errorf("a token of the old key is answered %d", status)
-		}
-		must(t, "", "token", "rotate", "--revoke", db)
-		reread(1)
-		if status := listStatus(t, d.url(), token); status != http.StatusUnauthorized {
-			t.Errorf("a token of the deleted key is answered %d", status)
-		}
-		if status := listStatus(t, d.url(), login(t, d.url(), testEmail).AccessToken); status != http.StatusOK {
-			t.Errorf("a new token is answered %d", status)
-		}
-	})
+	}
+	if said := must(t, "", "token", "rotate", db); !strings.Contains(said, "with a new key from ") {
+		t.Error(said)
+	}
+	reread(2)
+	if status := listStatus(t, d.url(), token); status != http.StatusOK {
+		t.Errorf("a token of the old key is answered %d", status)
+	}
+	must(t, "", "token", "rotate", "--revoke", db)
+	reread(1)
+	if status := listStatus(t, d.url(), token); status != http.StatusUnauthorized {
+		t.Errorf("a token of the deleted key is answered %d", status)
+	}
+	if status := listStatus(t, d.url(), login(t, d.url(), testEmail).AccessToken); status != http.StatusOK {
+		t.Errorf("a new token is answered %d", status)
+	}
 }

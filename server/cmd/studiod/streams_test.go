@@ -59,11 +59,14 @@ func (s eventStream) next(t *testing.T) (id, data string) {
 	}
 }
 
-// Events are streamed by every daemon of a database. A stream ends when the daemon stops.
+// Events are streamed by every daemon of a database. A stream ends when the daemon stops, also that of an open page.
 func TestDaemon_streamsEvents(t *testing.T) {
 	t.Parallel()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = studiotest.NewPostgres(t), "127.0.0.1:0" })
+	d := startDaemon(t, func(cfg *daemonConfig) {
+		cfg.Database, cfg.Admin.Addr, cfg.Console = studiotest.NewPostgres(t), "127.0.0.1:0", true
+	})
 	other, stop := runDaemon(t, d.cfg)
+	page := visit(t, other.url())(http.MethodGet, "/console/avatars/live", nil)
 	token := login(t, d.url(), testEmail).AccessToken
 	here, there := openEvents(t, d.url(), token, ""), openEvents(t, other.url(), token, "")
 	here.next(t)
@@ -89,6 +92,9 @@ func TestDaemon_streamsEvents(t *testing.T) {
 	go stop()
 	if _, data := there.next(t); !strings.Contains(data, `"status":503`) {
 		t.Errorf("the stream ends with %s", data)
+	}
+	if text := readAll(t, page); !strings.HasPrefix(text, "event: state\n") {
+		t.Errorf("the stream of a page ends after %q", text)
 	}
 	check(t, d.studio.SetPassword(t.Context(), testEmail, "another long password"))
 	harness.Eventually(t, "the end of the stream", func() bool {

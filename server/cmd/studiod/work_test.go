@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,13 +88,6 @@ func (f *fleet) work() *harness.Process {
 	p := startWorker(f.t, thisProgram(f.t), append(f.rendering(), "--db", f.dsn)...)
 	f.renderers = append(f.renderers, p.Log)
 	return p
-}
-
-// startRendering starts a daemon that renders.
-func (f *fleet) startRendering() {
-	f.t.Helper()
-	f.serve = startProcess(f.t, f.dsn, f.rendering()...)
-	f.renderers = append(f.renderers, f.serve.Log)
 }
 
 // started returns, for each started program, the index of its log in f.renderers and its output directory.
@@ -239,33 +231,4 @@ func TestWork_stopReleasesUnfinishedJobs(t *testing.T) {
 	defer work()()
 	f.finish()
 	f.wantVideo(lipsync.InferenceID)
-}
-
-// A daemon that renders is killed. Its program ends with it, and the next daemon removes the leftover files
-// and renders again.
-func TestServe_rendersAgainAfterKill(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, studiotest.NewSQLite(t), t.TempDir())
-	f.startRendering()
-	lipsync := f.create()
-	f.awaitStarted(1)
-	_, directories := f.started()
-	if !slices.ContainsFunc(studiotest.Processes(f.directory), func(id int) bool {
-		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", id))
-		return err == nil && string(score) == "1000\n"
-	}) {
-		t.Error("no process is the first that the system kills when memory is short")
-	}
-	check(t, f.serve.Kill())
-	f.awaitEnded()
-	f.startRendering()
-	if _, err := os.Stat(directories[0]); !os.IsNotExist(err) {
-		t.Errorf("what the first program wrote is there still (%v)", err)
-	}
-	f.finish()
-	f.wantVideo(lipsync.InferenceID)
-	if by, _ := f.started(); len(by) != 2 {
-		t.Errorf("it was rendered %d times", len(by))
-	}
-	check(t, f.serve.Stop())
 }
