@@ -208,10 +208,6 @@ load: ## Benchmark sustained load and write server/bench/LOAD.md (5 minutes)
 bench-mouth: ## Measure how mouths follow speech and write server/bench/MOUTH.md (1 minute; needs gcc, espeak-ng and alsa-utils)
 	go test -count=1 -v -run TestMouth_followsSpeech ./server/cmd/studio-render/internal/talkinghead -mouth '$(CURDIR)/server/bench/MOUTH.md'
 
-.PHONY: phones
-phones: ## Learn server/cmd/studio-render/internal/talkinghead/phones.bin from voices (10 minutes; needs gcc, ffmpeg, espeak-ng, flite and the packages of speakers_test.go)
-	go test -count=1 -timeout 2h -v -run TestPhones_learn ./server/cmd/studio-render/internal/talkinghead -phones '$(CURDIR)/server/cmd/studio-render/internal/talkinghead/phones.bin'
-
 .PHONY: check-bench
 check-bench: ## Test the benchmarks, which are a separate module, with short runs (1 minute)
 	cd server/bench && go generate ./... && go mod tidy -diff && go vet ./... && go test -count=1 -vet=off ./...
