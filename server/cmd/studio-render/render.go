@@ -21,9 +21,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags := flag.NewFlagSet("studio-render", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	speech := flags.String("speech", "", "`exec:PROGRAM [ARGS]` that reads text and writes it spoken, as WAV (default espeak-ng)")
-	label := flags.String("label", "", "`TEXT` that is written into the corner of each frame")
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: studio-render [-speech exec:PROGRAM] [-label TEXT] < request")
+		fmt.Fprintln(stderr, "usage: studio-render [-speech exec:PROGRAM] < request")
 		flags.PrintDefaults()
 	}
 	switch err := flags.Parse(args); {
@@ -46,7 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return 2
 	}
 	r := renderer{
-		Config: talkinghead.Config{Speech: strings.Fields(program), Label: *label},
+		Config: talkinghead.Config{Speech: strings.Fields(program)},
 		output: stdout,
 	}
 	r.Progress = r.progress

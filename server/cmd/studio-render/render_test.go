@@ -35,7 +35,7 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	request := protocol.Request{
 		Kind: protocol.Video, Request: []byte(`{"text":"Good morning!","avatar_id":"a"}`), AvatarFiles: files, OutputDir: t.TempDir(),
 	}
-	video, err := exchange(t, request, "-speech", "exec:"+voice+" deep", "-label", "Synthetic")
+	video, err := exchange(t, request, "-speech", "exec:"+voice+" deep")
 	harness.Check(t, err)
 	if video.Video != "out.mp4" || video.Thumbnail != "out.jpg" || video.DurationSeconds < 0.4 || video.DurationSeconds > 0.6 {
 		t.Errorf("the video is %+v", video)

@@ -152,13 +152,12 @@ type stage struct {
 	player *player
 	mouths []*mouth
 	head   *head // only of a picture
-	label  *label
 	nods   []float64
 	scene  int
 }
 
 func (p *performance) stage(ctx context.Context) (*stage, error) {
-	s := &stage{performance: p, player: p.source.play(p.work), label: newLabel(p.Label, p.source.width, p.source.height)}
+	s := &stage{performance: p, player: p.source.play(p.work)}
 	for i := range p.track.Scenes {
 		s.mouths = append(s.mouths, p.track.Scenes[i].mouth(p.track.Picture))
 	}
@@ -195,7 +194,6 @@ func (s *stage) draw(ctx context.Context, f *frame, i, total int) error {
 			mouth.paint(f, place.Face.at(place.Mouth), shape, place.Strength)
 		}
 	}
-	s.label.draw(f)
 	return nil
 }
 

@@ -27,8 +27,6 @@ type Config struct {
 	// Speech is a program with its arguments. It must read text from its standard input and write the
 	// spoken text, as WAV, to its standard output. Defaults to espeak-ng.
 	Speech []string
-	// Label is a visible text in the corner of each frame. Defaults to none.
-	Label string
 	// Progress is called with the part that is done, from 0 to 1, and what is done now. The part never decreases.
 	// Nil is allowed.
 	Progress func(done float64, stage Stage)
