@@ -78,7 +78,6 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 			return nil, err
 		}
 		t.add(f)
-		source.spool.add(f)
 		switch n := len(t.track.Places); {
 		case float64(n)/source.rate.float() > maxDuration.Seconds():
 			return nil, tooLong(name)

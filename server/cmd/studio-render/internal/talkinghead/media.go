@@ -129,7 +129,6 @@ type media struct {
 	tags          colorTags // of the decoded frames
 	seen          seen
 	limit         float64 // seconds of the file that are used; 0 for all
-	spool         *spool  // decoded frames, or nil
 	still         *frame  // the frame of a picture once it was decoded
 }
 

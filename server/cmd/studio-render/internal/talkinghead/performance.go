@@ -120,7 +120,7 @@ func (p *performance) render(ctx context.Context) (_ Video, err error) {
 		return Video{}, err
 	}
 	defer previews.stop()
-	previews.late = !p.source.picture && !p.source.spool.has(n-1)
+	previews.late = !p.source.picture
 	f := newFrame(p.source.width, p.source.height)
 	for i := range total {
 		if err := stage.draw(ctx, f, i, total); err != nil {

@@ -51,9 +51,8 @@ func (s SyncMode) source(i, n, total int) int {
 	return min(i, 2*n-2-i)
 }
 
-// A player reads the frames of a media file in any order, from its spool if possible. Without one it starts with plain
-// decoding. When a frame before the current one is requested, it splits the file into segments, because not all frames
-// may fit into memory.
+// A player reads the frames of a media file in any order. It starts with plain decoding. When a frame before the current
+// one is requested, it splits the file into segments, because not all frames may fit into memory.
 type player struct {
 	media *media
 	dir   string // for temporary files
@@ -106,9 +105,6 @@ func (p *player) frame(ctx context.Context, index int) (*frame, error) {
 
 // read copies the frame with the given number in the file to f.
 func (p *player) read(ctx context.Context, index int, f *frame) error {
-	if p.media.spool.has(index) {
-		return p.media.spool.read(index, f)
-	}
 	shown, err := p.frame(ctx, index)
 	if err == nil {
 		copy(f.pix, shown.pix)

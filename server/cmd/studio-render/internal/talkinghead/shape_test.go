@@ -2,7 +2,6 @@ package talkinghead
 
 import (
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -178,67 +177,25 @@ func TestSyncMode_ordersFrames(t *testing.T) {
 	}
 }
 
-// The frames of a video of 720p take 4.1 GB in two minutes. A tmpfs is memory.
-func TestSpool_isNotInMemory(t *testing.T) {
-	t.Parallel()
-	const memory = "/dev/shm"
-	if _, err := os.Stat(memory); err != nil {
-		t.Skipf("there is no tmpfs: %v", err)
-	}
-	for _, m := range []media{{duration: 1}, {duration: 125 * 25}, {duration: 1, picture: true}} {
-		m.width, m.height, m.rate = 1280, 720, rate{1, 1}
-		if s := m.newSpool(memory); s != nil {
-			t.Errorf("%s has a spool", memory)
-		}
-		if got, want := m.newSpool(".") != nil, m.duration == 1 && !m.picture; got != want {
-			t.Errorf("%.0f frames have a spool: %t", m.duration, got)
-		}
-	}
-}
-
 func TestPlayer_readsFramesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	path := dir + "/clip.mp4"
 	// Frame n has the luma 20 + n.
-	if output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
-		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	for name, keep := range map[string]int{"decoding": 0, "from a spool": 150, "after a full disk": 100} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			m, err := open(t.Context(), path, "The video", t.TempDir())
-			harness.Check(t, err)
-			m.spool = &spool{dir: dir, frames: 60}
-			defer m.spool.close()
-			d, err := m.decode(t.Context())
-			harness.Check(t, err)
-			defer d.stop()
-			for i := range 150 {
-				f, err := d.next()
-				harness.Check(t, err)
-				if i == keep {
-					m.spool.dir += "/missing"
-				}
-				m.spool.add(f)
-			}
-			if kept := m.spool.has(149); kept != (keep == 150) {
-				t.Fatalf("the spool has the last frame: %v", kept)
-			}
-			p := m.play(dir)
-			defer p.close()
-			f, last := newFrame(m.width, m.height), -1
-			for i := range 420 {
-				want := Bounce.source(i, 150, 420)
-				harness.Check(t, p.read(t.Context(), want, f))
-				if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
-					t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
-				}
-				last = want
-			}
-		})
+	runFFmpeg(t, "-f", "lavfi", "-i", "color=black:s=160x120:r=25,format=yuv420p,geq=lum=20+N:cb=128:cr=128",
+		"-frames:v", "150", "-c:v", "libx264", "-preset", "ultrafast", path)
+	m, err := open(t.Context(), path, "The video", t.TempDir())
+	harness.Check(t, err)
+	p := m.play(dir)
+	defer p.close()
+	f, last := newFrame(m.width, m.height), -1
+	for i := range 420 {
+		want := Bounce.source(i, 150, 420)
+		harness.Check(t, p.read(t.Context(), want, f))
+		if got := f.pix[160*60+80]; math.Abs(float64(got)-float64(20+want)) > 1 {
+			t.Fatalf("frame %d, of %d after %d, has the luma %d", i, want, last, got)
+		}
+		last = want
 	}
 }

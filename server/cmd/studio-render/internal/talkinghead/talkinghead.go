@@ -146,8 +146,6 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		if p.drawFrom = openedPart; !p.source.picture {
 			p.drawFrom = analysedPart
 		}
-		p.source.spool = p.source.newSpool(work)
-		defer p.source.spool.close()
 		found, err := c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom)
 		if err != nil {
 			return Video{}, err
