@@ -1,6 +1,7 @@
 package talkinghead
 
 import (
+	"errors"
 	"image"
 	"image/color"
 	"image/draw"
@@ -16,135 +17,36 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// A retouch changes a point of a face, in face coordinates: it returns from where its colour is copied, and the colour
-// that covers it by part.
-type retouch func(q point) (from point, cover color.RGBA, part float64)
-
-// madeFaces are what faces look like. Each is a photo or the presenter, retouched, and then filtered by ffmpeg.
-var madeFaces = []struct {
-	name      string
-	presenter bool
-	retouch   retouch
-	turn      float64 // in degrees, to the right of the picture
-	filter    string
-}{
+// madeFaces are what faces look like. Each is a photo or the presenter, filtered by ffmpeg.
+var madeFaces = []struct{ name, filter string }{
 	{name: "photo"},
-	{name: "presenter", presenter: true},
-	{name: "open mouth", retouch: openMouth(0.20, false)},
-	{name: "mouth with teeth", retouch: openMouth(0.12, true)},
-	{name: "glasses", retouch: glasses},
-	{name: "beard", retouch: beard(0.78)},
-	{name: "moustache", retouch: beard(0)},
-	{name: "turned left", turn: -30},
-	{name: "turned right", turn: 30},
-	{name: "presenter turned", presenter: true, turn: 30},
+	{name: "presenter"},
+	{name: "open mouth"},
 	{name: "tilted", filter: "rotate=20*PI/180:c=white"},
-	{name: "presenter tilted", presenter: true, filter: "rotate=-20*PI/180"},
 	{name: "dark skin", filter: "colorchannelmixer=rr=0.50:gg=0.40:bb=0.36"},
-	{name: "pale skin", filter: "eq=gamma=1.35:saturation=0.6"},
 	{name: "small", filter: "scale=112:-2,pad=480:360:180:120:gray"},
 	{name: "at the border", filter: "crop=250:320:70:60"},
 	{name: "low light", filter: "eq=gamma=0.6:contrast=0.6:brightness=-0.12,noise=alls=6:all_seed=1"},
-	{name: "noise", filter: "noise=alls=24:all_seed=1"},
-	{name: "gray", filter: "hue=s=0"},
-	{name: "light from a side", retouch: func(q point) (point, color.RGBA, float64) {
-		return q, color.RGBA{20, 16, 14, 255}, 0.75 * smoothstep(-0.2, 0.7, q.X)
-	}},
 }
 
-// photoMouth is the middle of the line of the lips in the photo.
-var photoMouth = point{0.025, 1.10}
-
-// openMouth returns a mouth that is open by gap.
-func openMouth(gap float64, teeth bool) retouch {
-	return func(q point) (point, color.RGBA, float64) {
-		x := (q.X - photoMouth.X) / 0.37
-		arch := math.Sqrt(max(1-x*x, 0))
-		away := q.Y - photoMouth.Y + 0.025
-		if away < 0 || math.Abs(x) > 2 {
-			return q, color.RGBA{}, 0
-		}
-		fading := (1 - smoothstep(0.45, 1.0, away)) * (1 - smoothstep(1, 2, math.Abs(x)))
-		down := gap * (arch*(1-smoothstep(0, 0.35, away)) + 0.7*smoothstep(0, 0.35, away)) * fading
-		inside := smoothstep(0, 0.015, gap*arch-away) * smoothstep(0, 0.02, gap*arch)
-		cover := color.RGBA{44, 18, 18, 255}
-		if teeth && away < 0.75*gap*arch || away < 0.2*gap*arch {
-			cover = color.RGBA{222, 212, 200, 255}
-		}
-		return point{q.X, q.Y - down*(1-inside)}, cover, inside
+// openMouth opens the mouth of the photo. It returns from where the colour of a point in the face is copied, and the
+// colour that covers it by part.
+func openMouth(q point) (from point, cover color.RGBA, part float64) {
+	const gap, lipsX, lipsY = 0.20, 0.025, 1.10
+	x := (q.X - lipsX) / 0.37
+	arch := math.Sqrt(max(1-x*x, 0))
+	away := q.Y - lipsY + 0.025
+	if away < 0 || math.Abs(x) > 2 {
+		return q, color.RGBA{}, 0
 	}
-}
-
-// glasses draws round glasses with a dark frame.
-func glasses(q point) (point, color.RGBA, float64) {
-	x := math.Abs(q.X)
-	lens := math.Hypot((x-0.52)/0.40, (q.Y-0.06)/0.33)
-	rim := 1 - smoothstep(0.07, 0.11, math.Abs(lens-1))
-	bridge := (1 - smoothstep(0.02, 0.035, math.Abs(q.Y+0.02))) * (1 - smoothstep(0.12, 0.14, x))
-	temple := (1 - smoothstep(0.02, 0.035, math.Abs(q.Y+0.02))) * smoothstep(0.91, 0.93, x) * (1 - smoothstep(1.25, 1.27, x))
-	if part := max(rim, bridge, temple); part > 0 || lens > 1 {
-		return q, color.RGBA{24, 22, 26, 255}, part
+	fading := (1 - smoothstep(0.45, 1.0, away)) * (1 - smoothstep(1, 2, math.Abs(x)))
+	down := gap * (arch*(1-smoothstep(0, 0.35, away)) + 0.7*smoothstep(0, 0.35, away)) * fading
+	inside := smoothstep(0, 0.015, gap*arch-away) * smoothstep(0, 0.02, gap*arch)
+	cover = color.RGBA{44, 18, 18, 255}
+	if away < 0.2*gap*arch {
+		cover = color.RGBA{222, 212, 200, 255} // the teeth
 	}
-	return q, color.RGBA{225, 235, 245, 255}, 0.12 + 0.2*(1-smoothstep(0.02, 0.05, math.Abs(q.X-0.3*q.Y-math.Copysign(0.52, q.X))))
-}
-
-// beard returns a moustache, and a beard of the given width if it is not 0.
-func beard(width float64) retouch {
-	return func(q point) (point, color.RGBA, float64) {
-		x, y := math.Abs(q.X-photoMouth.X), q.Y-photoMouth.Y
-		hair := smoothstep(-0.26, -0.20, y) * (1 - smoothstep(-0.10, -0.06, y+0.25*x*x)) * (1 - smoothstep(0.34, 0.44, x))
-		if width > 0 {
-			side := smoothstep(0.40, 0.50, x+0.2*y) * smoothstep(-0.5, 0.1, y+x*0.3)
-			below := smoothstep(0.14, 0.20, y+0.25*x*x)
-			jaw := 1 - smoothstep(0.92, 1.02, math.Hypot(x/(width*1.12), y/0.85))
-			hair = max(hair, max(side*smoothstep(-0.3, -0.1, y), below)*jaw)
-		}
-		// Hairs are noise that is long in one direction.
-		grain := func(scaleX, scaleY float64) float64 {
-			cell := math.Sin(math.Floor((q.X+0.15*q.Y*math.Copysign(1, q.X))*scaleX)*127.1+math.Floor(q.Y*scaleY)*311.7) * 43758.5453
-			return cell - math.Floor(cell)
-		}
-		dark := 0.7 + 0.3*(0.6*grain(60, 14)+0.4*grain(90, 25))
-		light := uint8(20 + 120*(1-dark))
-		return q, color.RGBA{light + 14, light + 4, light, 255}, hair * dark
-	}
-}
-
-// turned returns the picture of a head that has turned around its vertical axis by an angle, as a relief shows it.
-func turned(from *image.RGBA, face pose, degrees float64) *image.RGBA {
-	sin, cos := math.Sincos(degrees * math.Pi / 180)
-	to := image.NewRGBA(from.Rect)
-	const steps, reach = 1200, 6.0
-	var across, depth [steps]float64
-	for row := range from.Rect.Dy() {
-		for i := range steps {
-			x := reach * (2*float64(i)/steps - 1)
-			y := (float64(row) - face.Y) / face.Scale
-			z := 1.15 * math.Sqrt(max(0, 1-x*x/2-(y-0.3)*(y-0.3)/6.25))
-			z += 0.36 * smoothstep(0, 0.62, y) * (1 - smoothstep(0.64, 0.82, y)) * math.Exp(-x*x/0.03)
-			across[i], depth[i] = x*cos+(z-0.9)*sin, z*cos-x*sin
-		}
-		shown, nearest := make([]float64, from.Rect.Dx()), make([]float64, from.Rect.Dx())
-		for column := range shown {
-			shown[column], nearest[column] = (float64(column)-face.X)/face.Scale, math.Inf(-1)
-		}
-		for i := range steps - 1 {
-			a, b := across[i], across[i+1]
-			for column := max(int(math.Ceil(face.X+face.Scale*min(a, b))), 0); column < len(shown); column++ {
-				u := (float64(column) - face.X) / face.Scale
-				if u >= max(a, b) {
-					break
-				}
-				if depth[i] > nearest[column] {
-					nearest[column], shown[column] = depth[i], reach*(2*(float64(i)+(u-a)/(b-a))/steps-1)
-				}
-			}
-		}
-		for column, x := range shown {
-			to.SetRGBA(column, row, colorAt(from, face.X+face.Scale*x, float64(row)))
-		}
-	}
-	return to
+	return point{q.X, q.Y - down*(1-inside)}, cover, inside
 }
 
 // colorAt returns the interpolated colour at a point.
@@ -180,47 +82,38 @@ func runFFmpeg(t testing.TB, args ...string) {
 	harness.Check(t, ffmpeg(t.Context(), args...).run())
 }
 
-// makeFace writes the picture of a made face to a file and returns its path.
+// makeFace returns the path of the picture of a made face.
 func makeFace(t testing.TB, i int) string {
 	t.Helper()
 	made := madeFaces[i]
-	dir := t.TempDir()
-	plain, path := filepath.Join(dir, "plain.png"), filepath.Join(dir, "face.png")
-	base, face := filepath.Join(PigoModule(t), "testdata", "sample.jpg"), pose{X: 159, Y: 183.5, Scale: 91}
-	if made.presenter {
-		base, face = filepath.Join(dir, "presenter.webp"), presenterFace
-		harness.Check(t, os.WriteFile(base, presenter, 0o600))
-	}
-	file, err := os.Open(base)
-	harness.Check(t, err)
-	decoded, _, err := image.Decode(file)
-	harness.Check(t, err)
-	harness.Check(t, file.Close())
-	from := image.NewRGBA(decoded.Bounds())
-	draw.Draw(from, from.Rect, decoded, decoded.Bounds().Min, draw.Src)
-	picture := from
-	if made.retouch != nil {
-		picture = image.NewRGBA(from.Rect)
+	photo, path := filepath.Join(PigoModule(t), "testdata", "sample.jpg"), filepath.Join(t.TempDir(), "face.png")
+	switch {
+	case made.name == "presenter":
+		harness.Check(t, os.WriteFile(path, presenter, 0o600))
+	case made.name == "open mouth":
+		file, err := os.Open(photo)
+		harness.Check(t, err)
+		decoded, _, err := image.Decode(file)
+		harness.Check(t, errors.Join(err, file.Close()))
+		from, face := image.NewRGBA(decoded.Bounds()), pose{X: 159, Y: 183.5, Scale: 91}
+		draw.Draw(from, from.Rect, decoded, decoded.Bounds().Min, draw.Src)
+		picture := image.NewRGBA(from.Rect)
 		for row := range from.Rect.Dy() {
 			for column := range from.Rect.Dx() {
-				q, cover, part := made.retouch(face.inFace(point{float64(column), float64(row)}))
+				q, cover, part := openMouth(face.inFace(point{float64(column), float64(row)}))
 				place := face.inFrame(q)
 				c := colorAt(from, place.X, place.Y)
 				mix := func(a, b uint8) uint8 { return toByte(float64(a) + (float64(b)-float64(a))*part) }
 				picture.SetRGBA(column, row, color.RGBA{mix(c.R, cover.R), mix(c.G, cover.G), mix(c.B, cover.B), 255})
 			}
 		}
+		file, err = os.Create(path)
+		harness.Check(t, err)
+		harness.Check(t, errors.Join(png.Encode(file, picture), file.Close()))
+	case made.filter == "":
+		return photo
+	default:
+		runFFmpeg(t, "-i", photo, "-vf", made.filter, "-frames:v", "1", path)
 	}
-	if made.turn != 0 {
-		picture = turned(picture, face, made.turn)
-	}
-	file, err = os.Create(plain)
-	harness.Check(t, err)
-	harness.Check(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(file, picture))
-	harness.Check(t, file.Close())
-	if made.filter == "" {
-		return plain
-	}
-	runFFmpeg(t, "-i", plain, "-vf", made.filter, "-frames:v", "1", path)
 	return path
 }

@@ -12,10 +12,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // framesAhead is the length of the queue of decoded frames. It lets ffmpeg work while frames are painted.
 const framesAhead = 3
+
+// waitDelay is how long the pipes of a program may be open after its end.
+const waitDelay = 2 * time.Second
 
 // A process is a program that this package runs.
 type process struct {
@@ -26,6 +30,7 @@ type process struct {
 func newProcess(ctx context.Context, name string, args ...string) *process {
 	p := &process{Cmd: exec.CommandContext(ctx, name, args...)} //nolint:gosec // no shell reads the arguments
 	p.Stderr = &p.problems
+	p.WaitDelay = waitDelay // a process that it has started may keep its pipes open
 	p.Env = append(os.Environ(), "MALLOC_TRIM_THRESHOLD_=131072") // glibc then returns the memory of frames
 	return p
 }

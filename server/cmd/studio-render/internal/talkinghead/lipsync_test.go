@@ -18,26 +18,6 @@ func sample(t testing.TB) string {
 	return filepath.Join(talkinghead.PigoModule(t), "testdata", "sample.jpg")
 }
 
-func TestCascades_equalThoseOfPigo(t *testing.T) {
-	t.Parallel()
-	files, err := os.ReadDir("cascade")
-	harness.Check(t, err)
-	for _, file := range files {
-		ours, err := os.ReadFile(filepath.Join("cascade", file.Name()))
-		harness.Check(t, err)
-		theirs, err := os.ReadFile(filepath.Join(talkinghead.PigoModule(t), "cascade", file.Name()))
-		if err != nil {
-			theirs, err = os.ReadFile(filepath.Join(talkinghead.PigoModule(t), "cascade", "lps", file.Name()))
-		}
-		if err != nil {
-			theirs, err = os.ReadFile(filepath.Join(talkinghead.PigoModule(t), file.Name()))
-		}
-		if err != nil || string(ours) != string(theirs) {
-			t.Errorf("%s is not the module's: %v", file.Name(), err)
-		}
-	}
-}
-
 // speech returns a sound file with a sentence between 0.6 s of silence.
 func speech(t testing.TB, text string, format ...string) string {
 	t.Helper()
@@ -74,10 +54,9 @@ func clip(t testing.TB, rate, filter string) string {
 }
 
 const (
-	steady = "scale=-2:400,pad=640:ih:(ow-iw)/2:0:white,noise=alls=4:allf=t"
+	steady = "pad=480:ih:(ow-iw)/2:0:white,noise=alls=4:allf=t"
 	moving = "scale=-2:460,pad=700:520:(ow-iw)/2:40:white,rotate=0.09*sin(2*PI*t/1.9):c=white,noise=alls=4:allf=t," +
 		"crop=560:420:70+50*sin(2*PI*t/1.7):50+24*sin(2*PI*t/1.3)"
-	upright = "scale=360:-2,pad=iw:640:0:80:white,noise=alls=4:allf=t"
 )
 
 func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
@@ -87,24 +66,17 @@ func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 		rate, filter string // of a video; "" for the picture itself
 		sound        []string
 	}{
-		"picture":         {sound: []string{"-ar", "44100"}},
-		"steady 25 fps":   {"25", steady, []string{"-ar", "48000", "-ac", "2"}},
-		"moving 30 fps":   {"30", moving, []string{"-ar", "22050"}},
-		"upright 24 fps":  {"24000/1001", upright, []string{"-ar", "16000", "-ac", "1"}},
-		"presenter alone": {sound: []string{"-ar", "16000"}},
+		"picture":           {sound: []string{"-ar", "44100", "-ac", "2"}},
+		"moving 23.976 fps": {"24000/1001", moving, []string{"-ar", "22050"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && test.rate != "25" {
+			if testing.Short() && test.filter == "" {
 				t.Skip("not in the short form: one video shows it")
 			}
-			lipsync := talkinghead.Lipsync{Audio: speech(t, "Hello! How are you?", test.sound...)}
-			switch {
-			case test.filter != "":
+			lipsync := talkinghead.Lipsync{Video: sample(t), Audio: speech(t, "Hello! How are you?", test.sound...)}
+			if test.filter != "" {
 				lipsync.Video = clip(t, test.rate, test.filter)
-			case name == "picture":
-				lipsync.Video = filepath.Join(t.TempDir(), "picture.png")
-				ffmpeg(t, "-i", sample(t), "-vf", "scale=560:-2", lipsync.Video)
 			}
 			var progress []float64
 			made, err := talkinghead.Config{
@@ -128,11 +100,6 @@ func TestMakeLipsync_mouthFollowsSound(t *testing.T) {
 // encoded returns the film of an input, encoded as a made video is. Of a picture it has 15 frames.
 func encoded(t *testing.T, input string) *film {
 	t.Helper()
-	if input == "" { // the presenter, whose lips are closed in silence
-		silence := newSound(t, "anullsrc=r=16000", "0.2")
-		made := makeLipsync(t, talkinghead.Lipsync{Audio: silence})
-		return watch(t, made.Path)
-	}
 	source := []string{"-i", input}
 	if filepath.Ext(input) != ".mp4" {
 		source = []string{"-loop", "1", "-t", "0.6", "-i", input}

@@ -2,7 +2,6 @@ package talkinghead
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
@@ -79,18 +78,6 @@ func (s *sitter) open(f *frame) (middle, corners float64) {
 	return middle / n, corners / n
 }
 
-// grain returns how rough the skin below the mouth is.
-func (s *sitter) grain(f *frame) (sum float64) {
-	face := s.place.Face.at(s.place.Mouth)
-	for u := -0.3; u <= 0.3; u += 0.01 {
-		for v := 0.35; v <= 0.6; v += 0.01 {
-			a, b := face.inFrame(point{u, v}), face.inFrame(point{u + 0.02, v})
-			sum += math.Abs(f.luma().at(a.X, a.Y) - f.luma().at(b.X, b.Y))
-		}
-	}
-	return sum
-}
-
 // TestFaces_onlyWhatSpeaksMoves checks for each face that visemes move the mouth and the jaw, a blink the eyes, and a
 // turn the head, and that nothing else moves.
 func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
@@ -99,8 +86,8 @@ func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
 	for i, made := range madeFaces {
 		t.Run(made.name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && made.name != "open mouth" && made.name != "turned right" {
-				t.Skip("not in the short form: two faces show it")
+			if testing.Short() && made.name != "open mouth" {
+				t.Skip("not in the short form: one face shows it")
 			}
 			s := sit(t, i)
 			eyes := [2]point{s.place.Face.inFace(s.scene.Eyes[0]), s.place.Face.inFace(s.scene.Eyes[1])}
@@ -119,9 +106,6 @@ func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
 						t.Fatalf("%s moves the face at %.2f", viseme.name, q)
 					}
 				})
-				if coarse := s.grain(f) / s.grain(s.still); made.name == "beard" && (coarse < 0.6 || coarse > 1.4) {
-					t.Errorf("%s changes the grain of the beard by %.2f", viseme.name, coarse)
-				}
 			}
 			original, _ := s.open(s.still)
 			closed, _ := s.open(rest)
@@ -129,10 +113,10 @@ func TestFaces_onlyWhatSpeaksMoves(t *testing.T) {
 			_, oo := s.open(shown["U"])
 			_, ee := s.open(shown["I"])
 			t.Logf("the mouth is open by %.3f, at rest by %.3f, for aa by %.3f; its corners by %.3f for oo, by %.3f for ee", original, closed, aa, oo, ee)
-			if aa < closed+0.1 || strings.Contains(made.name, "mouth") && (original < 0.1 || closed > 0.03) {
+			if aa < closed+0.1 || made.name == "open mouth" && (original < 0.1 || closed > 0.03) {
 				t.Error("the mouth does not open and close")
 			}
-			if made.name != "beard" && made.name != "light from a side" && ee < oo+0.008 { // hair and shade are as dark as the inside
+			if ee < oo+0.008 {
 				t.Error("the mouth is not narrower for oo than for ee")
 			}
 			s.changed(s.frame(turn{}, 1, shape{}), rest, func(q point) {

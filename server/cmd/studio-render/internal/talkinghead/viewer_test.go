@@ -130,10 +130,10 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 			harness.Check(t, err)
 			check("video", made.Path, 4)
 			check("thumbnail", made.Thumbnail, 4)
-			check("still", made.Previews.Still, 4)
 			if !kind.always {
 				return
 			}
+			check("still", made.Previews.Still, 4)
 			check("animation", made.Previews.Animation, 8)
 			for _, s := range watch(t, made.Path).streams {
 				if s.Kind == "video" && s.Transfer != "bt709" {
@@ -163,7 +163,7 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it makes a video for each recording")
 	harness.Need(t, "ffmpeg", "ffprobe")
-	const voice, silence = "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000:d=0.8", "anullsrc=r=16000:cl=mono:d=0.8"
+	const voice, silence = "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000:d=0.5", "anullsrc=r=16000:cl=mono:d=0.5"
 	face := filepath.Join(t.TempDir(), "face.png")
 	ffmpeg(t, "-i", sample(t), "-vf", fmt.Sprintf("scale=%d:%d", seenWidth, seenHeight), face)
 	for name, test := range map[string]struct {
@@ -220,10 +220,9 @@ func TestMake_unusedStreamsRefuseNothing(t *testing.T) {
 		"others.mkv": append(append([]string{"-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-i", path("title.srt")}, voice...),
 			"-map", "1", "-map", "0", "-map", "2", "-map", "3", "-c:v:0", "ffv1", "-c:v:1", "libx264", "-preset", "ultrafast", "-disposition:v:0", "0",
 			"-disposition:v:1", "default", "-c:a", "dca", "-strict", "-2", "-ar", "48000", "-c:s", "srt"),
-		"subtitles.mp4": {"-i", path("title.srt"), "-map", "0", "-map", "1", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:s", "mov_text"},
-		"pictures.mkv":  append(voice, "-map", "0", "-map", "1", "-c:v", "ffv1", "-c:a", "aac"),
-		"large.avi":     append(voice, "-map", "0", "-map", "1", "-vf", "scale=4160:64", "-c:v", "mpeg4", "-frames:v", "3", "-c:a", "aac"),
-		"long.mkv":      append(voice, "-map", "0", "-map", "1", "-vf", "scale=64:64,setpts=1000*PTS", "-r", "1/100", "-c:v", "mpeg4", "-c:a", "aac"),
+		"pictures.mkv": append(voice, "-map", "0", "-map", "1", "-c:v", "ffv1", "-c:a", "aac"),
+		"large.avi":    append(voice, "-map", "0", "-map", "1", "-vf", "scale=4160:64", "-c:v", "mpeg4", "-frames:v", "3", "-c:a", "aac"),
+		"long.mkv":     append(voice, "-map", "0", "-map", "1", "-vf", "scale=64:64,setpts=1000*PTS", "-r", "1/100", "-c:v", "mpeg4", "-c:a", "aac"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -245,29 +244,21 @@ func TestMakeLipsync_deinterlaces(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "few films are interlaced")
 	harness.Need(t, "ffmpeg", "ffprobe")
-	for name, codec := range map[string]string{
-		"h264.mp4": "-c:v libx264 -preset ultrafast -x264-params tff=1", "mpeg2.mp4": "-c:v mpeg2video -q:v 2 -flags +ilme+ildct",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), name)
-			// A bar moves over the forehead by eight pixels in each field.
-			filter := "color=black:s=24x40:r=50[bar];[in][bar]overlay=x=mod(400*t\\,W):shortest=1,tinterlace=interleave_top,format=yuv420p"
-			ffmpeg(t, append(append([]string{"-loop", "1", "-r", "50", "-i", sample(t), "-t", "1", "-vf", filter}, strings.Fields(codec)...), path)...)
-			combs := func(f *film) (sum float64) {
-				for y := 8; y < 32; y++ {
-					for x := range f.width {
-						at := func(dy int) float64 { return float64(f.frames[7][(y+dy)*f.width+x]) }
-						sum += max(math.Abs(at(0)-at(1))-math.Abs(at(0)-at(2)), 0)
-					}
-				}
-				return sum
+	path := filepath.Join(t.TempDir(), "film.mp4")
+	// A bar moves over the forehead by eight pixels in each field.
+	filter := "color=black:s=24x40:r=50[bar];[in][bar]overlay=x=mod(400*t\\,W):shortest=1,tinterlace=interleave_top,format=yuv420p"
+	ffmpeg(t, "-loop", "1", "-r", "50", "-i", sample(t), "-t", "1", "-vf", filter, "-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "tff=1", path)
+	combs := func(f *film) (sum float64) {
+		for y := 8; y < 32; y++ {
+			for x := range f.width {
+				at := func(dy int) float64 { return float64(f.frames[7][(y+dy)*f.width+x]) }
+				sum += max(math.Abs(at(0)-at(1))-math.Abs(at(0)-at(2)), 0)
 			}
-			before, after := watch(t, path), watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: newSound(t, "sine", "0.4")}).Path)
-			t.Logf("combs are %.0f, then %.0f", combs(before), combs(after))
-			if combs(before) < 10_000 || combs(after) > combs(before)/10 || after.rate != 25 {
-				t.Errorf("combs are %.0f, before %.0f, at %v frames per second", combs(after), combs(before), after.rate)
-			}
-		})
+		}
+		return sum
+	}
+	before, after := watch(t, path), watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: newSound(t, "sine", "0.4")}).Path)
+	if combs(before) < 10_000 || combs(after) > combs(before)/10 || after.rate != 25 {
+		t.Errorf("combs are %.0f, before %.0f, at %v frames per second", combs(after), combs(before), after.rate)
 	}
 }
