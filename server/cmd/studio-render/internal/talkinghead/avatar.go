@@ -54,7 +54,7 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 		checks := []Check{{"readable", true, "The base_video_url is missing, so the presenter is used."}}
 		return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, work, dir)
 	}
-	source, err := open(ctx, input, "The file of base_video_url", work)
+	source, err := open(ctx, input, "The file of base_video_url")
 	if err != nil {
 		return Avatar{Checks: unreadable(err)}, err
 	}
@@ -107,7 +107,7 @@ func (m *media) copy(ctx context.Context, path string) error {
 }
 
 // readAvatar reads the files that writeAvatar wrote.
-func readAvatar(ctx context.Context, files map[string]string, work string) (*media, *track, error) {
+func readAvatar(ctx context.Context, files map[string]string) (*media, *track, error) {
 	path, name := files[pictureName], "The avatar's picture"
 	if path == "" {
 		path, name = files[footageName], "The avatar's video"
@@ -124,7 +124,7 @@ func readAvatar(ctx context.Context, files map[string]string, work string) (*med
 	if err := gob.NewDecoder(io.LimitReader(f, maxTrack)).Decode(&t); err != nil {
 		return nil, nil, err
 	}
-	source, err := open(ctx, path, name, work)
+	source, err := open(ctx, path, name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,8 +23,8 @@ const opaque = "scale=flags=bicubic+" + exactColors + ",format=gbrap,negate,prem
 //nolint:gochecknoglobals // a table
 var turns = []string{"", "", "hflip", "hflip,vflip", "vflip", "transpose=0", "transpose=1", "transpose=3", "transpose=2"}
 
-// filters returns the filters for a stream, and the tags of the result. It writes a file that they need to work.
-func (s *stream) filters(picture bool, orientation int, work string) (seen, colorTags, error) {
+// filters returns the filters for a stream, and the tags of the result.
+func (s *stream) filters(picture bool, orientation int) (seen, colorTags) {
 	shown, tags := seen{rgb: picture || s.Space == "gbr"}, colorTags{s.Space, s.Transfer, s.Primaries}
 	if slices.Contains([]string{"h264", "mpeg2video", "mpeg4", "prores", "mjpeg"}, s.Codec) && !picture {
 		// What files say of their fields is often wrong, so each frame says whether it is interlaced.
@@ -39,20 +39,17 @@ func (s *stream) filters(picture bool, orientation int, work string) (seen, colo
 	if turn := turns[orientation]; turn != "" {
 		shown.first = append(shown.first, turn)
 	}
-	if table := tags.table(); table != nil && !picture {
+	if convert := tags.toSDR(); convert != "" && !picture {
 		if tags.matrix() == "bt601" { // it is unknown
 			tags.space = "bt2020nc"
 		}
-		path, err := writeTable(table, work)
-		if err != nil {
-			return seen{}, tags, err
-		}
-		shown.last, shown.rgb = ":in_color_matrix="+tags.matrix()+",format=gbrp12,lut3d=interp=tetrahedral:file="+escape(path)+",scale=flags=bicubic+"+exactColors, true
+		shown.last = ":in_color_matrix=" + tags.matrix() + ",format=gbrp12," + convert + ",format=gbrp12,scale=flags=bicubic+" + exactColors
+		shown.rgb = true
 	}
 	if shown.rgb {
 		tags = rgbTags
 	}
-	return shown, tags, nil
+	return shown, tags
 }
 
 // transparent reports whether the pixels of a stream may be transparent.
@@ -60,21 +57,6 @@ func (s *stream) transparent() bool {
 	return s.Format == "pal8" || slices.ContainsFunc([]string{"yuva", "gbrap", "ya8", "ya16", "rgba", "bgra", "argb", "abgr"}, func(format string) bool {
 		return strings.HasPrefix(s.Format, format)
 	})
-}
-
-// escape quotes a path for an option of a filter in a graph of ffmpeg.
-func escape(path string) string {
-	for _, special := range []string{`\':`, `\'[],;`} { // in an option, and in a graph
-		var quoted strings.Builder
-		for _, r := range path {
-			if strings.ContainsRune(special, r) {
-				quoted.WriteByte('\\')
-			}
-			quoted.WriteRune(r)
-		}
-		path = quoted.String()
-	}
-	return path
 }
 
 // pictureArgs returns arguments for ffmpeg that read the pictures of m.
@@ -129,6 +111,25 @@ type colorTags struct{ space, transfer, primaries string }
 //
 //nolint:gochecknoglobals // a constant
 var rgbTags = colorTags{"bt709", "bt709", "bt709"}
+
+// toSDR returns the filters that convert RGB of the tags to BT.709, or "" if the colours are close enough to it. In
+// HDR, white is that of paper, 203 cd/m² (BT.2408). What is darker than half of white stays, and what is brighter, up to
+// 1000 cd/m², has the less contrast the brighter it is.
+func (t colorTags) toSDR() string {
+	const scale, srgb = "zscale=m=gbr:min=gbr:r=full:rin=full:npl=203:agamma=0:", "iec61966-2-1"
+	primaries, transfer, dim := "bt709", srgb, ""
+	if t.primaries == "bt2020" || t.primaries == "smpte432" { // smpte432 is Display P3
+		primaries = t.primaries
+	}
+	if t.transfer == "smpte2084" || t.transfer == "arib-std-b67" {
+		transfer, dim = t.transfer, ",tonemap=mobius:param=0.5:peak=4.926:desat=0"
+	}
+	if primaries == "bt709" && dim == "" {
+		return ""
+	}
+	return scale + "t=linear:tin=" + transfer + ":p=" + primaries + ":pin=" + primaries + ",format=gbrpf32" + dim + "," +
+		scale + "t=" + srgb + ":tin=linear:p=bt709:pin=" + primaries
+}
 
 func (t colorTags) args() (args []string) {
 	for _, tag := range [][2]string{{"-colorspace", t.space}, {"-color_trc", t.transfer}, {"-color_primaries", t.primaries}} {

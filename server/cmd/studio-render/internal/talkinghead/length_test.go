@@ -79,7 +79,7 @@ func TestMedia_isAsLongAsWhatIsDecoded(t *testing.T) {
 // lasts returns the length of the pictures of a file, or else of its sound.
 func lasts(t *testing.T, path string) (float64, error) {
 	t.Helper()
-	m, err := open(t.Context(), path, "The file", t.TempDir())
+	m, err := open(t.Context(), path, "The file")
 	if err != nil {
 		return 0, err
 	}

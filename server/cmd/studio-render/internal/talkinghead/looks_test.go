@@ -19,7 +19,7 @@ type sitter struct {
 
 func sit(t testing.TB, i int) *sitter {
 	t.Helper()
-	source, err := open(t.Context(), makeFace(t, i), "The picture", t.TempDir())
+	source, err := open(t.Context(), makeFace(t, i), "The picture")
 	harness.Check(t, err)
 	found, err := Config{}.analyse(t.Context(), source, "The picture", 0, 1)
 	harness.Check(t, err)

@@ -147,8 +147,8 @@ func (m *media) inputArgs() []string {
 }
 
 // open checks a file. A file that is not accepted is an [*InputError]. name is the subject of its sentence, such as
-// "The video". Files that decoding needs are written to work.
-func open(ctx context.Context, path, name, work string) (*media, error) {
+// "The video".
+func open(ctx context.Context, path, name string) (*media, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func open(ctx context.Context, path, name, work string) (*media, error) {
 			return nil, damaged(name)
 		}
 	}
-	return m, m.probe(ctx, name, orientation, work)
+	return m, m.probe(ctx, name, orientation)
 }
 
 func damaged(name string) error {

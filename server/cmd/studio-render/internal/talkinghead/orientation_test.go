@@ -50,7 +50,7 @@ func TestOpen_turnsPictures(t *testing.T) {
 		content = content[:33] + string(binary.BigEndian.AppendUint32(nil, uint32(len(exif)))) + "eXIf" + exif + "0000" + content[33:]
 		path := filepath.Join(t.TempDir(), "picture.png")
 		harness.Check(t, os.WriteFile(path, []byte(content), 0o600))
-		m, err := open(t.Context(), path, "The picture", t.TempDir())
+		m, err := open(t.Context(), path, "The picture")
 		harness.Check(t, err)
 		f, err := m.firstFrame(t.Context())
 		harness.Check(t, err)

@@ -31,7 +31,7 @@ type performance struct {
 
 // hear opens a sound and analyses it. name is the subject of a sentence about the file.
 func (p *performance) hear(ctx context.Context, path, name string) (err error) {
-	if p.sound, err = open(ctx, path, name, p.work); err != nil {
+	if p.sound, err = open(ctx, path, name); err != nil {
 		return err
 	}
 	return p.analyseSound(ctx)

@@ -26,7 +26,7 @@ func presenterSource(ctx context.Context, dir string) (*media, *track, error) {
 	if err := os.WriteFile(path, presenter, 0o600); err != nil {
 		return nil, nil, err
 	}
-	source, err := open(ctx, path, "The presenter", dir)
+	source, err := open(ctx, path, "The presenter")
 	if err != nil {
 		return nil, nil, err
 	}

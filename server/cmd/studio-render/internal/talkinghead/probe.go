@@ -44,7 +44,7 @@ const entries = "format=duration:stream=index,codec_type,codec_name,pix_fmt,chan
 	"stream_tags=alpha_mode:stream_side_data=rotation"
 
 // probe reads the streams of the file.
-func (m *media) probe(ctx context.Context, name string, orientation int, work string) error {
+func (m *media) probe(ctx context.Context, name string, orientation int) error {
 	var found struct {
 		Streams []stream `json:"streams"`
 		Format  struct {
@@ -77,7 +77,7 @@ func (m *media) probe(ctx context.Context, name string, orientation int, work st
 	video, sound := chosen(found.Streams, "video"), chosen(found.Streams, "audio")
 	if m.noPictures = unusable("%s has no pictures.", name); video != nil {
 		m.video = *video
-		if m.noPictures, err = m.usePictures(ctx, found.Format.Duration, name, orientation, work); err != nil {
+		if m.noPictures, err = m.usePictures(ctx, found.Format.Duration, name, orientation); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func decoders(ctx context.Context) (string, error) {
 }
 
 // usePictures sets what is known of the pictures. refusal is why they cannot be used.
-func (m *media) usePictures(ctx context.Context, duration, name string, orientation int, work string) (refusal, err error) {
+func (m *media) usePictures(ctx context.Context, duration, name string, orientation int) (refusal, err error) {
 	s := &m.video
 	if err := accepted(s, name); err != nil {
 		return err, nil
@@ -147,9 +147,7 @@ func (m *media) usePictures(ctx context.Context, duration, name string, orientat
 	if err := m.fit(s.Width, s.Height, aspect(s.Aspect), lying, name); err != nil {
 		return err, nil
 	}
-	if m.seen, m.tags, err = s.filters(m.picture, orientation, work); err != nil {
-		return nil, err
-	}
+	m.seen, m.tags = s.filters(m.picture, orientation)
 	if m.picture {
 		m.rate = rate{pictureRate, 1}
 		return nil, nil

@@ -129,7 +129,7 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 	if l.Video == "" {
 		source, p.track, err = presenterSource(ctx, work)
 	} else {
-		source, err = open(ctx, l.Video, "The video", work)
+		source, err = open(ctx, l.Video, "The video")
 	}
 	if err != nil {
 		cancel()
@@ -168,7 +168,7 @@ func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech S
 	}
 	defer os.RemoveAll(work)
 	p := performance{Config: c, mode: Bounce, dir: dir, work: work}
-	if p.source, p.track, err = readAvatar(ctx, files, work); err != nil {
+	if p.source, p.track, err = readAvatar(ctx, files); err != nil {
 		return Video{}, err
 	}
 	spoken, name := speaking{path: speech.Audio}, "The file of audio_url"
