@@ -1,9 +1,6 @@
 package talkinghead
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 // A frame is one picture of a video in the format yuv420p of ffmpeg: a plane of luma, and two planes of
 // chroma of half the width and height. Width and height are even.
@@ -90,47 +87,16 @@ const (
 	fixedOne  = 1 << fixedBits
 )
 
-// runLength is the number of values that run copies at once.
-const runLength = 4
-
-// run copies up to four values in a row, of which the first is at a point of the plane, with interpolation. Outside
-// the plane the closest values are copied. The plane must have at least two by two values.
-func (p plane) run(to []byte, x, y int) {
-	i := (y>>fixedBits)*p.width + x>>fixedBits
-	if len(to) == runLength && x >= 0 && x < (p.width-runLength)*fixedOne && y >= 0 && y < (p.height-1)*fixedOne {
-		fx, fy := uint64(x>>8&255), uint64(y>>8&255)
-		both := fx * fy >> 8
-		above, below := p.pix[i:], p.pix[i+p.width:]
-		sum := lanes(above)*(256-fx-fy+both) + lanes(above[1:])*(fx-both) + lanes(below)*(fy-both) + lanes(below[1:])*both
-		binary.LittleEndian.PutUint32(to, packed((sum+0x0080_0080_0080_0080)>>8))
-		return
+// fixed is sample with fixed-point arithmetic, which is faster.
+func (p plane) fixed(x, y int) byte {
+	column, row := x>>fixedBits, y>>fixedBits
+	if column < 0 || row < 0 || column >= p.width-1 || row >= p.height-1 {
+		return toByte(p.sample(float64(x)/fixedOne, float64(y)/fixedOne))
 	}
-	for n := range to {
-		to[n] = toByte(p.sample(float64(x+n*fixedOne)/fixedOne, float64(y)/fixedOne))
-	}
-}
-
-// The lanes of a word are four values, each in 16 bits. A sum or product of words is that of their lanes.
-const lowBytes = 0x00ff_00ff_00ff_00ff
-
-// lanes returns four values in lanes.
-func lanes(pix []byte) uint64 {
-	v := uint64(binary.LittleEndian.Uint32(pix))
-	v = (v | v<<16) & 0x0000_ffff_0000_ffff
-	return (v | v<<8) & lowBytes
-}
-
-// pairs returns the sums of four pairs of values in lanes.
-func pairs(pix []byte) uint64 {
-	v := binary.LittleEndian.Uint64(pix)
-	return v&lowBytes + v>>8&lowBytes
-}
-
-// packed returns the low bytes of the lanes.
-func packed(v uint64) uint32 {
-	v &= lowBytes
-	v = (v | v>>8) & 0x0000_ffff_0000_ffff
-	return uint32(v | v>>16)
+	fx, fy := x>>8&255, y>>8&255
+	above, below := p.pix[row*p.width+column:][:2], p.pix[(row+1)*p.width+column:][:2]
+	upper, lower := int(above[0])<<8+(int(above[1])-int(above[0]))*fx, int(below[0])<<8+(int(below[1])-int(below[0]))*fx
+	return byte((upper<<8 + (lower-upper)*fy + 1<<15) >> 16)
 }
 
 // A transform maps face coordinates to a plane.
@@ -166,19 +132,8 @@ func (f *frame) crop(x, y, width, height int) *frame {
 // reduce writes the luma of the frame, scaled down by a whole factor, to gray.
 func (f *frame) reduce(factor int, gray []byte) plane {
 	p := plane{gray, f.width / factor, f.height / factor, false}
-	if factor == 1 {
-		copy(gray, f.pix)
-		return p
-	}
 	for row := range p.height {
-		column := 0
-		if factor == 2 { // as with 720p
-			above, below := f.pix[2*row*f.width:][:f.width], f.pix[(2*row+1)*f.width:][:f.width]
-			for ; column+4 <= p.width; column += 4 {
-				binary.LittleEndian.PutUint32(p.pix[row*p.width+column:], packed((pairs(above[2*column:])+pairs(below[2*column:]))>>2))
-			}
-		}
-		for ; column < p.width; column++ {
+		for column := range p.width {
 			sum := 0
 			for y := row * factor; y < (row+1)*factor; y++ {
 				for _, v := range f.pix[y*f.width+column*factor:][:factor] {

@@ -78,11 +78,9 @@ func (h *head) move(f *frame, t turn) pose {
 			rx, ry := p.toFrame(0)-dx-pivot.X, p.toFrame(row)-dy-pivot.Y
 			moveX, moveY := fixed(cos*rx+sin*ry-rx-dx), fixed(cos*ry-sin*rx-ry-dy)
 			slopeX, slopeY := int((cos-1)*fixedOne), int(-sin*fixedOne)
-			for column := 0; column < p.width; column += runLength {
-				run := line[column:min(column+runLength, p.width)]
-				middle := column + len(run)/2
-				if w := int(weights[middle*step]); w != 0 {
-					source.run(run, column*fixedOne+(moveX+slopeX*middle)*w>>weightBits, row*fixedOne+(moveY+slopeY*middle)*w>>weightBits)
+			for column := range line {
+				if w := int(weights[column*step]); w != 0 {
+					line[column] = source.fixed(column*fixedOne+(moveX+slopeX*column)*w>>weightBits, row*fixedOne+(moveY+slopeY*column)*w>>weightBits)
 				}
 			}
 		}
