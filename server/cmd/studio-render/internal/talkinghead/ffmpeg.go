@@ -30,7 +30,7 @@ type process struct {
 func newProcess(ctx context.Context, name string, args ...string) *process {
 	p := &process{Cmd: exec.CommandContext(ctx, name, args...)} //nolint:gosec // no shell reads the arguments
 	p.Stderr = &p.problems
-	p.WaitDelay = waitDelay // a process that it has started may keep its pipes open
+	p.WaitDelay = waitDelay                                       // a process that it has started may keep its pipes open
 	p.Env = append(os.Environ(), "MALLOC_TRIM_THRESHOLD_=131072") // glibc then returns the memory of frames
 	return p
 }

@@ -55,8 +55,8 @@ func clip(t testing.TB, rate, filter string) string {
 
 const (
 	steady = "pad=480:ih:(ow-iw)/2:0:white,noise=alls=4:allf=t"
-	moving = "scale=-2:460,pad=700:520:(ow-iw)/2:40:white,rotate=0.09*sin(2*PI*t/1.9):c=white,noise=alls=4:allf=t," +
-		"crop=560:420:70+50*sin(2*PI*t/1.7):50+24*sin(2*PI*t/1.3)"
+	moving = "scale=-2:320,pad=490:364:(ow-iw)/2:28:white,rotate=0.09*sin(2*PI*t/1.9):c=white,noise=alls=4:allf=t," +
+		"crop=392:294:49+35*sin(2*PI*t/1.7):35+17*sin(2*PI*t/1.3)"
 )
 
 func TestMakeLipsync_mouthFollowsSound(t *testing.T) {

@@ -21,7 +21,7 @@ func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			video, sound := filepath.Join(dir, "video.mp4"), newSound(t, "aevalsrc='0.2*sin(2*PI*720*t)+0.1*sin(2*PI*1200*t)':s=16000", "3")
-			ffmpeg(t, "-loop", "1", "-r", "10", "-i", sample(t), "-t", "3", "-vf", filter+",noise=alls=3:allf=t,format=yuv420p",
+			ffmpeg(t, "-loop", "1", "-r", "10", "-i", sample(t), "-t", "3", "-vf", filter+",scale=240:-2,noise=alls=3:allf=t,format=yuv420p",
 				"-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", video)
 			made := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: sound})
 			plain := filepath.Join(dir, "plain.mp4")

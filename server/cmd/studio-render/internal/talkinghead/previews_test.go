@@ -28,7 +28,7 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 		frames                                 int // of the animation of the avatar
 	}{
 		"a picture": {"", 640, 360, 320, 180, 20},
-		"noise":     {"scale=-2:500,pad=700:700:(ow-iw)/2:0:white,noise=alls=60:allf=t", 640, 640, 240, 240, 12},
+		"noise":     {"pad=400:400:(ow-iw)/2:0:white,noise=alls=60:allf=t", 400, 400, 240, 240, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
