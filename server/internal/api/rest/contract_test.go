@@ -15,10 +15,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
-	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // reach is what an operation does for the key for another workspace than that of the records.
@@ -45,14 +44,6 @@ type operation struct {
 	// From the document.
 	id, method, path string // id is the method and the path
 	status           int
-}
-
-// eachOperation calls visit for each operation of the document.
-func (s *setup) eachOperation(visit func(operation)) {
-	s.t.Helper()
-	for _, c := range s.operations() {
-		visit(c)
-	}
 }
 
 // operations returns the operations of the document.
@@ -97,7 +88,7 @@ func (s *setup) requests() map[string]operation {
 	const createAvatar, createVideo, createLipsync = "/v1/avatars/create_avatar", "/v1/avatars/create_video", "/v1/lipsync/create_lipsync"
 	create := func(path, body string) string {
 		r := s.record("POST", path, body, nil)
-		return cmp.Or(r.InferenceID, r.AvatarID)
+		return r.id()
 	}
 	waiting, avatar, doomed := create(createAvatar, `{}`), create(createAvatar, `{}`), create(createAvatar, `{}`)
 	s.publish(avatar)
@@ -192,7 +183,7 @@ func (s *setup) requests() map[string]operation {
 		"POST /v1/media": {
 			reach: service,
 			body:  "a picture", header: map[string]string{"Content-Type": "image/png"},
-			shows: `"content_type":"image/png"`,
+			shows: `"content_type":"image/png","expires_at":"` + s.clock.Now().Add(7*24*time.Hour).Format(time.RFC3339),
 		},
 		"GET /v1/events": {
 			reach:  lists,
@@ -231,18 +222,42 @@ func (s *setup) requests() map[string]operation {
 	}
 }
 
+// Each operation has the documented response for its caller only, and refuses who is not authenticated.
 func TestOperations_followTheDocument(t *testing.T) {
 	inMemory(t, func(s *setup) {
-		s.eachOperation(func(c operation) {
-			s.rejectsUnauthenticated(c)
-			if c.reach == follows {
-				return // it does not end: see stream_events_test.go
-			}
-			if status, answer := s.do(c.method, c.target, c.body, c.header); status != c.status || !strings.Contains(answer, c.shows) {
-				s.t.Errorf("%s answers %d %s, want %d with %s", c.id, status, answer, c.status, c.shows)
-			}
+		bob, err := s.studio.IssueAccessToken(studio.AccessToken{
+			UserID: studiotest.AddUser(s.t, s.studio, "bob@example.com").ID, SessionID: "session", IssuedAt: s.clock.Now(),
 		})
+		s.check(err)
+		operations := s.operations()
+		own := s.token
+		for _, c := range operations {
+			s.rejectsUnauthenticated(c)
+			s.token = bob
+			switch {
+			case c.reach == single:
+				s.wantStatus(c, http.StatusNotFound, "")
+			case c.header["x-workspace-id"] != "":
+				s.wantStatus(c, http.StatusForbidden, "")
+			case c.reach == lists && c.method == http.MethodGet:
+				s.wantStatus(c, http.StatusOK, `{"data":[]`)
+			}
+			s.token = own
+		}
+		for _, c := range operations {
+			if c.reach != follows { // which does not end: see stream_events_test.go
+				s.wantStatus(c, c.status, c.shows)
+			}
+		}
 	})
+}
+
+// wantStatus sends the request of an operation and checks its status, and that the response contains a text.
+func (s *setup) wantStatus(c operation, status int, shows string) {
+	s.t.Helper()
+	if got, answer := s.do(c.method, c.target, c.body, c.header); got != status || !strings.Contains(answer, shows) {
+		s.t.Errorf("%s %s: %d %s, want %d with %s", c.id, c.reach, got, answer, status, shows)
+	}
 }
 
 // rejectsUnauthenticated checks that an operation that is not public responds with 401 without a token and with an
@@ -270,59 +285,12 @@ func (s *setup) rejectsUnauthenticated(c operation) {
 	}
 }
 
-func TestCreate_keepsUnknownMembers(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		const body = `{"title":"Ada","seed":12345678901234567890,"options":{"b":1,"a":[true,null]},"webhook":{"enabled":false,"retry":3}}`
-		avatar := s.record("POST", "/v1/avatars/create_avatar", body, nil)
-		kept, err := s.studio.Find(s.t.Context(), s.user.ID, studio.Avatar, avatar.AvatarID)
-		s.check(err)
-		for _, want := range []string{`"seed":12345678901234567890`, `"options":{"b":1,"a":[true,null]}`, `"title":"Ada"`, `"retry":3`} {
-			if !strings.Contains(string(kept.Request), want) {
-				s.t.Errorf("%s is not in what was kept: %s", want, kept.Request)
-			}
-		}
-	})
-}
-
-func TestListProjects_streamsImportedProjects(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		const document = `{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One","status":"draft","unknown":1}`
-		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{
-			{ID: "1", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: document},
-			{ID: "0", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Published: true, Document: `{"title":null}`},
-		})
-		s.check(err)
-		_, answer := s.do("GET", "/projects/v2", "", map[string]string{"x-workspace-id": s.workspace.ID})
-		want := `{"data":[` + document + `,{"title":null}],"size":2,"unpublished_projects":1}` + "\n"
-		if answer != want {
-			s.t.Errorf("got  %s\nwant %s", answer, want)
-		}
-	})
-}
-
-// A short list has a Content-Length, so that clients know how much they will read. A long one is sent while it is read.
-func TestListProjects_declaresTheLengthOfShortLists(t *testing.T) {
-	t.Parallel()
-	for projects, declared := range map[int]bool{0: true, 20: true, 100: false} {
-		s := newSetup(t, memstore.New(), server.ResponsesUnchecked)
-		s.importMany(projects, 1000)
-		w, _ := s.list()
-		want := ""
-		if declared {
-			want = strconv.FormatInt(w.bytes, 10)
-		}
-		if length := w.header.Get("Content-Length"); length != want || w.bytes < int64(projects)*1000 {
-			t.Errorf("a list of %d projects has %d bytes and the Content-Length %q, want %q", projects, w.bytes, length, want)
-		}
-	}
-}
-
 // U+0000 in an id matches no record, and in a title it is rejected. In whatever text of a request, it does not cause a
 // failure of the service.
 func TestErrors_rejectU0000(t *testing.T) {
 	id, text, parameter := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), regexp.MustCompile(`"[,}\]]`), regexp.MustCompile(`&|$`)
 	eachSetup(t, func(s *setup) {
-		s.eachOperation(func(c operation) {
+		for _, c := range s.operations() {
 			if c.reach == single && c.status == http.StatusOK {
 				target, body := id.ReplaceAllString(c.target, "a%00"), id.ReplaceAllString(c.body, `a\u0000`)
 				if status, answer := s.do(c.method, target, body, c.header); status != http.StatusNotFound {
@@ -340,7 +308,7 @@ func TestErrors_rejectU0000(t *testing.T) {
 			for _, end := range text.FindAllStringIndex(c.body, -1) {
 				survives(c.target, c.body[:end[0]]+`\u0000`+c.body[end[0]:])
 			}
-		})
+		}
 		for _, c := range []struct {
 			target, body string
 			status       int
@@ -351,37 +319,6 @@ func TestErrors_rejectU0000(t *testing.T) {
 		} {
 			if status, answer := s.do("POST", c.target, c.body, nil); status != c.status {
 				s.t.Errorf("POST %s %s: %d %s, want %d", c.target, c.body, status, answer, c.status)
-			}
-		}
-	})
-}
-
-// After an error, a key can be used again, with any body.
-func TestIdempotencyKey_canBeUsedAgainAfterAnError(t *testing.T) {
-	eachSetup(t, func(s *setup) {
-		key := map[string]string{"Idempotency-Key": "key"}
-		for _, c := range []struct {
-			path, body string
-			status     int
-		}{
-			{"/v1/lipsync/create_lipsync", `{"webhook":{"enabled":true}}`, 422},
-			{"/v1/lipsync/create_lipsync", `{"title":7}`, 400},
-			{"/v1/avatars/create_video", `{"avatar_id":"unknown"}`, 404},
-			{"/v1/lipsync/create_lipsync", `{"title":"one"}`, 200},
-			{"/v1/avatars/create_avatar", `{"title":"one"}`, 422}, // another operation
-		} {
-			if status, answer := s.do("POST", c.path, c.body, key); status != c.status {
-				s.t.Errorf("%s %s: %d %s, want %d", c.path, c.body, status, answer, c.status)
-			}
-		}
-	})
-}
-
-func TestIdempotencyKey_mustBeVisibleASCII(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		for key, want := range map[string]int{"!~": 200, strings.Repeat("k", 255): 200, strings.Repeat("k", 256): 400, "a b": 400, "é": 400, "": 400} {
-			if status, answer := s.do("POST", "/v1/lipsync/create_lipsync", `{}`, map[string]string{"Idempotency-Key": key}); status != want {
-				s.t.Errorf("%q: %d %s, want %d", key, status, answer, want)
 			}
 		}
 	})

@@ -77,7 +77,7 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		}
 		elsewhere := apiKey(studio.APIKey{WorkspaceID: s.workspace.ID})
 		elsewhere["x-workspace-id"] = "elsewhere"
-		key := header("Idempotency-Key", "key")
+		key, free := header("Idempotency-Key", "key"), header("Idempotency-Key", "free")
 		_, err := s.studio.ImportProjects(s.t.Context(), []studio.Project{{ID: "imported", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: `{}`}})
 		s.check(err)
 		others, err := s.studio.AddWorkspace(s.t.Context(), "", "Others")
@@ -89,6 +89,13 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 		}{
 			{"bad_request", "POST", "/users/login", `{}`, nil, `"pointer":"/email"`},
 			{"bad_request", "POST", lipsync, `{}`, header("Idempotency-Key", ""), "header:Idempotency-Key"},
+			{"bad_request", "POST", lipsync, `{}`, header("Idempotency-Key", strings.Repeat("k", 256)), "header:Idempotency-Key"},
+			{"bad_request", "POST", lipsync, `{}`, header("Idempotency-Key", "a b"), "header:Idempotency-Key"},
+			{"bad_request", "POST", lipsync, `{}`, header("Idempotency-Key", "é"), "header:Idempotency-Key"},
+			{"", "POST", lipsync, `{}`, header("Idempotency-Key", strings.Repeat("!~", 127)), ""},
+			{"bad_request", "POST", "/v1/media", "", header("Content-Type", "video/mp4"), "the body is empty"},
+			{"request_entity_too_large", "POST", "/v1/media", strings.Repeat("a", 1<<20+1), header("Content-Type", "video/mp4"), ""},
+			{"unsupported_media_type", "POST", "/v1/media", "text", header("Content-Type", "text/plain"), ""},
 			{"cursor_invalid", "GET", "/v1/lipsync/list?cursor=guess", "", nil, `"pointer":"query:cursor"`},
 			{"unauthorized", "GET", "/v1/lipsync/list", "", header("Authorization", absent), ""},
 			{"wrong_credentials", "POST", "/users/login", noLogin, nil, "The credentials are wrong."},
@@ -97,7 +104,6 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"not_a_member", "GET", "/projects/v2", "", header("x-workspace-id", others.ID), "You are not a member of this workspace."},
 			{"api_key_read_only", "POST", lipsync, `{}`, apiKey(studio.APIKey{ReadOnly: true}), ""},
 			{"api_key_workspace", "GET", "/projects/v2", "", elsewhere, ""},
-			{"not_a_member", "POST", lipsync, `{}`, header("x-workspace-id", "elsewhere"), "You are not a member of this workspace."},
 			{"not_found", "POST", update, `{"project_id":"a"}`, nil, "There is no such record."},
 			{"project_imported", "POST", update, `{"project_id":"imported"}`, nil, "Imported projects"},
 			{"project_without_video", "POST", update, `{"project_id":"` + avatar + `","shared":true}`, nil, "no video to share"},
@@ -107,12 +113,9 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"not_found", "GET", "/nowhere", "", nil, ""},
 			{"not_found", "GET", "/v1/avatars/avatar_details?avatar_id=a", "", nil, "There is no such record."},
 			{"not_found", "GET", "/v1/avatars/inference_details?inference_id=" + avatar, "", nil, "There is no such record."},
-			{"not_found", "POST", "/v1/avatars/create_video", `{"avatar_id":"a"}`, nil, "There is no such record."},
 			{"method_not_allowed", "DELETE", "/users/login", "", nil, ""},
 			{"avatar_final", "POST", "/v1/avatars/submit_consent", `{"avatar_id":"` + avatar + `","granted":true}`, nil, "The avatar is in a final state."},
 			{"avatar_not_published", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + waiting + `"}`, nil, "The avatar is not published."},
-			{"request_entity_too_large", "POST", "/users/login", `"` + strings.Repeat("x", 1<<20) + `"`, nil, ""},
-			{"unsupported_media_type", "POST", "/users/login", `{}`, header("Content-Type", "text/plain"), ""},
 			{"position_unknown", "GET", "/v1/events/stream", "", header("Last-Event-ID", "guess"), `"pointer":"header:Last-Event-ID"`},
 			{"range_invalid", "GET", "/v1/events?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "", nil, `"pointer":"query:since"`},
 			{"range_invalid", "GET", "/v1/events?since=2026-01-02T00:00:00Z&until=0001-01-01T00:00:00Z", "", nil, `"pointer":"query:since"`},
@@ -121,8 +124,6 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"text_not_speakable", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + avatar + `","text":"… 🙂!"}`, nil, `"pointer":"/text"`},
 			{"unknown_voice", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + avatar + `","voice":"EN-GB+anny"}`, nil, `the nearest is en-gb+Annie"`},
 			{"unknown_language", "POST", "/v1/avatars/create_video", `{"avatar_id":"` + avatar + `","language":"jo-JP"}`, nil, `the nearest is ja"`},
-			{"webhook_url_missing", "POST", lipsync, `{"webhook":{"enabled":true}}`, nil, `"pointer":"/webhook_data/webhook_url"`},
-			{"webhook_url_missing", "POST", lipsync, webhook(""), nil, ""},
 			{"webhook_url_invalid", "POST", lipsync, webhook("ftp://hooks.example.com/"), nil, ""},
 			{"webhook_url_not_public", "POST", "/v1/avatars/create_avatar", webhook("https://refused.example/?key=hunter2"), nil, "must not be refused"},
 			{"", "POST", "/v1/avatars/create_avatar", `{"title":null,"base_video_url":null,"webhook_data":null,"webhook":null}`, nil, "processing"},
@@ -130,6 +131,11 @@ func TestErrors_haveTheDocumentedStatus(t *testing.T) {
 			{"", "POST", lipsync, `{"title":"one"}`, key, `"title":"one"`},
 			{"", "POST", lipsync, ` {"title":"one"}`, key, `"title":"one"`},
 			{"idempotency_key_reused", "POST", lipsync, `{"title":"two"}`, key, `"pointer":"header:Idempotency-Key"`},
+			{"webhook_url_missing", "POST", lipsync, `{"webhook":{"enabled":true}}`, free, `"pointer":"/webhook_data/webhook_url"`},
+			{"bad_request", "POST", lipsync, `{"title":7}`, free, ""},
+			{"not_found", "POST", "/v1/avatars/create_video", `{"avatar_id":"unknown"}`, free, ""},
+			{"", "POST", lipsync, `{"title":"one"}`, free, ""}, // errors are not kept
+			{"idempotency_key_reused", "POST", "/v1/avatars/create_avatar", `{"title":"one"}`, free, ""},
 		} {
 			s.wantCode(c.code, c.shows, c.method, c.target, c.body, c.header)
 		}

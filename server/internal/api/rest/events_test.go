@@ -1,8 +1,10 @@
 package rest_test
 
 import (
-	"errors"
+	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"net/url"
 	"slices"
@@ -10,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
@@ -18,24 +23,12 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// eachStore runs a test with a client of the service on each kind of database and in memory.
-func eachStore(t *testing.T, test func(s *setup, c *client.Client)) {
+// onSQLite runs a test of what only a database has.
+func onSQLite(t *testing.T, test func(s *setup, db *store.Store)) {
 	t.Helper()
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		s := newSetup(t, db, server.ResponsesEnforced)
-		test(s, s.client(s.user.Email))
-	})
-}
-
-// client returns a client of a user.
-func (s *setup) client(email string) *client.Client {
-	s.t.Helper()
-	served := httptest.NewServer(s.handler)
-	s.t.Cleanup(served.Close)
-	c, err := client.New(client.Config{BaseURL: served.URL, Email: email, Password: "password"})
-	s.check(err)
-	return c
+	db := studiotest.Open(t, studiotest.NewSQLite(t))
+	test(newSetup(t, db, server.ResponsesEnforced), db)
 }
 
 // addEvents creates an avatar with a webhook that gets published, and a lip-sync without one that succeeds. It returns
@@ -57,146 +50,239 @@ func (s *setup) addEvents() (avatar, lipsync string) {
 	return created.ID, silent.ID
 }
 
-// code returns the code of an error of the service.
-func code(err error) string {
-	failed, _ := errors.AsType[*client.Error](err)
-	if failed == nil {
-		return ""
-	}
-	return failed.Code
-}
-
-// describe returns the type, status and state of an event.
-func describe(t testing.TB, e gen.EventRecord) string {
-	t.Helper()
-	_, status, ok := strings.Cut(string(e.Notification.Data), `"status":"`)
-	if !ok || e.EventID == "" || e.CreatedAt.IsZero() {
-		t.Errorf("%+v", e)
-	}
-	return fmt.Sprintf("%s %d %s %s", strings.TrimSuffix(string(e.Notification.EventType), "_event"), e.Sequence, strings.TrimSuffix(status, `"}`), e.State)
+// events returns the events that a query selects.
+func (s *setup) events(query url.Values) []gen.EventRecord {
+	s.t.Helper()
+	_, answer := s.do("GET", "/v1/events?"+query.Encode(), "", nil)
+	var list gen.EventList
+	s.check(json.Unmarshal([]byte(answer), &list))
+	return list.Data
 }
 
 // Every state change of which a notification tells is an event, with a webhook or without one.
 func TestListEvents_filtersEvents(t *testing.T) {
-	eachStore(t, func(s *setup, c *client.Client) {
-		began := s.clock.Now()
+	inMemory(t, func(s *setup) {
 		avatar, lipsync := s.addEvents()
-		studiotest.AddUser(s.t, s.studio, "bob@example.com")
 		const (
-			processing = "avatar 1 processing pending"
-			succeeded  = "lipsync_inference 1 succeeded none"
-			consent    = "avatar 2 consent_pending pending"
-			published  = "avatar 3 published pending"
+			processing = "avatar_event 1 processing pending"
+			succeeded  = "lipsync_inference_event 1 succeeded none"
+			consent    = "avatar_event 2 consent_pending pending"
+			published  = "avatar_event 3 published pending"
 		)
-		all, err := c.ListEvents(s.t.Context())
-		s.check(err)
-		for name, test := range map[string]struct {
-			params client.ListEventsParams
-			want   []string
-		}{
-			"newest":         {client.ListEventsParams{}, []string{published, consent, succeeded, processing}},
-			"oldest":         {client.ListEventsParams{Order: new(gen.EventOrderOldest)}, []string{processing, succeeded, consent, published}},
-			"an id":          {client.ListEventsParams{EventID: &all.Data[2].EventID}, []string{succeeded}},
-			"another id":     {client.ListEventsParams{EventID: new("a")}, nil},
-			"no id":          {client.ListEventsParams{EventID: new("a\x00")}, nil},
-			"a type":         {client.ListEventsParams{EventType: new(gen.EventTypeLipsyncInference)}, []string{succeeded}},
-			"another type":   {client.ListEventsParams{EventType: new(gen.EventTypeAvatarInference)}, nil},
-			"a subject":      {client.ListEventsParams{SubjectID: &avatar}, []string{published, consent, processing}},
-			"a state":        {client.ListEventsParams{State: new(gen.EventStatePending), SubjectID: &lipsync}, nil},
-			"no webhook":     {client.ListEventsParams{State: new(gen.EventStateNone)}, []string{succeeded}},
-			"since a time":   {client.ListEventsParams{Since: new(began.Add(time.Minute))}, []string{published, consent, succeeded}},
-			"until a time":   {client.ListEventsParams{Until: new(began.Add(time.Minute))}, []string{processing}},
-			"an empty range": {client.ListEventsParams{Since: &began, Until: &began}, nil},
+		all := s.events(nil)
+		for query, want := range map[string][]string{
+			"":                                   {published, consent, succeeded, processing},
+			"order=oldest":                       {processing, succeeded, consent, published},
+			"event_id=" + all[2].EventID:         {succeeded},
+			"event_id=a%00":                      nil,
+			"event_type=lipsync_inference_event": {succeeded},
+			"event_type=avatar_inference_event":  nil,
+			"subject_id=" + avatar:               {published, consent, processing},
+			"subject_id=" + lipsync + "&state=pending": nil,
+			"state=none":                            {succeeded},
+			"since=2026-01-12T12:01:00Z":            {published, consent, succeeded},
+			"until=2026-01-12T12:01:00Z":            {processing},
+			"until=0001-01-01T00:00:00Z":            nil,
+			"since=0001-01-01T00:00:00Z&state=none": {succeeded},
 		} {
-			page, err := c.ListEvents(s.t.Context(), test.params)
+			values, err := url.ParseQuery(query)
 			s.check(err)
 			var got []string
-			for _, event := range page.Data {
-				got = append(got, describe(s.t, event))
+			for _, e := range s.events(values) {
+				_, status, _ := strings.Cut(string(e.Notification.Data), `"status":"`)
+				got = append(got, fmt.Sprintf("%s %d %s %s", e.Notification.EventType, e.Sequence, strings.TrimSuffix(status, `"}`), e.State))
 			}
-			if !slices.Equal(got, test.want) || page.NextCursor != nil {
-				s.t.Errorf("%s: %q, want %q", name, got, test.want)
+			if !slices.Equal(got, want) {
+				s.t.Errorf("%s: %q, want %q", query, got, want)
 			}
-		}
-		if page, err := s.client("bob@example.com").ListEvents(s.t.Context(), client.ListEventsParams{EventID: &all.Data[0].EventID}); err != nil || len(page.Data) > 0 {
-			s.t.Errorf("another user sees %v, %v", page, err)
-		}
-	})
-}
-
-// In both orders, an event that exists throughout the listing is on one page. A new one is on a later page of the
-// oldest.
-func TestListEvents_hasPages(t *testing.T) {
-	eachStore(t, func(s *setup, c *client.Client) {
-		s.addEvents()
-		for i, order := range []gen.EventOrder{gen.EventOrderNewest, gen.EventOrderOldest} {
-			var got []gen.EventRecord
-			params := client.ListEventsParams{Order: &order, Limit: new(3)}
-			for more := true; more; more = params.Cursor != nil {
-				page, err := c.ListEvents(s.t.Context(), params)
-				s.check(err)
-				if len(got) == 0 {
-					s.addEvents()
-				}
-				got, params.Cursor = append(got, page.Data...), page.NextCursor
-			}
-			sorted := slices.IsSortedFunc(got, func(a, b gen.EventRecord) int {
-				if order == gen.EventOrderNewest {
-					a, b = b, a
-				}
-				return a.CreatedAt.Compare(b.CreatedAt)
-			})
-			if want := []int{4, 12}[i]; len(got) != want || !sorted {
-				s.t.Errorf("%s: %d events, want %d, sorted %t", order, len(got), want, sorted)
-			}
-		}
-	})
-}
-
-func TestListEvents_rejectsCursorsOfOtherLists(t *testing.T) {
-	eachStore(t, func(s *setup, c *client.Client) {
-		avatar, _ := s.addEvents()
-		page, err := c.ListEvents(s.t.Context(), client.ListEventsParams{Limit: new(1)})
-		s.check(err)
-		now := s.clock.Now()
-		for name, params := range map[string]client.ListEventsParams{
-			"order":  {Order: new(gen.EventOrderOldest)},
-			"id":     {EventID: &page.Data[0].EventID},
-			"type":   {EventType: new(gen.EventTypeAvatar)},
-			"record": {SubjectID: &avatar},
-			"state":  {State: new(gen.EventStatePending)},
-			"since":  {Since: new(now.Add(-time.Hour))},
-			"until":  {Until: &now},
-		} {
-			params.Cursor = page.NextCursor
-			if _, err := c.ListEvents(s.t.Context(), params); code(err) != "cursor_invalid" {
-				s.t.Errorf("another %s: %v", name, err)
-			}
-		}
-		if _, err := c.ListEvents(s.t.Context(), client.ListEventsParams{Since: &now, Until: new(now.Add(-1))}); code(err) != "range_invalid" {
-			s.t.Error(err)
 		}
 	})
 }
 
 // The attempts have the words of a test of the webhook.
 func TestListEvents_showsAttempts(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	onSQLite(t, func(s *setup, db *store.Store) {
 		s.addEvents()
-		records := s.store.(*store.Store)
-		event := studiotest.Events(s.t, records, studio.EventFilter{State: studio.EventPending})[0]
+		event := studiotest.Events(s.t, db, studio.EventFilter{State: studio.EventPending})[0]
 		at := s.clock.Now().Add(time.Second)
-		for i, outcome := range []store.Outcome{{State: studio.EventPending, RetryAt: at.Add(time.Minute)}, {State: studio.EventDelivered}} {
-			attempt := []studio.Attempt{{At: at, Duration: 15 * time.Second, Failure: "timeout"}, {At: at.Add(time.Minute), Duration: time.Second, Status: 204}}[i]
-			_, err := records.SaveAttempt(s.t.Context(), "", store.MadeAttempt{Event: event.Event, Attempt: attempt, Outcome: outcome})
+		for _, made := range []store.MadeAttempt{
+			{Attempt: studio.Attempt{At: at, Duration: 15 * time.Second, Failure: "timeout"}, Outcome: store.Outcome{State: studio.EventPending, RetryAt: at.Add(time.Minute)}},
+			{Attempt: studio.Attempt{At: at.Add(time.Minute), Duration: time.Second, Status: 204}, Outcome: store.Outcome{State: studio.EventDelivered}},
+		} {
+			made.Event = event.Event
+			_, err := db.SaveAttempt(s.t.Context(), "", made)
 			s.check(err)
-			status, answer := s.do("GET", "/v1/events?"+url.Values{"event_id": {event.ID}, "attempts": {"true"}}.Encode(), "", nil)
-			want := []string{
-				`"attempts":[{"at":"2026-01-12T12:02:01Z","duration_ms":15000,"failure":"timeout"}],"attempts_made":1`,
-				`{"at":"2026-01-12T12:03:01Z","duration_ms":1000,"status":204}],"attempts_made":2`,
-			}[i]
-			if status != 200 || !strings.Contains(answer, want) || strings.Contains(answer, "secret") {
-				s.t.Errorf("%d %s, want %s", status, answer, want)
+		}
+		_, answer := s.do("GET", "/v1/events?attempts=true&event_id="+event.ID, "", nil)
+		if want := `"attempts":[{"at":"2026-01-12T12:02:01Z","duration_ms":15000,"failure":"timeout"},` +
+			`{"at":"2026-01-12T12:03:01Z","duration_ms":1000,"status":204}],"attempts_made":2`; !strings.Contains(answer, want) || strings.Contains(answer, "secret") {
+			s.t.Errorf("%s, want %s", answer, want)
+		}
+	})
+}
+
+// A replay selects the events of the caller that match all members of the request, and that can be sent again.
+func TestReplayEvents_selectsEvents(t *testing.T) {
+	onSQLite(t, func(s *setup, db *store.Store) {
+		avatar, lipsync := s.addEvents()
+		s.check(db.ExhaustEvents(s.t.Context(), avatar, s.clock.Now(), studio.ReasonSchedule))
+		events := studiotest.Events(s.t, db, studio.EventFilter{SubjectID: avatar})
+		first, next, delivered := events[0], events[1], events[2]
+		_, err := s.studio.ReplayEvents(s.t.Context(), studio.Replay{Filter: studio.EventFilter{UserID: s.user.ID}, EventIDs: []string{delivered.ID}})
+		s.check(err)
+		studiotest.FinishReplays(s.t, db, s.clock.Now())
+		_, err = db.SaveAttempt(s.t.Context(), "", store.MadeAttempt{
+			Event: delivered.Event, Attempt: studio.Attempt{At: s.clock.Now(), Status: 204}, Outcome: store.Outcome{State: studio.EventDelivered},
+		})
+		s.check(err)
+		at := func(e studio.EventRecord) string { return e.CreatedAt.Format(time.RFC3339Nano) }
+		const since = `,"since":"2026-01-12T00:00:00Z"`
+		for _, test := range []struct {
+			body, want string
+		}{
+			{since, "2"},
+			{since + `,"states":["exhausted","delivered"]`, "3"},
+			{since + `,"states":["delivered"]`, "1"},
+			{since + `,"event_type":"avatar_event"`, "2"},
+			{since + `,"event_type":"lipsync_inference_event"`, "0"},
+			{since + `,"subject_id":"` + avatar + `"`, "2"},
+			{since + `,"subject_id":"` + lipsync + `","states":["exhausted","delivered"]`, "0"}, // no webhook
+			{`,"since":"` + at(next) + `"`, "1"},
+			{`,"until":"` + at(next) + `"`, "1"},
+			{`,"since":"0001-01-01T00:00:00Z"`, "2"},
+			{`,"until":"0001-01-01T00:00:00Z"`, "0"},
+			{since + `,"until":"0001-01-01T00:00:00Z"`, `"code":"range_invalid"`},
+			{`,"event_ids":["` + first.ID + `","` + first.ID + `","unknown","\u0000"]`, "1"},
+			{`,"event_ids":["` + first.ID + `"],` + `"since":"` + at(next) + `"`, "0"},
+			{`,"subject_id":"` + avatar + `"`, `"code":"replay_empty"`},
+			{`,"event_ids":[]`, `"code":"bad_request"`},
+			{`,"event_ids":["` + strings.Repeat(`a","`, 1000) + `a"]`, `"code":"bad_request"`},
+			{since + `,"states":["pending"]`, `"code":"bad_request"`},
+		} {
+			want := test.want
+			if len(want) == 1 {
+				want = `{"dry_run":true,"events":` + want + `}`
+			}
+			if _, got := s.do("POST", "/v1/events/replay", `{"dry_run":true`+test.body+`}`, nil); !strings.Contains(got, want) {
+				s.t.Errorf("%.100s: %s, want %s", test.body, got, want)
+			}
+		}
+		if _, got := s.do("POST", "/v1/events/replay", `{"event_ids":["`+first.ID+`"]}`, nil); !strings.Contains(got, `"events":1`) {
+			s.t.Error(got)
+		}
+		studiotest.FinishReplays(s.t, db, s.clock.Now())
+		if pending := s.events(url.Values{"state": {"pending"}}); len(pending) != 1 || pending[0].EventID != first.ID {
+			s.t.Errorf("pending are %+v", pending)
+		}
+	})
+}
+
+// Endpoints are listed by their URLs, without the query. One that is paused holds its events, until its user enables it.
+func TestEndpoints_arePausedAndEnabled(t *testing.T) {
+	onSQLite(t, func(s *setup, db *store.Store) {
+		s.addEvents()
+		const sample = `{"webhook_url":"https://down.example/","event_type":"lipsync_inference_event"}` // is not registered
+		s.wantCode("", `{"delivered":false,"duration_ms":1000,"error":"connect","event":{"data":{"inference_id":`, "POST", "/v1/webhooks/test", sample, nil)
+		for _, path := range []string{"c", "a", "b", "c"} {
+			s.record("POST", "/v1/avatars/create_avatar", `{"webhook":{"enabled":true},"webhook_data":{"webhook_url":"https://hooks.example.com/`+path+`"}}`, nil)
+		}
+		ids, sizes := s.pages("/v1/webhooks/endpoints", url.Values{"limit": {"1"}}, func() {})
+		var list gen.EndpointList
+		_, answer := s.do("GET", "/v1/webhooks/endpoints", "", nil)
+		s.check(json.Unmarshal([]byte(answer), &list))
+		for i, want := range []string{"?…", "a", "b", "c"} {
+			if e := list.Data[i]; len(sizes) != 4 || e.EndpointID != ids[i] || e.URL != "https://hooks.example.com/"+want {
+				s.t.Errorf("the endpoints %d are %+v", sizes, list.Data)
+			}
+		}
+		set := func(state, want string) {
+			s.t.Helper()
+			_, answer := s.do("POST", "/v1/webhooks/set_endpoint", `{"endpoint_id":"`+ids[0]+`","state":"`+state+`"}`, nil)
+			if !strings.Contains(answer, want) || !strings.Contains(answer, `"waiting":3`) {
+				s.t.Errorf("the endpoint is %s, want %s", answer, want)
+			}
+		}
+		for range 2 {
+			set("paused", `"paused_at":"2026-01-12T12:02:00Z"`)
+		}
+		for range 2 {
+			set("enabled", `"state":"ok"`)
+		}
+		_, err := db.Pause(s.t.Context(), store.PauseScope{}, s.clock.Now().Add(time.Second))
+		s.check(err)
+		set("enabled", `"paused_at":"2026-01-12T12:02:01Z"`) // an operator pauses it, too
+	})
+}
+
+// client returns a client of the user.
+func (s *setup) client() *client.Client {
+	s.t.Helper()
+	served := httptest.NewServer(s.handler)
+	s.t.Cleanup(served.Close)
+	c, err := client.New(client.Config{BaseURL: served.URL, Email: s.user.Email, Password: "password"})
+	s.check(err)
+	return c
+}
+
+// follow reads a stream. next returns the next item, and fails the test after an error.
+func (s *setup) follow(c *client.Client, options ...client.CallOption) (next func() *stream.Event[gen.StreamEventsData]) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	s.t.Cleanup(cancel)
+	pull, stop := iter.Pull2(c.StreamEvents(ctx, options...))
+	s.t.Cleanup(stop)
+	return func() *stream.Event[gen.StreamEventsData] {
+		s.t.Helper()
+		event, err, _ := pull()
+		s.check(err)
+		return event
+	}
+}
+
+// position returns the position at which a new stream of the user begins.
+func (s *setup) position() string {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer cancel()
+	items, err := s.studio.StreamEvents(ctx, s.user.ID, "")
+	s.check(err)
+	for item, err := range items {
+		s.check(err)
+		return item.Position
+	}
+	s.t.Fatal("the stream has no position")
+	return ""
+}
+
+// A stream has each event as the list has it, with a position from which another stream continues. It says first what
+// has expired since its position.
+func TestStreamEvents_continuesAfterAPosition(t *testing.T) {
+	inMemory(t, func(s *setup) {
+		begin := s.position()
+		s.clock.Add(31 * 24 * time.Hour)
+		s.addEvents()
+		c := s.client()
+		page, err := c.ListEvents(s.t.Context(), client.ListEventsParams{Order: new(gen.EventOrderOldest)})
+		s.check(err)
+		next := s.follow(c, client.After(begin))
+		first := next()
+		if expired := first.Data.EventsExpired; first.Event != "events_expired" || expired == nil || s.clock.Now().Sub(expired.RetainedSince) != 30*24*time.Hour {
+			s.t.Fatalf("%+v", first)
+		}
+		positions := []string{first.ID}
+		for _, record := range page.Data {
+			event := next()
+			if event.Event != string(record.Notification.EventType) {
+				s.t.Fatalf("%+v, want %+v", event, record)
+			}
+			if diff := cmp.Diff(&record, event.Data.EventRecord); diff != "" {
+				s.t.Errorf("an event differs from that in the list: %s", diff)
+			}
+			positions = append(positions, event.ID)
+		}
+		for i, record := range page.Data {
+			if event := s.follow(c, client.After(positions[i]))(); event.ID != positions[i+1] || event.Data.EventRecord.EventID != record.EventID {
+				s.t.Errorf("after the position %d: %+v, want %+v", i, event, record)
 			}
 		}
 	})

@@ -1,8 +1,8 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -11,15 +11,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// lipsyncs creates n lip-syncs and returns their ids, oldest first.
-func (s *setup) lipsyncs(n int) (ids []string) {
+// lipsyncs creates n lip-syncs, which have titles of this length, and returns their ids, oldest first.
+func (s *setup) lipsyncs(lengths ...int) (ids []string) {
 	s.t.Helper()
-	for range n {
-		lipsync, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
+	for _, length := range lengths {
+		lipsync, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{
+			UserID: s.user.ID, Title: new(strings.Repeat("a", length)), Request: []byte(`{}`),
+		})
 		s.check(err)
 		ids = append(ids, lipsync.ID)
 		s.clock.Add(time.Second)
@@ -27,61 +32,62 @@ func (s *setup) lipsyncs(n int) (ids []string) {
 	return ids
 }
 
-// page returns a page of the list of lip-syncs.
-func (s *setup) page(query url.Values) (ids []string, next string) {
+// page returns a page of a list.
+func (s *setup) page(path string, query url.Values) (ids []string, next string) {
 	s.t.Helper()
-	return s.pageOf(kind{list: "/v1/lipsync/list"}, query)
-}
-
-// pageOf returns a page of the list of a kind.
-func (s *setup) pageOf(kind kind, query url.Values) (ids []string, next string) {
-	s.t.Helper()
-	status, answer := s.do(http.MethodGet, kind.list+"?"+query.Encode(), "", nil)
+	status, answer := s.do(http.MethodGet, path+"?"+query.Encode(), "", nil)
 	if status != http.StatusOK {
 		s.t.Fatal(answer)
 	}
 	var list struct {
-		Data       []record `json:"data"`
-		NextCursor string   `json:"next_cursor"`
+		Data []struct {
+			record
+			EventID    string `json:"event_id"`
+			EndpointID string `json:"endpoint_id"`
+		} `json:"data"`
+		NextCursor string `json:"next_cursor"`
 	}
 	s.check(json.Unmarshal([]byte(answer), &list))
-	for _, record := range list.Data {
-		ids = append(ids, kind.id(record))
+	for _, one := range list.Data {
+		ids = append(ids, cmp.Or(one.EventID, one.EndpointID, one.id()))
 	}
 	return ids, list.NextCursor
 }
 
-// Users choose the length of a title, so a page of long ones has fewer records, and at least one.
-func TestList_limitsTheBytesOfAPage(t *testing.T) {
-	eachSetup(t, func(s *setup) {
-		var want []string
-		for _, length := range []int{10, 100 << 10, 100 << 10, 100 << 10, 600 << 10, 10} {
-			title := strings.Repeat("a", length)
-			lipsync, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)})
-			s.check(err)
-			want = append(want, lipsync.ID)
-			s.clock.Add(time.Second)
+// pages returns all pages of a list. between is called after the first one.
+func (s *setup) pages(path string, query url.Values, between func()) (all []string, sizes []int) {
+	s.t.Helper()
+	for {
+		page, next := s.page(path, query)
+		if all, sizes = append(all, page...), append(sizes, len(page)); len(sizes) == 1 {
+			between()
 		}
-		slices.Reverse(want)
-		var got []string
-		var sizes []int
-		for next, more := "", true; more; more = next != "" {
-			var page []string
-			page, next = s.page(url.Values{"limit": {"100"}, "cursor": nonEmpty(next)})
-			got, sizes = append(got, page...), append(sizes, len(page))
+		if next == "" {
+			return all, sizes
 		}
-		if !slices.Equal(got, want) || !slices.Equal(sizes, []int{1, 1, 2, 2}) {
-			s.t.Errorf("pages of %v records list %v, want %v", sizes, got, want)
-		}
-	})
+		query.Set("cursor", next)
+	}
 }
 
-// nonEmpty returns the values of a parameter that is left out if text is empty.
-func nonEmpty(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return []string{text}
+// Users choose the length of a title, so a page of long ones has fewer records, and at least one. A page has twenty by
+// default.
+func TestList_limitsAPage(t *testing.T) {
+	inMemory(t, func(s *setup) {
+		s.lipsyncs(make([]int, 21)...)
+		if _, sizes := s.pages("/v1/lipsync/list", url.Values{}, func() {}); !slices.Equal(sizes, []int{20, 1}) {
+			s.t.Errorf("pages have %v records", sizes)
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		eachSetup(t, func(s *setup) {
+			want := s.lipsyncs(10, 100<<10, 100<<10, 100<<10, 600<<10, 10)
+			slices.Reverse(want)
+			got, sizes := s.pages("/v1/lipsync/list", url.Values{"limit": {"100"}}, func() {})
+			if !slices.Equal(got, want) || !slices.Equal(sizes, []int{1, 1, 2, 2}) {
+				s.t.Errorf("pages of %v records list %v, want %v", sizes, got, want)
+			}
+		})
+	})
 }
 
 // A record that exists all the time is listed exactly once, even if other records are created and deleted
@@ -91,61 +97,51 @@ func TestList_isStableUnderChanges(t *testing.T) {
 		for _, kind := range s.kinds() {
 			create := func(n int) (ids []string) {
 				for range n {
-					ids = append(ids, kind.id(s.record("POST", kind.create, kind.body, nil)))
+					ids = append(ids, s.record("POST", kind.create, kind.body, nil).id())
 					s.clock.Add(time.Second)
 				}
 				return ids
 			}
-			page := func(cursor string) (ids []string, next string) {
-				return s.pageOf(kind, url.Values{"limit": {"3"}, "status": {"processing"}, "cursor": nonEmpty(cursor)})
-			}
 			ids := create(7)
 			slices.Reverse(ids)
-			first, next := page("")
-			create(2)
-			for _, id := range ids[2:4] { // the last record of that page, and the first one of the next
-				s.check(s.studio.Delete(s.t.Context(), s.user.ID, kind.of, id))
+			all, sizes := s.pages(kind.list, url.Values{"limit": {"3"}, "status": {"processing"}}, func() {
+				create(2)
+				for _, id := range ids[2:4] { // the last record of that page, and the first one of the next
+					s.check(s.studio.Delete(s.t.Context(), s.user.ID, kind.of, id))
+				}
+			})
+			if want := slices.Delete(slices.Clone(ids), 3, 4); !slices.Equal(all, want) || len(sizes) != 2 {
+				s.t.Errorf("%s: pages of %v records list %v, want %v", kind.list, sizes, all, want)
 			}
-			second, last := page(next)
-			if want := ids[:3]; !slices.Equal(first, want) {
-				s.t.Errorf("%s: first page %v, want %v", kind.list, first, want)
-			}
-			if want := ids[4:7]; !slices.Equal(second, want) || last != "" {
-				s.t.Errorf("%s: second page %v and then %q, want %v and no more", kind.list, second, last, want)
-			}
-			if again, _ := page(next); !slices.Equal(again, second) {
-				s.t.Errorf("%s: the cursor then leads to %v", kind.list, again)
+		}
+		s.addEvents()
+		for order, later := range map[string]int{"newest": 0, "oldest": 4} { // events that occur meanwhile
+			before, _ := s.page("/v1/events", url.Values{"limit": {"100"}, "order": {order}})
+			all, _ := s.pages("/v1/events", url.Values{"limit": {"3"}, "order": {order}}, func() { s.addEvents() })
+			if len(all) != len(before)+later || !slices.Equal(all[:len(before)], before) {
+				s.t.Errorf("%s: the pages list %v, want %v", order, all, before)
 			}
 		}
 	})
 }
 
-func TestList_hasTwentyRecordsByDefault(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		s.lipsyncs(21)
-		if ids, next := s.page(nil); len(ids) != 20 || next == "" {
-			s.t.Errorf("%d records and then %q", len(ids), next)
-		}
-		if ids, next := s.page(url.Values{"limit": {"21"}}); len(ids) != 21 || next != "" {
-			s.t.Errorf("%d records and then %q", len(ids), next)
-		}
-	})
-}
-
-func TestList_filtersByStatus(t *testing.T) {
+func TestList_filters(t *testing.T) {
 	eachSetup(t, func(s *setup) {
-		ids := s.lipsyncs(4)
+		ids := s.lipsyncs(1, 1, 1, 1)
 		for _, id := range ids[1:3] {
 			_, err := s.studio.Rendered(s.t.Context(), id, studio.Rendering{}, nil)
 			s.check(err)
 		}
-		succeeded, next := s.page(url.Values{"limit": {"1"}, "status": {"succeeded"}})
-		rest, last := s.page(url.Values{"limit": {"1"}, "status": {"succeeded"}, "cursor": {next}})
-		if !slices.Equal(append(succeeded, rest...), []string{ids[2], ids[1]}) || last != "" {
-			s.t.Errorf("succeeded are %v and %v", succeeded, rest)
+		for status, want := range map[string][]string{"succeeded": {ids[2], ids[1]}, "processing": {ids[3], ids[0]}} {
+			if got, _ := s.pages("/v1/lipsync/list", url.Values{"limit": {"1"}, "status": {status}}, func() {}); !slices.Equal(got, want) {
+				s.t.Errorf("%s are %v, want %v", status, got, want)
+			}
 		}
-		if processing, _ := s.page(url.Values{"status": {"processing"}}); !slices.Equal(processing, []string{ids[3], ids[0]}) {
-			s.t.Errorf("processing are %v", processing)
+		for _, create := range []kind{s.kinds()[1], s.kinds()[1]} {
+			video := s.record("POST", create.create, create.body, nil)
+			if got, _ := s.page(create.list, url.Values{"avatar_id": {video.AvatarID}}); !slices.Equal(got, []string{video.InferenceID}) {
+				s.t.Errorf("the videos of %s are %v", video.AvatarID, got)
+			}
 		}
 	})
 }
@@ -153,38 +149,51 @@ func TestList_filtersByStatus(t *testing.T) {
 // A cursor is only valid unmodified, and for the list, the filters and the user that it was created for.
 func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
 	inMemory(t, func(s *setup) {
-		s.lipsyncs(3)
-		_, cursor := s.page(url.Values{"limit": {"1"}})
-		refused := func(what, path, cursor, token string) {
-			s.t.Helper()
-			status, answer := s.do(http.MethodGet, path+url.QueryEscape(cursor), "", map[string]string{"Authorization": "Bearer " + token})
-			if status != http.StatusBadRequest || !strings.Contains(answer, `"pointer":"query:cursor"`) {
-				s.t.Errorf("%s: %d %s", what, status, answer)
-			}
-		}
-		for i := range cursor {
-			changed := []byte(cursor)
-			changed[i] = "AB"[len(cursor[i:])%2]
-			if changed[i] != cursor[i] {
-				refused(fmt.Sprintf("changed at %d", i), "/v1/lipsync/list?cursor=", string(changed), s.token)
-			}
-		}
-		refused("cut", "/v1/lipsync/list?cursor=", cursor[:len(cursor)-4], s.token)
-		refused("of another list", "/v1/avatars/list?cursor=", cursor, s.token)
-		refused("of another filter", "/v1/lipsync/list?status=failed&cursor=", cursor, s.token)
-		for _, kind := range s.kinds() {
-			for range 2 {
-				s.record("POST", kind.create, kind.body, nil)
-			}
-			_, cursor := s.pageOf(kind, url.Values{"limit": {"1"}})
-			refused("of another status", kind.list+"?status=failed&cursor=", cursor, s.token)
-			if kind.of == studio.Video {
-				refused("of another avatar", kind.list+"?avatar_id=a&cursor=", cursor, s.token)
-			}
-		}
+		document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+		s.check(err)
+		s.operations() // records of all kinds
+		s.addEvents()
+		own := s.token
 		studiotest.AddUser(s.t, s.studio, "bob@example.com")
 		bob, err := s.studio.Login(s.t.Context(), netip.Addr{}, "bob@example.com", "password")
 		s.check(err)
-		refused("of another user", "/v1/lipsync/list?cursor=", cursor, bob.Access)
+		refused := func(path, cursor, name, value string) {
+			s.t.Helper()
+			status, answer := s.do(http.MethodGet, path+"?"+url.Values{"cursor": {cursor}, name: {value}}.Encode(), "", nil)
+			if status != http.StatusBadRequest || !strings.Contains(answer, `"code":"cursor_invalid"`) || !strings.Contains(answer, `"pointer":"query:cursor"`) {
+				s.t.Errorf("%s with the cursor %q and %s=%s: %d %s", path, cursor, name, value, status, answer)
+			}
+		}
+		paths := []string{"/v1/avatars/list", "/v1/avatars/list_inferences", "/v1/lipsync/list", "/v1/events", "/v1/webhooks/endpoints"}
+		filters := 0
+		for i, path := range paths {
+			_, cursor := s.page(path, url.Values{"limit": {"1"}})
+			for _, parameter := range document.Paths.Value(path).Get.Parameters {
+				described := parameter.Value.Schema.Value
+				value := "2026-01-02T00:00:00Z"
+				if len(described.Enum) > 0 {
+					value = described.Enum[len(described.Enum)-1].(string)
+				}
+				switch parameter.Value.Name {
+				case "cursor", "limit", "attempts", "X-Request-Id": // they select nothing
+				default:
+					filters++
+					refused(path, cursor, parameter.Value.Name, value)
+				}
+			}
+			refused(paths[(i+1)%len(paths)], cursor, "limit", "1")
+			for i := range cursor {
+				if changed := cursor[:i] + string("AB"[len(cursor[i:])%2]) + cursor[i+1:]; changed != cursor {
+					refused(path, changed, "limit", "1")
+				}
+			}
+			refused(path, cursor[:len(cursor)-4], "limit", "1")
+			s.token = bob.Access
+			refused(path, cursor, "limit", "1")
+			s.token = own
+		}
+		if filters != 14 {
+			s.t.Errorf("the lists have %d filters", filters)
+		}
 	})
 }

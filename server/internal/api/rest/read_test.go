@@ -17,75 +17,55 @@ func TestAPI_readsEachParameterAndMember(t *testing.T) {
 	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
 		t.Fatal(loaded, err)
 	}
-	fields := unreadFields{read: fieldsReadIn(loaded[0]), seen: map[types.Type]bool{}}
-	for _, imported := range loaded[0].Types.Imports() {
-		if imported.Path() == "github.com/avatarstudio/avatarstudio/gen" {
-			fields.gen = imported
-		}
-	}
-	api, _ := fields.gen.Scope().Lookup("StrictServerInterface").Type().Underlying().(*types.Interface)
-	for method := range api.Methods() {
-		fields.add(method.Signature().Params().At(1).Type())
-	}
-	for _, name := range fields.unread {
-		t.Errorf("server/internal/api/rest: no handler reads gen.%s", name)
-	}
-	if len(fields.seen) < 40 {
-		t.Errorf("only %d types of requests were found", len(fields.seen))
-	}
-}
-
-// fieldsReadIn returns the fields that a package selects, but not those that it only sets.
-func fieldsReadIn(p *packages.Package) map[types.Object]bool {
 	set, read := map[ast.Expr]bool{}, map[types.Object]bool{}
-	for _, file := range p.Syntax {
-		ast.Inspect(file, func(node ast.Node) bool {
+	for _, file := range loaded[0].Syntax {
+		for node := range ast.Preorder(file) {
 			if assignment, ok := node.(*ast.AssignStmt); ok {
 				for _, left := range assignment.Lhs {
 					set[left] = true
 				}
 			}
-			return true
-		})
+		}
 	}
-	for expression, selection := range p.TypesInfo.Selections {
+	for expression, selection := range loaded[0].TypesInfo.Selections {
 		if !set[expression] {
 			read[selection.Obj()] = true
 		}
 	}
-	return read
-}
-
-// unreadFields collects the fields of generated types that are not read.
-type unreadFields struct {
-	gen    *types.Package
-	read   map[types.Object]bool
-	seen   map[types.Type]bool
-	unread []string
-}
-
-// add collects the fields of a type and of the types in it. Members that the document does not name are kept, and not
-// read.
-func (f *unreadFields) add(t types.Type) {
-	switch t := types.Unalias(t).(type) {
-	case *types.Pointer:
-		f.add(t.Elem())
-	case *types.Slice:
-		f.add(t.Elem())
-	case *types.Named:
-		for argument := range t.TypeArgs().Types() {
-			f.add(argument)
+	var generated *types.Package
+	for _, imported := range loaded[0].Types.Imports() {
+		if imported.Path() == "github.com/avatarstudio/avatarstudio/gen" {
+			generated = imported
 		}
-		members, ok := t.Underlying().(*types.Struct)
-		if !ok || f.seen[t] || t.Obj().Pkg() != f.gen || t.TypeArgs().Len() > 0 {
-			return
-		}
-		f.seen[t] = true
-		for field := range members.Fields() {
-			if !f.read[field] && field.Name() != "AdditionalProperties" {
-				f.unread = append(f.unread, t.Obj().Name()+"."+field.Name())
+	}
+	seen := map[types.Type]bool{}
+	var check func(of types.Type)
+	check = func(of types.Type) {
+		switch of := types.Unalias(of).(type) {
+		case interface{ Elem() types.Type }: // a pointer or a slice
+			check(of.Elem())
+		case *types.Named:
+			for argument := range of.TypeArgs().Types() {
+				check(argument)
 			}
-			f.add(field.Type())
+			members, ok := of.Underlying().(*types.Struct)
+			if !ok || seen[of] || of.Obj().Pkg() != generated || of.TypeArgs().Len() > 0 {
+				return
+			}
+			seen[of] = true
+			for field := range members.Fields() {
+				if !read[field] && field.Name() != "AdditionalProperties" { // which are kept
+					t.Errorf("server/internal/api/rest: no handler reads gen.%s.%s", of.Obj().Name(), field.Name())
+				}
+				check(field.Type())
+			}
 		}
+	}
+	api, _ := generated.Scope().Lookup("StrictServerInterface").Type().Underlying().(*types.Interface)
+	for method := range api.Methods() {
+		check(method.Signature().Params().At(1).Type())
+	}
+	if len(seen) < 40 {
+		t.Errorf("only %d types of requests were found", len(seen))
 	}
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -15,6 +16,8 @@ type record struct {
 	AvatarID    string `json:"avatar_id"`
 	InferenceID string `json:"inference_id"`
 }
+
+func (r record) id() string { return cmp.Or(r.InferenceID, r.AvatarID) }
 
 // record sends a request that must succeed.
 func (s *setup) record(method, target, body string, header map[string]string) record {
@@ -54,16 +57,9 @@ type kind struct {
 	create, body, details, list string
 }
 
-func (k kind) id(r record) string {
-	if k.of == studio.Avatar {
-		return r.AvatarID
-	}
-	return r.InferenceID
-}
-
 // A response has the input of its record, its checks and its results, or the reason of its failure, with times in UTC.
 func TestResponse_showsTheRecord(t *testing.T) {
-	eachSetup(t, func(s *setup) {
+	inMemory(t, func(s *setup) {
 		const webhook = `,"webhook_data":{"webhook_url":"https://hooks.example.com/?key=1"},"webhook":{"enabled":true}}`
 		checks := []studio.Check{{Name: "one_face", OK: true, Message: "There is one face."}, {Name: "light", Message: "It is dark."}}
 		made := studio.Rendering{
@@ -96,7 +92,7 @@ func TestResponse_showsTheRecord(t *testing.T) {
 			{kinds[1], kinds[1].body, studio.Rendering{}, failed, `{"avatar_id":"AVATAR","avatar_title":"Ada","created_at":"BEGAN","failure_reason":"No face.","inference_id":"ID","progress":40,"status":"failed","updated_at":"ENDED"}`},
 			{kinds[2], kinds[2].body, studio.Rendering{}, failed, `{"created_at":"BEGAN","failure_reason":"No face.","inference_id":"ID","progress":40,"status":"failed","title":"Ada","updated_at":"ENDED"}`},
 		} {
-			id, began := test.id(s.record("POST", test.create, test.input, nil)), s.clock.Now()
+			id, began := s.record("POST", test.create, test.input, nil).id(), s.clock.Now()
 			s.check(s.studio.Progressed(s.t.Context(), id, studio.Progress{Done: 0.4, Stage: "drawing", Left: 9500 * time.Millisecond}))
 			if _, answer := s.do("GET", test.details+id, "", nil); !strings.Contains(answer, `"progress":40,"progress_stage":"drawing","seconds_left":10`) {
 				s.t.Errorf("while it is rendered, %s answers %s", test.details, answer)

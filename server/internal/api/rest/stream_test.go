@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
+	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -26,7 +28,7 @@ func (w *streamWriter) WriteHeader(int)     {}
 
 func (w *streamWriter) Write(data []byte) (int, error) {
 	w.bytes += int64(len(data))
-	if w.bytes > w.looked+1<<20 {
+	if w.bytes > w.looked+1<<18 {
 		w.looked = w.bytes
 		w.most = max(w.most, heap())
 	}
@@ -34,6 +36,7 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 }
 
 func heap() uint64 {
+	runtime.GC() // so that garbage does not count
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
@@ -44,17 +47,45 @@ func (s *setup) list() (w *streamWriter, memory uint64) {
 	request := httptest.NewRequest(http.MethodGet, "/projects/v2", nil)
 	request.Header.Set("Authorization", "Bearer "+s.token)
 	request.Header.Set("X-Workspace-Id", s.workspace.ID)
-	runtime.GC()
 	idle := heap()
 	w = &streamWriter{header: make(http.Header), most: idle}
 	s.handler.ServeHTTP(w, request)
 	return w, w.most - idle
 }
 
+// A short list has a Content-Length, so that clients know how much they will read. A long one is sent while it is read.
+// It consists of the documents as they were imported.
+func TestListProjects_declaresTheLengthOfShortLists(t *testing.T) {
+	t.Parallel()
+	for projects, declared := range map[int]bool{0: true, 20: true, 100: false} {
+		s := newSetup(t, memstore.New(), server.ResponsesUnchecked)
+		s.importMany(projects, 1000)
+		w, _ := s.list()
+		want := ""
+		if declared {
+			want = strconv.FormatInt(w.bytes, 10)
+		}
+		if length := w.header.Get("Content-Length"); length != want || w.bytes < int64(projects)*1000 {
+			t.Errorf("a list of %d projects has %d bytes and the Content-Length %q, want %q", projects, w.bytes, length, want)
+		}
+	}
+	s := newSetup(t, memstore.New(), server.ResponsesEnforced)
+	const document = `{"project_id":"01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20","title":"One","status":"draft","unknown":1}`
+	_, err := s.studio.ImportProjects(t.Context(), []studio.Project{
+		{ID: "1", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Document: document},
+		{ID: "0", WorkspaceID: s.workspace.ID, UserID: s.user.ID, Published: true, Document: `{"title":null}`},
+	})
+	s.check(err)
+	_, answer := s.do("GET", "/projects/v2", "", map[string]string{"x-workspace-id": s.workspace.ID})
+	if want := `{"data":[` + document + `,{"title":null}],"size":2,"unpublished_projects":1}` + "\n"; answer != want {
+		t.Errorf("got  %s\nwant %s", answer, want)
+	}
+}
+
 // Memory does not grow with the length of the list. The test is not parallel because it measures the whole
 // process. Responses are not checked, because that would buffer them.
 func TestListProjects_usesConstantMemory(t *testing.T) {
-	const projects, size, most = 1500, 10_000, 8 << 20
+	const projects, size, most = 400, 10_000, 1 << 20
 	for name, create := range studiotest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			s := newSetup(t, studiotest.Open(t, create(t)), server.ResponsesUnchecked)

@@ -41,18 +41,15 @@ func TestWorkspaceKey_staysInItsWorkspace(t *testing.T) {
 		here, there := key(s.workspace.ID), key(other.ID)
 		each := func(token string, want func(c operation) (status int, shows string)) {
 			s.token = token
-			for id, c := range cases {
+			for _, c := range cases {
 				if c.reach == public || c.reach == follows {
 					continue
 				}
 				status, shows := want(c)
-				header := c.header
-				if header["x-workspace-id"] != "" && token == there {
-					header = nil
+				if c.header["x-workspace-id"] != "" && token == there {
+					c.header = nil
 				}
-				if got, answer := s.do(c.method, c.target, c.body, header); got != status || !strings.Contains(answer, shows) {
-					t.Errorf("%s %s: %d %s, want %d with %s", id, c.reach, got, answer, status, shows)
-				}
+				s.wantStatus(c, status, shows)
 			}
 		}
 		each(there, func(c operation) (status int, shows string) {
