@@ -258,25 +258,17 @@ func (tab *Tab) Clipboard() string {
 	return Read(tab, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
 }
 
-// Widths returns the window widths of a phone, a tablet and a desktop computer, in pixels.
-func Widths() []int64 { return []int64{360, 768, 1440} }
-
-// Inspect checks the current page in both color schemes at each of [Widths]. The page must not be wider than the
-// window, its buttons must not touch each other, and axe-core must find no accessibility problem. With -short, the
-// width and the buttons are checked in light only. Otherwise the window is that of a phone afterwards, so that the test
-// goes on there.
+// Inspect checks the current page in the windows of a phone, a tablet and a desktop computer. The page must not be wider
+// than the window, its buttons must not touch each other, and axe-core must find no accessibility problem, in both color
+// schemes. The window is that of a phone afterwards, so that the test goes on there.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		tab.Prefer(scheme)
-		widths := Widths()
-		switch {
-		case scheme == "dark" && testing.Short():
-			widths = nil
-		case scheme == "dark":
-			slices.Reverse(widths)
-		}
-		for _, width := range widths {
+		for _, width := range []int64{1440, 768, 360} {
+			if scheme == "dark" && width != 360 { // only the colors differ
+				continue
+			}
 			tab.Do(chromedp.EmulateViewport(width, 900))
 			needed := Read(tab, chromedp.Evaluate[int64](layoutWidth, chromedp.EvalAwaitPromise))
 			if needed > width {

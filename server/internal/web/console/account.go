@@ -66,8 +66,7 @@ func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, s session,
 		v.Keys = append(v.Keys, apiKey{key, names[key.WorkspaceID]})
 	}
 	v.Lifetimes = keyLifetimes
-	c.render(w, r, status, "account", view{Title: "Account", Section: accountPath, Data: v})
-	return nil
+	return c.render(w, r, status, "account", view{Title: "Account", Section: accountPath, Data: v})
 }
 
 // addAPIKey adds a key and shows it once. The page must not be stored.
@@ -98,10 +97,8 @@ func (c *Console) addAPIKey(w http.ResponseWriter, r *http.Request, s session) e
 }
 
 func (c *Console) revokeAPIKey(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := c.cfg.Studio.RevokeAPIKey(r.Context(), s.ID, r.PostFormValue("key")); err != nil {
-		return err
-	}
-	return redirect(w, r, accountPath+"?done=key-revoked")
+	err := c.cfg.Studio.RevokeAPIKey(r.Context(), s.ID, r.PostFormValue("key"))
+	return redirect(w, r, accountPath+"?done=key-revoked", err)
 }
 
 // changePassword changes the password and continues in a new session.
@@ -114,7 +111,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, s sessi
 		return err
 	}
 	c.startSession(w, r, token)
-	return redirect(w, r, accountPath+"?done=password")
+	return redirect(w, r, accountPath+"?done=password", nil)
 }
 
 // passwordProblem returns what is wrong with a form with passwords, or "" if err does not say that.
@@ -144,14 +141,12 @@ func (c *Console) leave(w http.ResponseWriter, r *http.Request, s session) error
 		return err
 	}
 	c.forgetSession(w, r)
-	return redirect(w, r, loginPath+"?done=left")
+	return redirect(w, r, loginPath+"?done=left", nil)
 }
 
 func (c *Console) endSession(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := c.cfg.Studio.EndSessionOf(r.Context(), s.ID, r.PostFormValue("session")); err != nil {
-		return err
-	}
-	return redirect(w, r, accountPath+"?done=session-ended")
+	err := c.cfg.Studio.EndSessionOf(r.Context(), s.ID, r.PostFormValue("session"))
+	return redirect(w, r, accountPath+"?done=session-ended", err)
 }
 
 func passwordLengthProblem() string {

@@ -3,10 +3,12 @@ package console_test
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/color/palette"
+	"image/gif"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,17 +35,6 @@ func (s *site) openTab(t *testing.T, path string) *browsertest.Tab {
 	}
 	tab.Visit(path, ".bar nav")
 	return tab
-}
-
-// finishRendering completes the rendering of a subject with a video.
-func (s *site) finishRendering(t *testing.T, subject studio.Subject, video string) {
-	t.Helper()
-	file, err := os.Open(video)
-	check(t, err)
-	defer func() { check(t, file.Close()) }()
-	check(t, s.media.Write(t.Context(), studio.ResultKey(subject.ID, "video.mp4"), file))
-	_, err = s.studio.Rendered(t.Context(), subject.ID, studio.Rendering{Video: "video.mp4", Checks: []studio.Check{{Name: "face", OK: true, Message: "One face is seen."}}}, nil)
-	check(t, err)
 }
 
 func TestBrowser_logsInWithKeyboardAndLoadsLittle(t *testing.T) {
@@ -140,30 +131,23 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 		{name: "projects", path: "/console/projects"},
 		{name: "video-new", path: "/console/videos/new"},
 		{name: "avatars", path: "/console/avatars"},
-		{name: "videos-none", path: "/console/videos"},
-		{name: "lipsyncs", path: "/console/lipsyncs"},
 		{name: "avatar-new-invalid", path: "/console/avatars/new", form: url.Values{"title": {hostile}, "webhook_url": {"https://refused.example/"}}, fails: true},
 		{name: "lipsync-new", path: "/console/lipsyncs/new"},
 		{name: "avatar-processing", path: "/console/avatars/" + waiting.ID},
 		{name: "avatar-consent", path: "/console/avatars/" + pending.ID},
 		{name: "avatar-published", path: "/console/avatars/" + published.ID},
-		{name: "delete", path: "/console/avatars/" + published.ID + "/delete"},
 		{name: "webhooks-test", path: "/console/webhooks/test", form: url.Values{"webhook_url": {"https://hooks.example.com/"}}},
 		{name: "events", path: "/console/events"},
 		{name: "event", path: "/console/events/" + event.ID},
 		{name: "replay", path: "/console/events/replay", form: url.Values{"select": {"filter"}}},
 		{name: "account-key", path: "/console/account/keys", form: url.Values{"name": {"Another"}}},
-		{name: "account", path: "/console/account/leave", form: url.Values{"password": {"guess"}}, fails: true},
-		{name: "users", path: "/console/users"},
 		{name: "users-invited", path: "/console/users/invite", form: url.Values{"email": {"dora@example.com"}}},
-		{name: "operator-last", path: "/console/users/change", form: url.Values{"email": {email}, "act": {"disable"}}, fails: true},
 		{name: "user-delete", path: "/console/users/delete?email=user-07@maila-long-namea-long-name.example.com"},
 		{name: "workspaces", path: "/console/workspaces?workspace=" + s.workspace},
 		{name: "acts", path: "/console/users/log"},
 		{name: "endpoints", path: "/console/endpoints"},
 		{name: "service", path: "/console/service"},
 		{name: "link", path: link},
-		{name: "link-used", path: "/console/link?key=used", fails: true},
 	} {
 		if testing.Short() && i > 1 {
 			return // the browser takes seconds of CPU time for each
@@ -193,7 +177,7 @@ func TestBrowser_pagesAreAccessible(t *testing.T) {
 			followed[way] = true
 		}
 	}
-	if len(followed) < 60 {
+	if len(followed) < 50 {
 		t.Errorf("the pages have %d ways", len(followed))
 	}
 	tab.Visit("/console/users", "td")
@@ -215,7 +199,11 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	s := newSite(t, newSQLite(t))
 	lipsync := s.create(t, studio.Lipsync, "Quarterly results")
 	s.render(t, lipsync)
-	s.writePictures(t, lipsync, browsertest.NewVideo(t))
+	var picture bytes.Buffer
+	check(t, gif.Encode(&picture, image.NewPaletted(image.Rect(0, 0, 320, 180), palette.WebSafe), nil))
+	for _, name := range []string{made.Previews.StillPlay, made.Previews.Animation} {
+		check(t, s.media.Write(t.Context(), studio.ResultKey(lipsync.ID, name), bytes.NewReader(picture.Bytes())))
+	}
 	tab := s.openTab(t, "/console/projects")
 	moving := func(want string) { // how many thumbnails are shown and loaded
 		t.Helper()
@@ -246,82 +234,45 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	tab.Inspect("project-shared")
 }
 
-// writePictures replaces the files of a rendering by those of a video.
-func (s *site) writePictures(t *testing.T, subject studio.Subject, video string) {
-	t.Helper()
-	dir := t.TempDir()
-	still, moving := filepath.Join(dir, made.Previews.StillPlay), filepath.Join(dir, made.Previews.Animation)
-	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-i", video, "-frames:v", "1", still, "-vf", "fps=5,scale=320:-1", moving).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	for name, from := range map[string]string{made.Video: video, made.Previews.StillPlay: still, made.Previews.Animation: moving} {
-		content, err := os.ReadFile(from)
-		check(t, err)
-		check(t, s.media.Write(t.Context(), studio.ResultKey(subject.ID, name), bytes.NewReader(content)))
-	}
-}
-
-// A user creates an avatar from an uploaded file, gives consent, creates a video, and plays it. The page of the
-// video is updated although the service restarts during the rendering.
-func TestBrowser_createsVideoFromUpload(t *testing.T) {
+// A user creates an avatar from an uploaded file. Its page is updated although the service restarts during the rendering.
+func TestBrowser_createsAvatarFromUpload(t *testing.T) {
 	t.Parallel()
-	harness.SkipShort(t, "it makes and plays a video")
 	s := newSite(t, newSQLite(t))
-	video := browsertest.NewVideo(t)
-	newest := func(kind studio.Kind) studio.Subject {
-		page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: kind}, "", 1)
-		check(t, err)
-		return page.Subjects[0]
-	}
+	file := filepath.Join(t.TempDir(), `a "quoted" name.mp4`)
+	check(t, os.WriteFile(file, []byte("a video"), 0o600))
 	tab := s.openTab(t, "/console")
 	tab.Do(chromedp.Click(".empty .button"), chromedp.WaitVisible("#title"), chromedp.SendKeys("#title", "Ada "+hostile),
-		chromedp.SetUploadFiles("#base_video_url-file", []string{video}))
+		chromedp.SetUploadFiles("#base_video_url-file", []string{file}))
 	tab.Await("output", "Uploaded.")
 	tab.Do(chromedp.Click("form.create button.primary"))
 	tab.Await(".notice", "It has been created")
-	avatar := newest(studio.Avatar)
+	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Avatar}, "", 1)
+	check(t, err)
+	avatar := page.Subjects[0]
 	check(t, s.studio.Progressed(t.Context(), avatar.ID, studio.Progress{Done: 0.4}))
 	tab.Await(".progress", "40 %")
-	_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-	check(t, err)
+	s.restart(func() {
+		_, err := s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+		check(t, err)
+	})
 	tab.Await(".badge", "consent pending")
+	tab.Faults() // failed requests during the restart
 	tab.Do(chromedp.Click(`button[value="true"]`))
 	tab.Await(".badge", "published")
-	tab.Do(chromedp.Click(".state .primary"), chromedp.WaitVisible("#text"), chromedp.SendKeys("#text", "Good morning."), chromedp.Click("form.create button.primary"))
-	tab.Await(".badge", "processing")
-	s.restart(func() { s.finishRendering(t, newest(studio.Video), video) })
-	tab.Await(".badge", "succeeded")
-	tab.Faults() // failed requests during the restart
-	played := browsertest.Read(tab, chromedp.Evaluate[string](`new Promise(resolve => {
-		const video = document.querySelector("video")
-		video.muted = true
-		for (const name of ["ended", "error"]) video.addEventListener(name, () => resolve(name + " " + video.videoWidth))
-		video.play().catch(reason => resolve(String(reason)))
-	})`, chromedp.EvalAwaitPromise))
-	if played != "ended 640" {
-		t.Errorf("playing the video ends with %q", played)
-	}
-	tab.Inspect("video-succeeded")
-	tab.Visit("/console/videos", ".card")
-	if fit := browsertest.Read(tab, chromedp.Evaluate[string](`getComputedStyle(document.querySelector(".cover").appendChild(new Image())).objectFit`)); fit != "contain" {
-		t.Errorf("a portrait loses its chin: object-fit is %s", fit)
-	}
 }
 
-// Without JavaScript, a page shows the end of a rendering, and a session that ended keeps the form.
+// Without JavaScript, a page shows the end of a rendering, and a session that ended leads back to its form.
 func TestBrowser_worksWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	tab := s.openTab(t, "/console/lipsyncs/new")
 	tab.DisableScripts()
-	tab.Do(chromedp.SendKeys("#title", "Hello"), chromedp.SendKeys("#audio_url", "https://media.example.com/a.wav"))
 	check(t, s.studio.RevokeTokens(t.Context(), email))
 	tab.Do(chromedp.Submit("form.create"), chromedp.WaitVisible("#email"))
 	tab.Faults() // the error status
 	tab.Do(chromedp.SendKeys("#email", email), chromedp.SendKeys("#password", password+"\r"))
 	tab.Await("h1", "New lip-sync")
-	tab.Do(chromedp.Submit("form.create"))
+	tab.Do(chromedp.SendKeys("#title", "Hello"), chromedp.SendKeys("#audio_url", "https://media.example.com/a.wav"), chromedp.Submit("form.create"))
 	tab.Await(".state", "In the queue")
 	page, err := s.studio.List(t.Context(), studio.SubjectFilter{UserID: s.user.ID, Kind: studio.Lipsync}, "", 1)
 	check(t, err)

@@ -50,11 +50,9 @@ const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
-	// maxFormBytes bounds the body of a form, and maxLoginBytes that of the login form, which may contain up to
-	// maxDraftBytes of another form.
+	// maxFormBytes bounds the body of a form, and maxLoginBytes that of the login form.
 	maxFormBytes  = 256 << 10
-	maxDraftBytes = 56 << 10
-	maxLoginBytes = maxDraftBytes + 8<<10
+	maxLoginBytes = 8 << 10
 	// maxForms bounds the concurrent forms of a user, because forms are kept in memory.
 	maxForms = 16
 )
@@ -162,13 +160,13 @@ func bodyLimit(r *http.Request) int64 {
 
 func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 	c.assets(mux)
-	mux.HandleFunc("GET "+loginPath, c.showLogin)
-	mux.HandleFunc("POST "+loginPath, c.login)
-	mux.HandleFunc("POST "+Path+"/logout", c.logout)
-	mux.HandleFunc("GET "+linkPath, c.showLink)
-	mux.HandleFunc("POST "+linkPath, c.useLink)
+	mux.HandleFunc("GET "+loginPath, c.anyone(c.showLogin))
+	mux.HandleFunc("POST "+loginPath, c.anyone(c.login))
+	mux.HandleFunc("POST "+Path+"/logout", c.anyone(c.logout))
+	mux.HandleFunc("GET "+linkPath, c.anyone(c.showLink))
+	mux.HandleFunc("POST "+linkPath, c.anyone(c.useLink))
 	home := func(w http.ResponseWriter, r *http.Request, _ session) error {
-		return redirect(w, r, homePath)
+		return redirect(w, r, homePath, nil)
 	}
 	for pattern, page := range map[string]page{
 		"GET " + Path:          home,
@@ -211,7 +209,7 @@ func (c *Console) routes(mux *http.ServeMux, api http.Handler) {
 		// A response that is no redirect stays at the path of its form, to which a login and the address bar lead.
 		if form, isForm := strings.CutPrefix(pattern, "POST "); isForm {
 			mux.Handle("GET "+form, c.requireSession(c.rateLimited(func(w http.ResponseWriter, r *http.Request, _ session) error {
-				return redirect(w, r, path.Dir(form))
+				return redirect(w, r, path.Dir(form), nil)
 			})))
 		}
 	}
@@ -258,10 +256,12 @@ type page func(w http.ResponseWriter, r *http.Request, s session) error
 // kindPage is a page for a kind of subject.
 type kindPage func(w http.ResponseWriter, r *http.Request, s session, kind kind) error
 
-// redirect makes the browser load another page of the console.
-func redirect(w http.ResponseWriter, r *http.Request, path string) error {
-	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // a path of the console
-	return nil
+// redirect makes the browser load another page of the console, unless err is that of the act before it.
+func redirect(w http.ResponseWriter, r *http.Request, path string, err error) error {
+	if err == nil {
+		http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // a path of the console
+	}
+	return err
 }
 
 // rateLimited applies Config.Admit to a page.
@@ -283,9 +283,9 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	for _, violation := range problem.Violations {
 		detail = append(detail, violation.Pointer, violation.Detail+".")
 	}
-	c.render(w, r, problem.Status, "error", view{
+	_ = c.render(w, r, problem.Status, "error", view{
 		Title: http.StatusText(problem.Status), Data: map[string]any{"Detail": strings.Join(detail, " "), "RequestID": server.RequestID(r.Context())},
-	})
+	}) // whose template cannot fail
 }
 
 // report returns the response for an error and sets its headers. It logs errors of the service.

@@ -298,49 +298,51 @@ func TestConsole_limitsRateOfChanges(t *testing.T) {
 	v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video").want(t, http.StatusCreated)
 }
 
-// No value of a parameter, a path or a form field causes a status of 500 or above, or injects a script or a header.
+// No value of a parameter, a path or a form field causes a status of 500 or above, or injects a script or a header. The
+// database is PostgreSQL, which cannot store all texts.
 func TestConsole_handlesHostileValues(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		check(t, s.studio.SetRole(t.Context(), email, studio.Operator))
-		v := s.signIn(t, email)
-		values := []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", hostile}
-		if !testing.Short() {
-			values = append(values, "a\x00b", "%", "..", "💥\u202e", "-1", "{}", "null")
+	s := newSite(t, studiotest.Open(t, studiotest.NewPostgres(t)))
+	v := s.operator(t)
+	survives := func(value string, p page) {
+		t.Helper()
+		if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
+			t.Errorf("%s with %q: %d\n%s", p.path, value, p.status, p.text)
 		}
-		for _, value := range values {
-			for _, path := range []string{"projects", "avatars", "videos", "lipsyncs", "avatars/new", "videos/new", "webhooks", "events", "users", "users/log", "workspaces", "endpoints", "service", "account", "login"} {
-				for _, name := range []string{"cursor", "workspace", "status", "avatar_id", "state", "kind", "subject", "from", "to", "email", "done", "next"} {
-					p := v.get("/console/" + path + "?" + url.Values{name: {value}}.Encode())
-					if p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") || p.header.Get("X-Evil") != "" {
-						t.Errorf("%s with %s %q: %d\n%s", path, name, value, p.status, p.text)
+	}
+	lists := []string{"cursor", "status", "title", "avatar_id"}
+	for _, value := range []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", "💥\u202e", "null", hostile} {
+		for path, names := range map[string][]string{
+			"projects": {"cursor", "workspace", "status", "tag", "title", "done"}, "avatars": lists, "videos": lists, "lipsyncs": lists, "videos/new": {"avatar_id", "title"},
+			"webhooks": {"cursor"}, "events": {"cursor", "state", "kind", "subject", "from", "to"}, "users": {"cursor", "email"}, "users/log": {"cursor"},
+			"workspaces": {"cursor", "workspace"}, "endpoints": {"cursor", "email", "all"}, "service": {"cursor"}, "login": {"next"}, "link": {"key"},
+		} {
+			for _, name := range names {
+				survives(value, v.get("/console/"+path+"?"+url.Values{name: {value}}.Encode()))
+			}
+		}
+		for _, path := range []string{"avatars/", "events/", "assets/", ""} {
+			for _, below := range []string{"", "/live", "/delete", "/consent", "/video"} {
+				for _, method := range []string{http.MethodGet, http.MethodPost} {
+					p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
+					if survives(value, p); p.status < http.StatusBadRequest && p.path != "/console/avatars" && p.path != "/console/"+path {
+						t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
 					}
 				}
 			}
-			for _, path := range []string{"avatars/", "videos/", "lipsyncs/", "events/", "assets/", ""} {
-				for _, below := range []string{"", "/live", "/delete", "/consent", "/video", "/thumbnail"} {
-					for _, method := range []string{http.MethodGet, http.MethodPost} {
-						p := v.send(method, "/console/"+path+url.PathEscape(value)+below, "application/x-www-form-urlencoded", "granted=true")
-						if p.status >= http.StatusInternalServerError || p.status < http.StatusBadRequest && p.path != "/console/avatars" && p.path != "/console/"+path {
-							t.Errorf("%s %s%q%s: %d at %s", method, path, value, below, p.status, p.path)
-						}
-					}
-				}
-			}
-			for path, form := range map[string]url.Values{
-				"avatars/new": {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
-				"videos/new":  {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}}, "lipsyncs/new": {"sync_mode": {value}, "description": {value}},
-				"events/replay": {"id": {value}, "select": {value}, "confirmed": {"true"}}, "webhooks/set": {"endpoint": {value}, "state": {"paused"}}, "endpoints/change": {"endpoint": {value}, "email": {email}, "state": {"enabled"}}, "webhooks/test": {"webhook_url": {value}, "kind": {value}},
-				"login": {"email": {value}, "password": {value}, "next": {value}},
-			} {
-				if p := v.post("/console/"+path, form); p.status >= http.StatusInternalServerError || strings.Contains(p.text, "<script>document") {
-					t.Errorf("%s with %q: %d\n%s", path, value, p.status, p.text)
-				}
-			}
-			if p := v.post("/console/events/replay", url.Values{"select": {"filter"}, "subject": {value}, "state": {"pending"}, "from": {value}}); p.status >= http.StatusInternalServerError {
-				t.Errorf("a replay with %q: %d", value, p.status)
-			}
 		}
-	})
+		for path, form := range map[string]url.Values{
+			"avatars/new":    {"title": {value}, "base_video_url": {value}, "webhook_url": {value}, "key": {value}},
+			"videos/new":     {"title": {value}, "avatar_id": {value}, "text": {value}, "audio_url": {value}},
+			"lipsyncs/new":   {"sync_mode": {value}, "description": {value}, "audio_url": {value}},
+			"events/replay":  {"select": {"filter"}, "subject": {value}, "from": {value}},
+			"webhooks/set":   {"endpoint": {value}, "state": {"paused"}},
+			"webhooks/test":  {"webhook_url": {value}, "kind": {value}},
+			"account/revoke": {"key": {value}},
+			"users/change":   {"email": {value}, "act": {"reset"}},
+			"login":          {"email": {value}, "password": {value}, "next": {value}},
+		} {
+			survives(value, v.post("/console/"+path, form))
+		}
+	}
 }

@@ -97,8 +97,7 @@ func (c *Console) renderForm(w http.ResponseWriter, r *http.Request, s session, 
 	if len(workspaces) > 1 { // the API chooses the only one
 		v.Workspaces = workspaces
 	}
-	c.render(w, r, status, "create", view{Title: "New " + v.Kind.Singular, Section: v.Kind.Path, Data: v})
-	return nil
+	return c.render(w, r, status, "create", view{Title: "New " + v.Kind.Singular, Section: v.Kind.Path, Data: v})
 }
 
 // createSubject sends the form to the API. If the API rejects it, the form is shown again with the errors.
@@ -129,7 +128,7 @@ func (c *Console) createSubject(kind kind, api http.Handler) page {
 			return err
 		}
 		id, _ := created[kind.idMember].(string)
-		return redirect(w, r, kind.pathOf(id)+"?done=created")
+		return redirect(w, r, kind.pathOf(id)+"?done=created", nil)
 	}
 }
 

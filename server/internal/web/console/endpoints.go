@@ -49,8 +49,7 @@ func (c *Console) endpoints(w http.ResponseWriter, r *http.Request, _ session) e
 		return err
 	}
 	v.Endpoints, v.pager = endpointsOf(page.Endpoints), newPager(endpointsPath, filtersOf(query, "email", "all"), cursor, page.Next)
-	c.render(w, r, http.StatusOK, "endpoints", view{Title: "Endpoints", Section: servicePath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "endpoints", view{Title: "Endpoints", Section: servicePath, Data: v})
 }
 
 // changeEndpointOf pauses or enables a URL of a user.

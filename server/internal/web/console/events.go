@@ -142,8 +142,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "events", view{Title: "Events", Section: eventsPath, Data: v})
 }
 
 func (c *Console) eventsLive(w http.ResponseWriter, r *http.Request, s session) error {
@@ -193,8 +192,7 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request, s session) error
 			return err
 		}
 	}
-	c.render(w, r, http.StatusOK, "event", view{Title: "Event about " + v.Name(), Section: eventsPath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "event", view{Title: "Event about " + v.Name(), Section: eventsPath, Data: v})
 }
 
 // signedHeader returns the header of the latest attempt, signed with the secrets that are valid now.

@@ -32,17 +32,21 @@ func (f linkForm) Setup() bool { return f.Purpose == studio.SetupLink }
 // Reset reports whether the holder has an account.
 func (f linkForm) Reset() bool { return f.Purpose == studio.ResetLink }
 
-func (c *Console) showLink(w http.ResponseWriter, r *http.Request) {
-	form := linkForm{Secret: r.URL.Query().Get("key")}
-	var err error
-	if form.Link, err = c.cfg.Studio.OpenLink(r.Context(), form.Secret); err != nil {
-		c.failLink(w, r, err)
-		return
+func (c *Console) showLink(w http.ResponseWriter, r *http.Request) error {
+	form, err := c.openLink(r, r.URL.Query().Get("key"))
+	if err != nil {
+		return err
 	}
-	c.renderLink(w, r, http.StatusOK, form)
+	return c.renderLink(w, r, http.StatusOK, form)
 }
 
-func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int, form linkForm) {
+func (c *Console) openLink(r *http.Request, secret string) (form linkForm, err error) {
+	form.Secret = secret
+	form.Link, err = c.cfg.Studio.OpenLink(r.Context(), secret)
+	return form, c.linkError(r, err)
+}
+
+func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int, form linkForm) error {
 	form.MinLength = studio.MinPasswordLength
 	if s, err := c.session(r); err == nil && s.Email != form.Email {
 		form.SignedIn = s.Email
@@ -51,26 +55,25 @@ func (c *Console) renderLink(w http.ResponseWriter, r *http.Request, status int,
 	// http.
 	w.Header().Set("Referrer-Policy", "strict-origin")
 	w.Header().Set("Cache-Control", "no-store")
-	c.render(w, r, status, "link", view{Title: "Welcome", Data: form})
+	return c.render(w, r, status, "link", view{Title: "Welcome", Data: form})
 }
 
-func (c *Console) failLink(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, studio.ErrLink) {
-		detail := "This link was used or has expired. If you have chosen a password with it, sign in. Otherwise ask an operator for another one."
-		if found, err := c.cfg.Store.HasOperator(r.Context()); err == nil && !found {
-			detail = "This link has expired. studiod prints another one when it starts."
-		}
-		err = &server.Error{Status: http.StatusNotFound, Detail: detail}
+// linkError says what the holder of a link can do that is of no use.
+func (c *Console) linkError(r *http.Request, err error) error {
+	if !errors.Is(err, studio.ErrLink) {
+		return err
 	}
-	c.fail(w, r, err)
+	detail := "This link was used or has expired. If you have chosen a password with it, sign in. Otherwise ask an operator for another one."
+	if found, err := c.cfg.Store.HasOperator(r.Context()); err == nil && !found {
+		detail = "This link has expired. studiod prints another one when it starts."
+	}
+	return &server.Error{Status: http.StatusNotFound, Detail: detail}
 }
 
-func (c *Console) useLink(w http.ResponseWriter, r *http.Request) {
-	form := linkForm{Secret: r.PostFormValue("key")}
-	var err error
-	if form.Link, err = c.cfg.Studio.OpenLink(r.Context(), form.Secret); err != nil {
-		c.failLink(w, r, err)
-		return
+func (c *Console) useLink(w http.ResponseWriter, r *http.Request) error {
+	form, err := c.openLink(r, r.PostFormValue("key"))
+	if err != nil {
+		return err
 	}
 	token, err := c.cfg.Studio.UseLink(r.Context(), server.ClientAddr(r.Context()), form.Secret, r.PostFormValue("email"), r.PostFormValue("password"))
 	switch {
@@ -85,8 +88,7 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) {
 		if form.Setup() {
 			next += "/new"
 		}
-		http.Redirect(w, r, next+"?done=welcome", http.StatusSeeOther)
-		return
+		return redirect(w, r, next+"?done=welcome", nil)
 	case errors.Is(err, studio.ErrPasswordLength):
 		form.Problem = passwordLengthProblem()
 	case errors.Is(err, studio.ErrEmail):
@@ -96,11 +98,10 @@ func (c *Console) useLink(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, studio.ErrExists):
 		form.Problem = "There is a user with this email already. Sign in instead."
 	default:
-		c.failLink(w, r, err)
-		return
+		return c.linkError(r, err)
 	}
 	if form.Setup() {
 		form.Email = r.PostFormValue("email")
 	}
-	c.renderLink(w, r, http.StatusUnprocessableEntity, form)
+	return c.renderLink(w, r, http.StatusUnprocessableEntity, form)
 }

@@ -1,21 +1,19 @@
 package console_test
 
 import (
-	"context"
 	"errors"
 	"html"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
 )
 
 // operator returns a visitor who is an operator.
@@ -78,63 +76,57 @@ func TestLinks_workOnce(t *testing.T) {
 	}
 }
 
-// abortedHash calls abort before it hashes a password.
-type abortedHash struct {
-	studio.Passwords
-
-	abort func()
-}
-
-func (p abortedHash) Hash(ctx context.Context, password string) (string, error) {
-	p.abort()
-	return p.Passwords.Hash(ctx, password)
-}
-
-// A link whose use was interrupted, such as by a second click on the button, does what it is for.
-func TestLinks_surviveAnInterruptedUse(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	_, key := linkOf(t, s.operator(t).post("/console/users/invite", url.Values{"email": {"bob@example.com"}}))
-	ctx, cancel := context.WithCancel(t.Context())
-	s.studio.Passwords = abortedHash{s.studio.Passwords, cancel}
-	_, err := s.studio.UseLink(ctx, netip.Addr{}, key, "", "a new password")
-	check(t, err)
-	joined := s.newVisitor(t)
-	joined.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "If you have chosen a password with it, sign in.")
-	joined.post("/console/login", url.Values{"email": {"bob@example.com"}, "password": {"a new password"}}).want(t, http.StatusOK, "<h1>Avatars</h1>")
-}
-
-// A link ends after its time, whichever browser has opened it before.
-func TestLinks_expire(t *testing.T) {
+// A link ends after its time, with the password that it resets, and with the operator who made it. It shows nothing
+// while its user is disabled.
+func TestLinks_end(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		var later atomic.Int64
-		s.studio.Now = func() time.Time { return time.Now().UTC().Add(time.Duration(later.Load())) }
-		studiotest.AddUser(t, s.studio, "bob@example.com")
-		v := s.operator(t)
-		for lifetime, link := range map[time.Duration]func() page{
-			7 * 24 * time.Hour: func() page { return v.post("/console/users/invite", url.Values{"email": {"eve@example.com"}}) },
-			24 * time.Hour: func() page {
-				return v.post("/console/users/change", url.Values{"email": {"bob@example.com"}, "act": {"reset"}})
-			},
+		s, ctx := newSite(t, db), t.Context()
+		var later time.Duration
+		s.studio.Now = func() time.Time { return time.Now().UTC().Add(later) }
+		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
+		check(t, s.studio.SetRole(ctx, email, studio.Operator))
+		ada, err := s.studio.UserByEmail(ctx, email)
+		check(t, err)
+		lapse := func(d time.Duration) func(studio.User) error {
+			return func(studio.User) error { later = d; return nil }
+		}
+		for name, c := range map[string]struct {
+			reset         bool
+			before, after func(operator studio.User) error // what does not end the link, and what does
+		}{
+			"invitation":        {false, lapse(7*24*time.Hour - time.Minute), lapse(7 * 24 * time.Hour)},
+			"reset":             {true, lapse(24*time.Hour - time.Minute), lapse(24 * time.Hour)},
+			"password":          {true, lapse(0), func(studio.User) error { return s.studio.SetPassword(ctx, bob.Email, "another password") }},
+			"disabled user":     {true, lapse(0), func(studio.User) error { return s.studio.SetUserEnabled(ctx, ada, bob.Email, false) }},
+			"removed role":      {true, lapse(0), func(by studio.User) error { return s.studio.ChangeRole(ctx, ada, by.Email, studio.NoRole) }},
+			"disabled operator": {false, lapse(0), func(by studio.User) error { return s.studio.SetUserEnabled(ctx, ada, by.Email, false) }},
 		} {
-			later.Store(0)
-			path, key := linkOf(t, link())
-			later.Store(int64(lifetime - time.Minute))
-			s.newVisitor(t).get(path).want(t, http.StatusOK)
-			later.Store(int64(lifetime))
-			visitor := s.newVisitor(t)
-			visitor.get(path).want(t, http.StatusNotFound, "This link was used or has expired.", "ask an operator for another one.")
-			visitor.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
+			later = 0
+			check(t, s.studio.SetUserEnabled(ctx, ada, bob.Email, true))
+			by := studiotest.AddUser(t, s.studio, strings.ReplaceAll(name, " ", "-")+"@example.com")
+			check(t, s.studio.SetRole(ctx, by.Email, studio.Operator))
+			secret, err := s.studio.NewResetLink(ctx, by, bob.Email)
+			if !c.reset {
+				secret, err = s.studio.Invite(ctx, by, "eve@example.com", "", true)
+			}
+			check(t, err)
+			check(t, c.before(by))
+			v, path := s.newVisitor(t), console.LinkURL("", secret)
+			opened := v.get(path)
+			opened.want(t, http.StatusOK, `name="password"`)
+			if policy := opened.header.Get("Referrer-Policy"); policy != "strict-origin" {
+				t.Errorf("the policy is %q: browsers send the form with another origin", policy)
+			}
+			check(t, c.after(by))
+			v.get(path).want(t, http.StatusNotFound, "This link was used or has expired.", "ask an operator for another one.")
+			v.post("/console/link", url.Values{"key": {secret}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
+			if t.Failed() {
+				t.Fatal(name)
+			}
 		}
 	})
 }
-
-// keptSessions cannot end a session.
-type keptSessions struct{ studio.Store }
-
-func (keptSessions) DeleteFamily(context.Context, []byte, time.Time) error { return studio.ErrBusy }
 
 // A link that is used in the browser of somebody else signs them out.
 func TestLinks_endTheSessionOfAnotherUser(t *testing.T) {
@@ -148,103 +140,53 @@ func TestLinks_endTheSessionOfAnotherUser(t *testing.T) {
 	if _, _, err := s.studio.Session(t.Context(), before.Value); !errors.Is(err, studio.ErrUnauthorized) {
 		t.Errorf("the session of the other user: %v", err)
 	}
-
-	_, key = linkOf(t, s.signIn(t, email).post("/console/users/invite", url.Values{"email": {"carl@example.com"}}))
-	s.studio.Store = keptSessions{s.store}
-	v.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusOK, "Welcome.", `title="carl@example.com"`)
-}
-
-// A link to reset the password ends when the user has another password, and while the user is disabled.
-func TestResetLink_endsWithThePasswordThatItResets(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		v, bob := s.operator(t), s.newVisitor(t)
-		user := studiotest.AddUser(t, s.studio, "bob@example.com")
-		path, key := linkOf(t, v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {"reset"}}))
-		if policy := bob.get(path).header.Get("Referrer-Policy"); policy != "strict-origin" {
-			t.Errorf("the policy is %q: browsers send the form with another origin", policy)
-		}
-		change := func(act string) {
-			v.post("/console/users/change", url.Values{"email": {user.Email}, "act": {act}}).want(t, http.StatusOK)
-		}
-		change("disable")
-		bob.post("/console/link", url.Values{"key": {key}, "password": {"a new password"}}).want(t, http.StatusNotFound, "This link was used or has expired.")
-		change("enable")
-		bob.get(path).want(t, http.StatusOK)
-		check(t, s.studio.SetPassword(t.Context(), user.Email, "another password"))
-		bob.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
-	})
-}
-
-// Nobody becomes an operator again with a link from before.
-func TestLinks_endWithTheirOperator(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		v := s.operator(t)
-		for _, act := range []string{"user", "disable"} {
-			bob := studiotest.AddUser(t, s.studio, act+"@example.com")
-			check(t, s.studio.SetRole(t.Context(), bob.Email, studio.Operator))
-			operator := s.signIn(t, bob.Email)
-			invitation, _ := linkOf(t, operator.post("/console/users/invite", url.Values{"email": {"eve@example.com"}, "role": {"operator"}}))
-			reset, _ := linkOf(t, operator.post("/console/users/change", url.Values{"email": {email}, "act": {"reset"}}))
-			v.get(invitation).want(t, http.StatusOK)
-			v.post("/console/users/change", url.Values{"email": {bob.Email}, "act": {act}}).want(t, http.StatusOK)
-			for _, path := range []string{invitation, reset} {
-				v.get(path).want(t, http.StatusNotFound, "This link was used or has expired.")
-			}
-		}
-	})
 }
 
 // A user who is disabled is locked out everywhere, until enabled.
 func TestOperator_disablesUsers(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		s := newSite(t, db)
-		v := s.operator(t)
-		bob := studiotest.AddUser(t, s.studio, "bob@example.com")
-		_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: bob.ID, Name: "batch"})
-		check(t, err)
-		hash, _ := studio.HashAPIKey(secret)
-		visitor := s.signIn(t, bob.Email)
-		change := func(email, act string) page {
-			return v.post("/console/users/change", url.Values{"email": {email}, "act": {act}})
-		}
-		visitor.post("/console/users/change", url.Values{"email": {email}, "act": {"disable"}}).want(t, http.StatusNotFound)
-		disabled := change(bob.Email, "disable")
-		disabled.want(t, http.StatusOK, "The user is disabled.", ">disabled<")
-		disabled.wantNone(t, "Reset the password") // the link would not work
-		if p := visitor.get("/console/avatars"); p.path == "/console/avatars" {
-			t.Error("a session of a disabled user goes on")
-		}
-		visitor.post("/console/login", url.Values{"email": {bob.Email}, "password": {password}}).want(t, http.StatusUnauthorized, "The email or the password is wrong.")
-		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
-			t.Error("an API key of a disabled user is accepted")
-		}
-		change(bob.Email, "enable").want(t, http.StatusOK, "The user is enabled.")
-		s.signIn(t, bob.Email)
-		if _, err := s.studio.CheckAPIKey(t.Context(), hash); err != nil {
-			t.Error(err)
-		}
-		for _, act := range []string{"disable", "user"} {
-			change(email, act).want(t, http.StatusConflict, "Operators cannot do this to themselves.")
-		}
-		change(bob.Email, "operator").want(t, http.StatusOK, "The user is an operator now.")
-		change(email, "disable").want(t, http.StatusConflict)
-		change(bob.Email, "user").want(t, http.StatusOK, "The user is no operator any more.")
-		change(bob.Email, "unknown").want(t, http.StatusNotFound)
-		v.get("/console/users/delete?email=BOB@example.com").want(t, http.StatusOK, "Delete bob@example.com?", "cannot be undone")
-		v.get("/console/users/delete?email=nobody@example.com").want(t, http.StatusNotFound)
-		change(email, "delete").want(t, http.StatusConflict, "Operators cannot do this to themselves.")
-		change(bob.Email, "delete").want(t, http.StatusOK, "The user is deleted.")
-		if _, err := s.studio.UserByEmail(t.Context(), bob.Email); !errors.Is(err, studio.ErrNotFound) {
-			t.Errorf("after the deletion: %v", err)
-		}
-		change("nobody@example.com", "disable").want(t, http.StatusNotFound)
-		change(email, "end-sessions").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
-	})
+	s := newSite(t, newSQLite(t))
+	v := s.operator(t)
+	bob := studiotest.AddUser(t, s.studio, "bob@example.com")
+	_, secret, err := s.studio.AddAPIKey(t.Context(), studio.APIKey{UserID: bob.ID, Name: "batch"})
+	check(t, err)
+	hash, _ := studio.HashAPIKey(secret)
+	visitor := s.signIn(t, bob.Email)
+	change := func(email, act string) page {
+		return v.post("/console/users/change", url.Values{"email": {email}, "act": {act}})
+	}
+	visitor.post("/console/users/change", url.Values{"email": {email}, "act": {"disable"}}).want(t, http.StatusNotFound)
+	disabled := change(bob.Email, "disable")
+	disabled.want(t, http.StatusOK, "The user is disabled.", ">disabled<")
+	disabled.wantNone(t, "Reset the password") // the link would not work
+	if p := visitor.get("/console/avatars"); p.path == "/console/avatars" {
+		t.Error("a session of a disabled user goes on")
+	}
+	visitor.post("/console/login", url.Values{"email": {bob.Email}, "password": {password}}).want(t, http.StatusUnauthorized, "The email or the password is wrong.")
+	if _, err := s.studio.CheckAPIKey(t.Context(), hash); err == nil {
+		t.Error("an API key of a disabled user is accepted")
+	}
+	change(bob.Email, "enable").want(t, http.StatusOK, "The user is enabled.")
+	s.signIn(t, bob.Email)
+	if _, err := s.studio.CheckAPIKey(t.Context(), hash); err != nil {
+		t.Error(err)
+	}
+	for _, act := range []string{"disable", "user"} {
+		change(email, act).want(t, http.StatusConflict, "Operators cannot do this to themselves.")
+	}
+	change(bob.Email, "operator").want(t, http.StatusOK, "The user is an operator now.")
+	change(email, "disable").want(t, http.StatusConflict)
+	change(bob.Email, "user").want(t, http.StatusOK, "The user is no operator any more.")
+	change(bob.Email, "unknown").want(t, http.StatusNotFound)
+	v.get("/console/users/delete?email=BOB@example.com").want(t, http.StatusOK, "Delete bob@example.com?", "cannot be undone")
+	v.get("/console/users/delete?email=nobody@example.com").want(t, http.StatusNotFound)
+	change(email, "delete").want(t, http.StatusConflict, "Operators cannot do this to themselves.")
+	change(bob.Email, "delete").want(t, http.StatusOK, "The user is deleted.")
+	if _, err := s.studio.UserByEmail(t.Context(), bob.Email); !errors.Is(err, studio.ErrNotFound) {
+		t.Errorf("after the deletion: %v", err)
+	}
+	change("nobody@example.com", "disable").want(t, http.StatusNotFound)
+	change(email, "end-sessions").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
 }
 
 func TestOperator_managesWorkspaces(t *testing.T) {

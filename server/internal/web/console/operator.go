@@ -85,6 +85,5 @@ func (c *Console) service(w http.ResponseWriter, r *http.Request, _ session) (er
 	if err != nil {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "service", view{Title: "Service", Section: servicePath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "service", view{Title: "Service", Section: servicePath, Data: v})
 }

@@ -71,8 +71,7 @@ func (c *Console) projects(w http.ResponseWriter, r *http.Request, s session) er
 		}
 		v.pager = newPager(projectsPath, filters, query.Get("cursor"), page.Next)
 	}
-	c.render(w, r, http.StatusOK, "projects", view{Title: "Projects", Section: projectsPath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "projects", view{Title: "Projects", Section: projectsPath, Data: v})
 }
 
 // pager is the links of a page of a list.

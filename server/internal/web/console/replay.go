@@ -33,10 +33,8 @@ func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) erro
 		if key := form.Get("key"); key != "" {
 			selected.IdempotencyKey = key + " " + confirmed
 		}
-		if _, err := c.cfg.Studio.ReplayEvents(r.Context(), selected); err != nil {
-			return err
-		}
-		return redirect(w, r, eventsPath+"?done=replayed")
+		_, err := c.cfg.Studio.ReplayEvents(r.Context(), selected)
+		return redirect(w, r, eventsPath+"?done=replayed", err)
 	}
 	v := replayView{Form: filterValues(form)}
 	for _, name := range []string{"id", "select"} {
@@ -52,8 +50,7 @@ func (c *Console) replay(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil && !errors.Is(err, studio.ErrReplayEmpty) {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "replay", view{Title: "Replay", Section: eventsPath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "replay", view{Title: "Replay", Section: eventsPath, Data: v})
 }
 
 // selectedEvents returns the events that a form selects. The States are nil if the user has not selected a state.

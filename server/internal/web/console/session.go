@@ -70,7 +70,7 @@ func (c *Console) requireSession(page page) http.Handler {
 				}
 				http.Redirect(w, r, loginPath+"?"+query.Encode(), http.StatusSeeOther)
 			default:
-				c.askLogin(w, r)
+				c.anyone(c.askLogin)(w, r)
 			}
 			return
 		}
@@ -81,6 +81,15 @@ func (c *Console) requireSession(page page) http.Handler {
 			c.fail(w, withSession(r, s), err)
 		}
 	})
+}
+
+// anyone serves a page that needs no session.
+func (c *Console) anyone(page func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := page(w, r); err != nil {
+			c.fail(w, r, err)
+		}
+	}
 }
 
 // serve serves a page, unless the user sends too many forms at once.
@@ -97,63 +106,28 @@ func (c *Console) serve(page page, w http.ResponseWriter, r *http.Request, s ses
 	return page(w, r, s)
 }
 
-// askLogin responds to a form that was sent without a session. The login leads to the page that the form was on. It
-// keeps the values of a form that creates a subject.
-func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) {
+// askLogin responds to a form that was sent without a session. The login leads to the page that the form was on.
+func (c *Console) askLogin(w http.ResponseWriter, r *http.Request) error {
 	form := loginForm{Next: homePath, Problem: notices["signed-out"]}
 	if from, err := url.Parse(r.Referer()); err == nil {
 		form.Next = localPath(from.RequestURI())
 	}
-	if kind, ok := creationOf(r.URL.Path); ok {
-		form.Next = kind.Path + "/new"
-		r.Body = http.MaxBytesReader(w, r.Body, maxDraftBytes)
-		if err := r.ParseForm(); err == nil {
-			form.Draft = draftOf(r.PostForm)
-		}
-	}
-	c.render(w, r, http.StatusUnauthorized, "login", view{Title: "Sign in", Data: form})
+	return c.render(w, r, http.StatusUnauthorized, "login", view{Title: "Sign in", Data: form})
 }
 
-// draftOf returns the values of the fields of creations.
-func draftOf(form url.Values) url.Values {
-	draft := url.Values{"key": form["key"], "use_audio_from_video": form["use_audio_from_video"], "workspace_id": form["workspace_id"]}
-	for _, field := range labels {
-		draft[field.Name] = form[field.Name]
-	}
-	return draft
-}
-
-// creationOf returns the kind of subjects that a form with a path creates.
-func creationOf(path string) (kind, bool) {
-	for _, kind := range kinds() {
-		if path == kind.Path+"/new" {
-			return kind, true
-		}
-	}
-	return kind{}, false
-}
-
-func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
+func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.URL.Query().Get("next"))
 	if _, err := c.session(r); err == nil {
-		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // checked by localPath
-		return
+		return redirect(w, r, next, nil)
 	}
-	c.render(w, r, http.StatusOK, "login", view{Title: "Sign in", Data: loginForm{Next: next}})
+	return c.render(w, r, http.StatusOK, "login", view{Title: "Sign in", Data: loginForm{Next: next}})
 }
 
 // loginForm is the content of the login page. After a failed login, it shows the submitted email again.
-type loginForm struct {
-	Email, Next, Problem string
-	Draft                url.Values // the form that the user sent without a session
-}
+type loginForm struct{ Email, Next, Problem string }
 
-func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	form := loginForm{Email: r.PostFormValue("email"), Next: localPath(r.PostFormValue("next"))}
-	kind, hasDraft := creationOf(form.Next)
-	if hasDraft = hasDraft && r.PostForm.Has("key"); hasDraft {
-		form.Draft = draftOf(r.PostForm)
-	}
 	pair, err := c.cfg.Studio.Login(r.Context(), server.ClientAddr(r.Context()), form.Email, r.PostFormValue("password"))
 	if err != nil {
 		problem := c.report(w, r, err)
@@ -161,21 +135,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, studio.ErrUnauthorized) {
 			form.Problem = "The email or the password is wrong."
 		}
-		c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
-		return
+		return c.render(w, r, problem.Status, "login", view{Title: "Sign in", Data: form})
 	}
 	c.startSession(w, r, pair.Refresh)
-	if !hasDraft {
-		http.Redirect(w, r, form.Next, http.StatusSeeOther)
-		return
-	}
-	s := session{token: pair.Refresh}
-	if s.User, s.id, err = c.cfg.Studio.Session(r.Context(), s.token); err == nil {
-		err = c.renderForm(w, withSession(r, s), s, http.StatusOK, createView{Kind: kind, Values: form.Draft})
-	}
-	if err != nil {
-		c.fail(w, r, err)
-	}
+	return redirect(w, r, form.Next, nil)
 }
 
 // startSession sets the cookie of a session with a refresh token.
@@ -185,15 +148,14 @@ func (c *Console) startSession(w http.ResponseWriter, r *http.Request, token str
 	http.SetCookie(w, cookie)
 }
 
-func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+func (c *Console) logout(w http.ResponseWriter, r *http.Request) error {
 	if sent, err := r.Cookie(c.cookie(r).Name); err == nil {
 		if err := c.cfg.Studio.EndSession(r.Context(), sent.Value); err != nil {
-			c.fail(w, r, err)
-			return
+			return err
 		}
 	}
 	c.forgetSession(w, r)
-	http.Redirect(w, r, loginPath, http.StatusSeeOther)
+	return redirect(w, r, loginPath, nil)
 }
 
 // forgetSession deletes the cookie of a session that has ended.

@@ -121,8 +121,7 @@ func (c *Console) renderSubject(w http.ResponseWriter, r *http.Request, s sessio
 		return err
 	}
 	v := c.newSubjectView(kind, subject)
-	c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Live: name == "subject" && !v.Final(), Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, name, view{Title: v.Name(), Section: kind.Path, Live: name == "subject" && !v.Final(), Data: v})
 }
 
 func (c *Console) subjectLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
@@ -167,14 +166,12 @@ func (c *Console) consent(w http.ResponseWriter, r *http.Request, s session, kin
 	if granted {
 		done = "consent-given"
 	}
-	return redirect(w, r, c.newRow(kind, subject).Path()+"?done="+done)
+	return redirect(w, r, c.newRow(kind, subject).Path()+"?done="+done, nil)
 }
 
 func (c *Console) deleteSubject(w http.ResponseWriter, r *http.Request, s session, kind kind) error {
-	if err := c.cfg.Studio.Delete(r.Context(), s.ID, kind.Kind, r.PathValue("id")); err != nil {
-		return err
-	}
-	return redirect(w, r, kind.Path+"?done=deleted")
+	err := c.cfg.Studio.Delete(r.Context(), s.ID, kind.Kind, r.PathValue("id"))
+	return redirect(w, r, kind.Path+"?done=deleted", err)
 }
 
 // file serves a result of a rendering.

@@ -81,8 +81,7 @@ func (c *Console) subjects(w http.ResponseWriter, r *http.Request, s session, ki
 		return err
 	}
 	live := slices.ContainsFunc(v.Rows, func(row row) bool { return !row.Final() })
-	c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Live: live, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "subjects", view{Title: kind.Title, Section: kind.Path, Live: live, Data: v})
 }
 
 func (c *Console) subjectsLive(w http.ResponseWriter, r *http.Request, s session, kind kind) error {

@@ -44,8 +44,7 @@ func (c *Console) showUsers(w http.ResponseWriter, r *http.Request, status int, 
 	if v.Workspaces, err = c.cfg.Store.AllWorkspaces(r.Context(), "", pageSize); err != nil {
 		return err
 	}
-	c.render(w, r, status, "users", view{Title: "Users", Section: usersPath, Data: v})
-	return nil
+	return c.render(w, r, status, "users", view{Title: "Users", Section: usersPath, Data: v})
 }
 
 // showUserLink shows a new link once, and sends it if there is a mail server.
@@ -105,7 +104,7 @@ func (c *Console) changeUser(w http.ResponseWriter, r *http.Request, s session) 
 	if act == "delete" {
 		query.Del("email")
 	}
-	return redirect(w, r, usersPath+"?"+query.Encode())
+	return redirect(w, r, usersPath+"?"+query.Encode(), nil)
 }
 
 // unshare ends the sharing of a video of any user.
@@ -116,7 +115,7 @@ func (c *Console) unshare(w http.ResponseWriter, r *http.Request, s session) err
 	} else if err != nil {
 		return err
 	}
-	return redirect(w, r, usersPath+"?done=unshared")
+	return redirect(w, r, usersPath+"?done=unshared", nil)
 }
 
 func (c *Console) confirmUserDelete(w http.ResponseWriter, r *http.Request, _ session) error {
@@ -124,8 +123,7 @@ func (c *Console) confirmUserDelete(w http.ResponseWriter, r *http.Request, _ se
 	if err != nil {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "user", view{Title: "Delete " + user.Email, Section: usersPath, Data: user.Email})
-	return nil
+	return c.render(w, r, http.StatusOK, "user", view{Title: "Delete " + user.Email, Section: usersPath, Data: user.Email})
 }
 
 // actsView is the page about what operators did.
@@ -142,8 +140,7 @@ func (c *Console) acts(w http.ResponseWriter, r *http.Request, _ session) error 
 	if err != nil {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "acts", view{Title: "Audit log", Section: usersPath, Data: v})
-	return nil
+	return c.render(w, r, http.StatusOK, "acts", view{Title: "Audit log", Section: usersPath, Data: v})
 }
 
 // workspacesView is the page about workspaces and the members of one.
@@ -181,8 +178,7 @@ func (c *Console) showWorkspaces(w http.ResponseWriter, r *http.Request, status 
 		}
 		v.Members, v.More = members[:min(len(members), pageSize)], len(members) > pageSize
 	}
-	c.render(w, r, status, "workspaces", view{Title: "Workspaces", Section: usersPath, Data: v})
-	return nil
+	return c.render(w, r, status, "workspaces", view{Title: "Workspaces", Section: usersPath, Data: v})
 }
 
 func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s session) error {
@@ -204,7 +200,7 @@ func (c *Console) changeWorkspace(w http.ResponseWriter, r *http.Request, s sess
 	case err != nil:
 		return err
 	}
-	return redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}}.Encode())
+	return redirect(w, r, workspacesPath+"?"+url.Values{"workspace": {workspace}}.Encode(), nil)
 }
 
 // pauseAll pauses or resumes all deliveries of the service.
@@ -224,5 +220,5 @@ func (c *Console) pauseAll(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil && !errors.Is(err, studio.ErrNotFound) { // they were not paused
 		return err
 	}
-	return redirect(w, r, servicePath)
+	return redirect(w, r, servicePath, nil)
 }

@@ -134,8 +134,8 @@ func count(n, limit int) string {
 	return fmt.Sprint(n)
 }
 
-// render writes a page.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
+// render writes a page. If its template fails, nothing is written.
+func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) error {
 	if s, ok := r.Context().Value(sessionKey{}).(session); ok && s.token != "" {
 		v.User, v.Sections = s.User, sections(s.User)
 	}
@@ -145,13 +145,12 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	}
 	var page bytes.Buffer
 	if err := c.pages[name].ExecuteTemplate(&page, "layout", v); err != nil {
-		c.cfg.Logger.ErrorContext(r.Context(), "cannot render page", "page", name, "err", err)
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		return
+		return fmt.Errorf("console: %w", err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = page.WriteTo(w) // fails if the client has disconnected
+	return nil
 }
 
 // renderFragment renders a template that is not a whole page.

@@ -68,8 +68,7 @@ func (c *Console) showWebhooks(w http.ResponseWriter, r *http.Request, s session
 	}
 	v := webhooksView{Secrets: secrets, Test: test, pager: newPager(WebhooksPath, make(url.Values), cursor, page.Next)}
 	v.Endpoints = endpointsOf(page.Endpoints)
-	c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: WebhooksPath, Data: v})
-	return nil
+	return c.render(w, r, status, "webhooks", view{Title: "Webhooks", Section: WebhooksPath, Data: v})
 }
 
 // testWebhook sends a sample event.
@@ -91,10 +90,8 @@ func (c *Console) testWebhook(w http.ResponseWriter, r *http.Request, s session)
 }
 
 func (c *Console) rotateSecret(w http.ResponseWriter, r *http.Request, s session) error {
-	if _, err := c.cfg.Studio.RotateWebhookSecret(r.Context(), s.ID); err != nil {
-		return err
-	}
-	return redirect(w, r, WebhooksPath+"?done=rotated#secret")
+	_, err := c.cfg.Studio.RotateWebhookSecret(r.Context(), s.ID)
+	return redirect(w, r, WebhooksPath+"?done=rotated#secret", err)
 }
 
 // setEndpoint pauses or enables a URL.
@@ -122,5 +119,5 @@ func changeEndpoint(w http.ResponseWriter, r *http.Request, path string, query u
 		done = "enabled"
 	}
 	query.Set("done", done)
-	return redirect(w, r, path+"?"+query.Encode())
+	return redirect(w, r, path+"?"+query.Encode(), nil)
 }
