@@ -3,6 +3,7 @@ package httpserver_test
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -34,13 +35,7 @@ func newPeer(t *testing.T, p *pipes, received func(*http2.Framer, http2.Frame)) 
 	harness.Check(t, c.HandshakeContext(t.Context()))
 	_, err := io.WriteString(c, http2.ClientPreface)
 	harness.Check(t, err)
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	for _, field := range []string{":method GET", ":scheme https", ":authority studio", ":path /"} {
-		name, value, _ := strings.Cut(field, " ")
-		_ = encoder.WriteField(hpack.HeaderField{Name: name, Value: value})
-	}
-	client := &peer{Framer: http2.NewFramer(c, c), closed: make(chan struct{}), block: block.Bytes(), stream: math.MaxUint32}
+	client := &peer{Framer: http2.NewFramer(c, c), closed: make(chan struct{}), block: getBlock(), stream: math.MaxUint32}
 	harness.Check(t, client.WriteSettings())
 	go func() {
 		defer close(client.closed)
@@ -56,6 +51,19 @@ func newPeer(t *testing.T, p *pipes, received func(*http2.Framer, http2.Frame)) 
 	}()
 	return client
 }
+
+// fields returns the header block of fields, each with its name and its value.
+func fields(all ...string) []byte {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, field := range all {
+		name, value, _ := strings.Cut(field, " ")
+		_ = encoder.WriteField(hpack.HeaderField{Name: name, Value: value})
+	}
+	return block.Bytes()
+}
+
+func getBlock() []byte { return fields(":method GET", ":scheme https", ":authority studio", ":path /") }
 
 // request begins a request, and ends it if it has no body.
 func (c *peer) request(end bool) error {
@@ -143,15 +151,18 @@ func ask(t *testing.T, client http.RoundTripper) {
 // Clients that ask, cancel, ping, upload, and acknowledge each frame of long or many responses keep their connection.
 func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 	t.Parallel()
+	const frames = 3000 // more than a burst
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		for i := range 5000 {
-			if r.Header.Get("Events") != "" {
+		switch r.Header.Get("Wanted") {
+		case "events":
+			for i := range frames / 2 {
 				_, _ = fmt.Fprintf(w, "data: {\"event\":%d,\"text\":\"%s\"}\n\n", i, strings.Repeat("a", 50))
 				_ = http.NewResponseController(w).Flush()
 			}
+		case "file":
+			_, _ = w.Write(make([]byte, 2<<20))
 		}
-		_, _ = w.Write(make([]byte, 2<<20))
 	}
 	// acknowledge adds to both windows after each frame with data, as a simple client does.
 	acknowledge := func(f *http2.Framer, frame http2.Frame) {
@@ -162,83 +173,39 @@ func TestListener_keepsConnectionsOfBusyClients(t *testing.T) {
 			}
 		}
 	}
-	t.Run("requests", func(t *testing.T) {
-		t.Parallel()
-		serveHandler(t, secureConfig(t, httpserver.Config{}), func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, p *pipes) {
-			dials := 0
-			client := counted(p.http2("192.0.2.1"), &dials)
-			defer client.CloseIdleConnections()
-			for range 3000 {
-				ask(t, client)
+	for name, use := range map[string]struct {
+		times  int
+		wanted string
+		pause  time.Duration
+		once   func(c *peer) error
+	}{
+		"requests": {frames, "", time.Millisecond, func(c *peer) error { return c.request(true) }},
+		"pings":    {frames, "", 10 * time.Millisecond, func(c *peer) error { return c.WritePing(false, [8]byte{}) }},
+		"cancellations": {frames / 2, "", 20 * time.Millisecond, func(c *peer) error {
+			return errors.Join(c.request(true), c.WriteRSTStream(c.stream, http2.ErrCodeCancel))
+		}},
+		"downloads": {10, "file", time.Second, func(c *peer) error { return c.request(true) }},
+		"events":    {1, "events", time.Second, func(c *peer) error { return c.request(true) }},
+		"uploads": {frames / 5, "", time.Millisecond, func(c *peer) error { // in short frames, of which the last one is empty
+			err := c.request(false)
+			for range 3 {
+				err = errors.Join(err, c.WriteData(c.stream, false, make([]byte, 100)))
 			}
-			if dials != 1 {
-				t.Errorf("%d connections", dials)
-			}
-		})
-	})
-	t.Run("uploads", func(t *testing.T) {
-		t.Parallel()
-		read := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
-		serveHandler(t, secureConfig(t, httpserver.Config{}), read, func(t *testing.T, p *pipes) {
-			c := newPeer(t, p, ignore)
-			for range 3000 { // each in short frames, of which the last one is empty
-				harness.Check(t, c.request(false))
-				for range 3 {
-					harness.Check(t, c.WriteData(c.stream, false, make([]byte, 100)))
-				}
-				harness.Check(t, c.WriteData(c.stream, true, nil))
-				time.Sleep(time.Millisecond)
-			}
-		})
-	})
-	for name, use := range map[string]func(c *peer) error{
-		"pings": func(c *peer) error {
-			for range 10_000 {
-				time.Sleep(10 * time.Millisecond)
-				if err := c.WritePing(false, [8]byte{}); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		"cancellations": func(c *peer) error {
-			for range 1000 {
-				time.Sleep(20 * time.Millisecond)
-				if err := c.request(true); err != nil {
-					return err
-				}
-				if err := c.WriteRSTStream(c.stream, http2.ErrCodeCancel); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		"downloads": func(c *peer) error {
-			for range 10 {
-				if err := c.request(true); err != nil {
-					return err
-				}
-				time.Sleep(time.Second)
-			}
-			return nil
-		},
-		"events": func(c *peer) error {
-			var fields bytes.Buffer
-			_ = hpack.NewEncoder(&fields).WriteField(hpack.HeaderField{Name: "events", Value: "yes"})
-			c.block = append(c.block, fields.Bytes()...)
-			err := c.request(true)
-			time.Sleep(time.Second)
-			return err
-		},
+			return errors.Join(err, c.WriteData(c.stream, true, nil))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			serveHandler(t, secureConfig(t, httpserver.Config{}), handler, func(t *testing.T, p *pipes) {
 				c := newPeer(t, p, acknowledge)
-				err := use(c)
+				c.block = append(c.block, fields("wanted "+use.wanted)...)
+				for range use.times {
+					harness.Check(t, use.once(c))
+					time.Sleep(use.pause)
+				}
 				select {
 				case <-c.closed:
-					t.Errorf("the connection is closed: %v", err)
+					t.Error("the connection is closed")
 				default:
 				}
 			})

@@ -18,7 +18,7 @@ func TestListener_limitsUnsentData(t *testing.T) {
 	written := make(chan int, 1)
 	address := serveTCP(t, httpserver.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 		control, n := http.NewResponseController(w), 0
-		_ = control.SetWriteDeadline(time.Now().Add(time.Second))
+		_ = control.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 		for control.Flush() == nil {
 			n += 16 << 10
 			_, _ = w.Write(make([]byte, 16<<10))
