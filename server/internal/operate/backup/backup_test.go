@@ -82,6 +82,19 @@ func (m *machine) backUpAfter(d time.Duration) time.Time {
 	return m.Status().Last
 }
 
+// wantFailure fails the test unless a backup fails at a step and leaves no temporary files. It returns the error.
+func (m *machine) wantFailure(step Step) error {
+	m.t.Helper()
+	_, err := m.backUp(m.t.Context())
+	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != step {
+		m.t.Errorf("error %v, want a failure of %s", err, step)
+	}
+	if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
+		m.t.Errorf("temporary files are left: %v", err)
+	}
+	return err
+}
+
 // keys returns the keys of a place.
 func (m *machine) keys(prefix string) (keys []string) {
 	m.t.Helper()
@@ -287,16 +300,10 @@ func TestBackup_brokenUploadDoesNotCount(t *testing.T) {
 		before := m.Status()
 		fault.Store(true)
 		m.clock.Add(time.Hour)
-		_, err := m.backUp(t.Context())
+		_ = m.wantFailure(want)
 		fault.Store(false)
-		if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != want {
-			t.Errorf("error %v, want a failure of %s", err, want)
-		}
 		if n := len(m.keys(folder)); n != 1 || m.Status().Last != before.Last {
 			t.Errorf("there are %d backups", n)
-		}
-		if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("temporary files are left: %v", err)
 		}
 	}
 	if m.backUpAfter(time.Hour); len(m.keys(folder)) != 2 {
@@ -311,15 +318,11 @@ func TestBackup_snapshotThatCannotBeRestoredDoesNotCount(t *testing.T) {
 	m := newMachine(t, "file:"+t.TempDir(), dsn, keyring.New())
 	_, err := studiotest.OpenSQL(t, dsn).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999999, 1)")
 	check(t, err)
-	_, err = m.backUp(t.Context())
-	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != StepCheck || !errors.Is(err, store.ErrNewer) {
-		t.Errorf("error %v, want a failure of %s", err, StepCheck)
+	if err := m.wantFailure(StepCheck); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("the check fails with %v", err)
 	}
 	if n := len(m.keys(folder)); n != 0 || !m.Status().Last.IsZero() {
 		t.Errorf("there are %d backups", n)
-	}
-	if _, err := os.Stat(m.cfg.Scratch); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("temporary files are left: %v", err)
 	}
 }
 
@@ -343,14 +346,14 @@ func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 		t.Errorf("after it was deleted: %v", m.keys(""))
 	}
 	// Until no kept backup needs the file.
-	for range 5 * 7 * 24 {
+	for range 5 * 7 {
 		deleted := versions() < 2
 		points, err := list(t.Context(), m.place)
 		check(t, err)
 		if oldest := points[0].time; deleted && time.Since(oldest) > 0 && oldest.Before(m.Status().Began.Add(3*time.Hour)) {
 			t.Fatalf("the file is gone, but the backup of %v needs it", oldest)
 		}
-		m.backUpAfter(12 * time.Hour)
+		m.backUpAfter(24 * time.Hour)
 		if deleted {
 			break
 		}
@@ -358,7 +361,7 @@ func TestBackup_keepsWhatItNeedsAndWhatIsNotItsOwn(t *testing.T) {
 	if left := m.keys(mediaFolder); len(left) != 1 || !strings.Contains(left[0], "results/2/") {
 		t.Errorf("the files are %v", left)
 	}
-	m.backUpAfter(12 * time.Hour)
+	m.backUpAfter(24 * time.Hour)
 	if gone := m.keys(goneFolder); len(gone) != 0 {
 		t.Errorf("%v are left", gone)
 	}

@@ -164,8 +164,7 @@ func TestBackup_refusesAPlaceOfALostKey(t *testing.T) {
 	m.sealer.keys = keyring.New()
 	m.cfg.Keys = m.sealer.keys
 	m.clock.Add(time.Hour)
-	_, err := m.backUp(t.Context())
-	if failed, ok := errors.AsType[*stepError](err); !ok || failed.step != StepPlace || !errors.Is(err, keyring.ErrNoKey) {
+	if err := m.wantFailure(StepPlace); !errors.Is(err, keyring.ErrNoKey) {
 		t.Errorf("with another key: %v", err)
 	}
 }

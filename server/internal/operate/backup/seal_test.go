@@ -56,9 +56,11 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 	targets := map[string]bool{media.Mark: true}
 	for key := range own {
 		if p, ok := parsePoint(key, 0); ok {
-			for _, shift := range []time.Duration{0, -30 * time.Minute, 365 * 24 * time.Hour} {
-				targets[pointKey(p.time.Add(shift), databaseExtension+sealedExtension)] = true
-				targets[pointKey(p.time.Add(shift), mediaExtension+sealedExtension)] = true
+			targets[key] = true
+			if !p.hasDatabase() { // beside the last database
+				for _, shift := range []time.Duration{0, -30 * time.Minute, 365 * 24 * time.Hour} {
+					targets[pointKey(p.time.Add(shift), databaseExtension+sealedExtension)] = true
+				}
 			}
 		} else if v, ok := parseVersion(key); ok {
 			targets[key], targets[strings.Replace(key, "@", "@9", 1)] = true, true
@@ -91,15 +93,15 @@ func TestSeal_refusesEachFileUnderEachOtherKey(t *testing.T) {
 	}
 	m.clock.Add(2 * time.Hour)
 	for to := range targets {
-		for _, files := range []map[string]string{own, foreign} {
-			for from, content := range files {
-				if content == own[to] || content == "" && to == media.Mark { // like one that was deleted
-					continue
-				}
-				err := refuse(to, content)
-				if err == nil || to != media.Mark && !errors.Is(err, store.ErrDamaged) {
-					t.Errorf("%s under the key %s: %v", from, to, err)
-				}
+		others := maps.Clone(own)
+		others["that of the other installation"] = foreign[to]
+		for from, content := range others {
+			if content == own[to] || content == "" && to == media.Mark { // like one that was deleted
+				continue
+			}
+			err := refuse(to, content)
+			if err == nil || to != media.Mark && !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("%s under the key %s: %v", from, to, err)
 			}
 		}
 	}
