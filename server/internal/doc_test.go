@@ -4,14 +4,16 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
 // The page names what the ways through the service need, and no more than a reader can hold: each name is declared in
@@ -20,9 +22,7 @@ func TestDoc_namesWhatMustBeHeld(t *testing.T) {
 	t.Parallel()
 	limits := map[string]int{"creation": 28, "event": 24, "rendering": 20}
 	page, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if lines := strings.Count(string(page), "\n"); lines > 60 {
 		t.Errorf("the page has %d lines, want at most 60", lines)
 	}
@@ -79,30 +79,30 @@ func TestRooms_importNothingAbove(t *testing.T) {
 	floors := []string{"pathtemplate", "telemetry", "studio", "memstore", "media", "store", "render", "deliver", "api", "web", "operate", "testing"}
 	const prefix = "github.com/avatarstudio/avatarstudio/server/internal/"
 	floor := func(path string) int {
-		path, _ = strings.CutPrefix(path, prefix)
 		room, _, _ := strings.Cut(path, "/")
 		return slices.Index(floors, room)
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
-	output, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	crossings := 0
-	for line := range strings.Lines(string(output)) {
-		importer, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(importer, prefix) && floor(importer) < 0 {
-			t.Errorf("%s is in no room", importer)
+	harness.Check(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.Contains(path, "/") || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
 		}
-		for imported := range strings.FieldsSeq(imports) {
-			if !strings.HasPrefix(imported, prefix) || floor(imported) == floor(importer) {
+		if floor(path) < 0 {
+			t.Errorf("%s is in no room", path)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		harness.Check(t, err)
+		for _, one := range file.Imports {
+			imported, ok := strings.CutPrefix(strings.Trim(one.Path.Value, `"`), prefix)
+			if !ok || floor(imported) == floor(path) {
 				continue
 			}
-			if crossings++; floor(imported) > floor(importer) {
-				t.Errorf("%s imports %s, which is above it", importer, imported)
+			if crossings++; floor(imported) > floor(path) {
+				t.Errorf("%s imports %s, which is above it", path, imported)
 			}
 		}
-	}
+		return nil
+	}))
 	if crossings == 0 {
 		t.Error("no room imports another")
 	}
@@ -113,56 +113,29 @@ func readRoom(t *testing.T, dir string, used map[string]int) map[string]bool {
 	t.Helper()
 	declared := make(map[string]bool)
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(node ast.Node) bool {
-			if name, ok := node.(*ast.Ident); ok {
-				used[name.Name]++
-			}
-			return true
-		})
-		for _, declaration := range file.Decls {
-			switch d := declaration.(type) {
+		harness.Check(t, err)
+		for node := range ast.Preorder(file) {
+			switch node := node.(type) {
+			case *ast.Ident:
+				used[node.Name]++
+			case *ast.TypeSpec:
+				declared[node.Name.Name] = true
+				used[node.Name.Name]--
 			case *ast.FuncDecl:
-				declared[receiver(d)+d.Name.Name] = true
-				used[d.Name.Name]--
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					if spec, ok := spec.(*ast.TypeSpec); ok {
-						declared[spec.Name.Name] = true
-						used[spec.Name.Name]--
-					}
+				receiver := ""
+				if node.Recv != nil {
+					receiver, _, _ = strings.Cut(strings.TrimPrefix(types.ExprString(node.Recv.List[0].Type), "*"), "[")
 				}
+				declared[strings.TrimPrefix(receiver+"."+node.Name.Name, ".")] = true
+				used[node.Name.Name]--
 			}
 		}
 	}
 	return declared
-}
-
-// receiver returns the type of a method and a dot, or nothing for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	of := d.Recv.List[0].Type
-	if pointer, ok := of.(*ast.StarExpr); ok {
-		of = pointer.X
-	}
-	if generic, ok := of.(*ast.IndexExpr); ok {
-		of = generic.X
-	}
-	name, _ := of.(*ast.Ident)
-	if name == nil {
-		return ""
-	}
-	return name.Name + "."
 }
