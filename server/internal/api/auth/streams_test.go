@@ -83,7 +83,7 @@ func TestTokens_EndStreams(t *testing.T) {
 			select {
 			case <-ended:
 				t.Error("a stream with a valid token ends")
-			case <-time.After(time.Second):
+			case <-time.After(100 * time.Millisecond):
 			}
 		})
 	}

@@ -23,15 +23,11 @@ import (
 
 var check = harness.Check
 
-func scrape(m *metrics.Metrics) string {
-	response := httptest.NewRecorder()
-	m.Handler().ServeHTTP(response, httptest.NewRequest("GET", "/metrics", nil))
-	return response.Body.String()
-}
-
 func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	t.Helper()
-	shown := scrape(m)
+	response := httptest.NewRecorder()
+	m.Handler().ServeHTTP(response, httptest.NewRequest("GET", "/metrics", nil))
+	shown := response.Body.String()
 	if unexplained := regexp.MustCompile(`(?m)^# HELP studiod_\w+$`).FindString(shown); unexplained != "" {
 		t.Errorf("there is no text in %q", unexplained)
 	}
@@ -48,13 +44,23 @@ func want(t *testing.T, m *metrics.Metrics, lines ...string) {
 	}
 }
 
-func TestMetrics_RecordResponse_countsEachKeywordOnce(t *testing.T) {
+// Each keyword counts once for a request, logins count by their outcome, and streams by the reason of their end.
+func TestMetrics_countsWhatIsReported(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	violations := []gen.Violation{{Keyword: "type", Pointer: "/a"}, {Keyword: "required"}, {Keyword: "type", Pointer: "/b"}}
 	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 400, Duration: 2 * time.Millisecond, Violations: violations})
 	m.RecordResponse(server.Response{OperationID: "createAvatar", Status: 500, Violations: violations}) // violations of the response
 	m.RecordResponse(server.Response{Status: 404})
+	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
+		m.RecordResponse(server.Response{OperationID: "login", Status: status})
+		m.RecordResponse(server.Response{OperationID: "refreshTokens", Status: status})
+	}
+	for _, err := range []error{stream.ErrStalled, fmt.Errorf("%w", studio.ErrUnauthorized), stream.ErrShutdown, context.Canceled, errors.New("other")} {
+		m.StreamEnded(err)
+	}
+	m.WatchStreams(func() (int, uint64) { return 3, 4 })
+	m.Mailed(mail.Failed)
 	want(
 		t, m,
 		`studiod_http_requests_total{operation="createAvatar",status="400"} 1`,
@@ -63,42 +69,13 @@ func TestMetrics_RecordResponse_countsEachKeywordOnce(t *testing.T) {
 		`studiod_http_request_duration_seconds_bucket{operation="createAvatar",le="0.0025"} 2`,
 		`studiod_http_requests_refused_total{keyword="type"} 1`,
 		`studiod_http_requests_refused_total{keyword="required"} 1`,
-	)
-}
-
-func TestMetrics_RecordResponse_countsLoginsByOutcome(t *testing.T) {
-	t.Parallel()
-	m := metrics.New("v1")
-	for _, status := range []int{200, 200, 401, 429, 503, 400, 413, 500, 0} {
-		m.RecordResponse(server.Response{OperationID: "login", Status: status})
-		m.RecordResponse(server.Response{OperationID: "refreshTokens", Status: status})
-	}
-	want(
-		t, m,
 		`studiod_logins_total{outcome="succeeded"} 2`, `studiod_logins_total{outcome="refused"} 1`, `studiod_logins_total{outcome="delayed"} 1`,
 		`studiod_logins_total{outcome="busy"} 1`, `studiod_logins_total{outcome="invalid"} 2`, `studiod_logins_total{outcome="failed"} 2`,
+		`studiod_event_streams_ended_total{reason="stalled"} 1`, `studiod_event_streams_ended_total{reason="unauthorized"} 1`,
+		`studiod_event_streams_ended_total{reason="shutdown"} 1`, `studiod_event_streams_ended_total{reason="client"} 1`,
+		`studiod_event_streams_ended_total{reason="failed"} 1`, `studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
+		`studiod_mails_total{outcome="failed"} 1`, `studiod_mails_total{outcome="dropped"} 0`,
 	)
-}
-
-func TestMetrics_StreamEnded_countsReasons(t *testing.T) {
-	t.Parallel()
-	m := metrics.New("v1")
-	for _, err := range []error{stream.ErrStalled, fmt.Errorf("%w", studio.ErrUnauthorized), stream.ErrShutdown, context.Canceled, errors.New("other")} {
-		m.StreamEnded(err)
-	}
-	m.WatchStreams(func() (int, uint64) { return 3, 4 })
-	ended := `studiod_event_streams_ended_total{reason="`
-	want(
-		t, m, ended+`stalled"} 1`, ended+`unauthorized"} 1`, ended+`shutdown"} 1`, ended+`client"} 1`, ended+`failed"} 1`,
-		`studiod_event_streams 3`, `studiod_event_stream_items_total 4`,
-	)
-}
-
-func TestMetrics_Mailed_countsOutcomes(t *testing.T) {
-	t.Parallel()
-	m := metrics.New("v1")
-	m.Mailed(mail.Failed)
-	want(t, m, `studiod_mails_total{outcome="failed"} 1`, `studiod_mails_total{outcome="dropped"} 0`)
 }
 
 func TestMetrics_reportTheQueue(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -51,7 +51,7 @@ func (a *Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Vary", "Accept-Encoding")
 	var content []byte
-	if acceptsGzip(r.Header.Values("Accept-Encoding")) {
+	if gzipAccepted.MatchString(strings.Join(r.Header.Values("Accept-Encoding"), ",")) {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("ETag", `"`+a.etag+`-gzip"`)
 		content = a.compressed
@@ -74,25 +74,8 @@ func decompress(compressed []byte) (content []byte) {
 	return content
 }
 
-// acceptsGzip reports whether Accept-Encoding allows gzip, by RFC 9110, section 12.5.3. Without the header
-// it returns false.
-func acceptsGzip(values []string) bool {
-	accepted := false
-	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		name, parameter, _ := strings.Cut(coding, ";")
-		name = strings.ToLower(strings.TrimSpace(name))
-		if name != "gzip" && name != "x-gzip" && name != "*" {
-			continue
-		}
-		weight, found := strings.CutPrefix(strings.ToLower(strings.TrimSpace(parameter)), "q=")
-		q, err := strconv.ParseFloat(weight, 64)
-		accepted = !found || err == nil && q > 0
-		if name != "*" {
-			return accepted
-		}
-	}
-	return accepted
-}
+// gzipAccepted matches an Accept-Encoding that names gzip, and not with the weight 0 (RFC 9110, section 12.5.3).
+var gzipAccepted = regexp.MustCompile(`(?i)(?:^|[\s,])gzip\s*(?:$|,|;\s*q=(?:1|0\.\d*[1-9]))`)
 
 // Protect adds headers to the responses of next which isolate its pages from other origins, with policy as their
 // Content-Security-Policy.

@@ -259,23 +259,6 @@ func TestConsole_allowsThisOriginOnly(t *testing.T) {
 	v.get("/console/assets/htmx.min.js.gz").want(t, http.StatusNotFound)
 }
 
-// The access log has the routes of pages, and nothing that a user sent.
-func TestConsole_logsRoutes(t *testing.T) {
-	t.Parallel()
-	var log harness.Buffer
-	_, v := signedIn(t, func(cfg *console.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	v.get("/console/avatars/unknown-id?status=unknown").want(t, http.StatusNotFound)
-	v.get("/console/unknown-page").want(t, http.StatusNotFound)
-	for _, want := range []string{"method=POST route=/console/login status=303", "route=/console/avatars/{id} status=404", "route=/console/ status=404"} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log does not contain %q:\n%s", want, log.String())
-		}
-	}
-	if strings.Contains(log.String(), "unknown") {
-		t.Errorf("the log contains what was sent:\n%s", log.String())
-	}
-}
-
 // POST requests over the rate limit get 429 with Retry-After. GET requests, and requests that are forwarded to
 // the API, are not affected.
 func TestConsole_limitsRateOfChanges(t *testing.T) {

@@ -212,13 +212,3 @@ func TestOperator_managesWorkspaces(t *testing.T) {
 	log.wantNone(t, "workspace unknown")
 	s.signIn(t, "bob@example.com").get("/console/workspaces").want(t, http.StatusNotFound)
 }
-
-// Whoever sets the service up with the email of a user, who is no operator, learns how to go on.
-func TestLinks_setupNamesTheCommandForAUser(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	key, err := s.studio.NewSetupLink(t.Context())
-	check(t, err)
-	s.newVisitor(t).post("/console/link", url.Values{"key": {key}, "email": {email}, "password": {"a new password"}}).
-		want(t, http.StatusUnprocessableEntity, "studiod user role EMAIL operator")
-}

@@ -109,6 +109,10 @@ func TestProjects_areFiltered(t *testing.T) {
 		}
 		p.wantNone(t, "<script>document")
 	}
+	v.get("/console/projects?cursor=made-up").want(t, http.StatusBadRequest, "does not match")
+	bob := s.join(t, "bob@example.com", studio.NoRole)
+	bob.get("/console/projects").want(t, http.StatusOK, "You are not a member of any workspace.")
+	bob.get("/console/projects?workspace="+s.workspace).want(t, http.StatusForbidden, "not a member")
 }
 
 // The owner changes the title, the tags and the thumbnail, and shares the video.
@@ -163,14 +167,4 @@ func TestProjects_areCreatedInTheChosenWorkspace(t *testing.T) {
 	v.post("/console/avatars/new", url.Values{"title": {"Ada"}, "workspace_id": {other.ID}}).want(t, http.StatusOK, "It has been created.")
 	v.get("/console/projects?workspace="+other.ID).want(t, http.StatusOK, "Ada")
 	v.get("/console/projects?workspace="+s.workspace).wantNone(t, "Ada")
-}
-
-// Only members of a workspace see its projects.
-func TestProjects_areThoseOfTheWorkspace(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	v.get("/console/projects?cursor=made-up").want(t, http.StatusBadRequest, "does not match")
-	bob := s.join(t, "bob@example.com", studio.NoRole)
-	bob.get("/console/projects").want(t, http.StatusOK, "You are not a member of any workspace.")
-	bob.get("/console/projects?workspace="+s.workspace).want(t, http.StatusForbidden, "not a member")
 }

@@ -87,22 +87,6 @@ func TestSubjects_sayWhoDecidesAboutConsent(t *testing.T) {
 	v.get("/console/avatars/new").want(t, http.StatusOK, "A video or a photo of one person")
 }
 
-// Without JavaScript, pages are loaded again as long as they can change.
-func TestSubjects_areLoadedAgainWithoutScripts(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	lipsync := s.create(t, studio.Lipsync, "Hello")
-	paths := []string{"/console/lipsyncs", "/console/lipsyncs/" + lipsync.ID}
-	for _, path := range paths {
-		v.get(path).want(t, http.StatusOK, `<noscript><meta http-equiv="refresh" content="5"></noscript>`)
-	}
-	_, err := s.studio.Rendered(t.Context(), lipsync.ID, studio.Rendering{}, nil)
-	check(t, err)
-	for _, path := range append(paths, "/console/avatars", "/console/lipsyncs/"+lipsync.ID+"/delete") {
-		v.get(path).wantNone(t, "http-equiv")
-	}
-}
-
 // The subjects of other users do not exist for a user, in any request.
 func TestSubjects_areHiddenFromOtherUsers(t *testing.T) {
 	t.Parallel()
@@ -250,24 +234,6 @@ func TestSubjects_streamChanges(t *testing.T) {
 	one.want("done", "")
 }
 
-// A page without a rendering in progress changes with the next event, and with the end of the session.
-func TestSubjects_streamFollowsEvents(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newSQLite(t), rarelyPolled)
-	v, other := s.signIn(t, email), s.signIn(t, email)
-	all, mine := v.stream(t, "/console/avatars/live"), other.stream(t, "/console/videos/live")
-	all.want("state", "Create your first avatar")
-	mine.want("state", "Create your first video")
-	s.createPublished(t, "Ada")
-	all.wantSoon(">published<")
-	v.post("/console/logout", nil)
-	all.wantSoon("You have been signed out.")
-	all.want("done", "")
-	check(t, s.studio.RevokeTokens(t.Context(), email))
-	mine.wantSoon("You have been signed out.")
-	mine.want("done", "")
-}
-
 // unavailable lists no subjects while it is down.
 type unavailable struct {
 	studio.Store
@@ -297,19 +263,6 @@ func TestSubjects_streamOutlivesDatabase(t *testing.T) {
 	db.down.Store(false)
 	s.create(t, studio.Lipsync, "First")
 	all.want("state", "First")
-}
-
-// The number of open streams of a user is limited. A stream that ends frees its place.
-func TestSubjects_limitOpenStreams(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	for range 32 {
-		v.stream(t, "/console/avatars/live").want("state", "")
-	}
-	p := v.get("/console/avatars/live")
-	p.want(t, http.StatusTooManyRequests, "Too many streams are open.")
-	s.restart(func() {})
-	v.stream(t, "/console/avatars/live").want("state", "")
 }
 
 func TestSubjects_arePaginated(t *testing.T) {

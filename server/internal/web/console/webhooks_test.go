@@ -232,13 +232,13 @@ func TestEvents_replaySelectedEvents(t *testing.T) {
 	}
 }
 
-// The list of events shows new events as they occur, those without a webhook, too.
+// The list of events shows new events as they occur, those without a webhook, too. It changes with the end of its session.
 func TestEvents_streamNewEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t), rarelyPolled)
-	v := s.signIn(t, email)
+	v, other := s.signIn(t, email), s.signIn(t, email)
 	v.get("/console/events?kind=avatar&cursor=").want(t, http.StatusOK, `sse-connect="/console/events/live?kind=avatar"`)
-	all, avatars := v.stream(t, "/console/events/live"), v.stream(t, "/console/events/live?kind=avatar")
+	all, avatars := v.stream(t, "/console/events/live"), other.stream(t, "/console/events/live?kind=avatar")
 	for _, page := range []stream{all, avatars} {
 		page.want("state", "No events match this filter.")
 	}
@@ -250,4 +250,10 @@ func TestEvents_streamNewEvents(t *testing.T) {
 	v.get("/console/events/"+unsent.ID).want(t, http.StatusOK, ">not sent<", "No webhook is registered", "avatar_event")
 	lipsync := s.addEvent(t, "https://hooks.example.com/", studio.Attempt{Failure: "connect"}, store.Outcome{State: studio.EventPending, RetryAt: time.Now().Add(time.Second)})
 	all.wantSoon(lipsync.ID)
+	v.post("/console/logout", nil)
+	check(t, s.studio.RevokeTokens(t.Context(), email))
+	for _, page := range []stream{all, avatars} {
+		page.wantSoon("You have been signed out.")
+		page.want("done", "")
+	}
 }
