@@ -89,29 +89,43 @@ func TestTokens_rejectForeignTokens(t *testing.T) {
 	}
 }
 
-func TestRevocations_arePolledAndKeptAfterErrors(t *testing.T) {
+// Revocations and keys are read at their intervals, and kept while they cannot be read.
+func TestTokens_readAndKeepAfterErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, time.Now)
-		check(t, err)
-		token, _ := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
-		answers := []error{nil, errors.New("down"), errors.New("down")}
-		read := 0
-		tokens.Revocations = &auth.Revocations{
-			Logger: slog.New(slog.DiscardHandler),
-			Read: func(context.Context, time.Time) (map[string]time.Time, error) {
-				read++
-				return map[string]time.Time{"ada": time.Now()}, answers[min(read, len(answers))-1]
-			},
+		first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: time.Now()}
+		issued := func(by *auth.Tokens, user string) string {
+			token, err := by.Issue(studio.AccessToken{UserID: user, SessionID: "session", IssuedAt: time.Now()})
+			check(t, err)
+			return token
 		}
+		tokens, err := auth.NewTokens([]auth.SigningKey{first}, time.Now)
+		check(t, err)
+		other, err := auth.NewTokens([]auth.SigningKey{second}, time.Now)
+		check(t, err)
+		revoked, rotated := issued(tokens, "ada"), issued(other, "bob")
+		down, log := true, slog.New(slog.DiscardHandler)
+		failure := func() error {
+			if down {
+				return errors.New("down")
+			}
+			return nil
+		}
+		tokens.Revocations = &auth.Revocations{Logger: log, Read: func(context.Context, time.Time) (map[string]time.Time, error) {
+			return map[string]time.Time{"ada": time.Now()}, failure()
+		}}
 		ctx, stop := context.WithCancel(t.Context())
 		go tokens.Revocations.Run(ctx)
-		for after, want := range []bool{true, false, false} {
-			if _, err := tokens.Verify(token); (err == nil) != want {
-				t.Errorf("after %d intervals the token is valid: %v", after, err == nil)
-			}
-			time.Sleep(studio.RevocationInterval)
+		go tokens.RunKeys(ctx, func(context.Context) ([]auth.SigningKey, error) { return []auth.SigningKey{first, second}, failure() }, log)
+		for _, read := range []bool{false, true, true} {
+			time.Sleep(auth.KeyOverlap / 3)
 			synctest.Wait()
+			_, ended := tokens.Verify(revoked)
+			_, begun := tokens.Verify(rotated)
+			if (ended != nil) != read || (begun == nil) != read {
+				t.Errorf("read: %t, but the revoked token is refused with %v, and one of the new key with %v", read, ended, begun)
+			}
+			down = !down
 		}
 		stop()
 		synctest.Wait()

@@ -1,11 +1,7 @@
 package auth_test
 
 import (
-	"context"
-	"errors"
-	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
@@ -58,34 +54,4 @@ func TestTokens_rotateKeys(t *testing.T) {
 	if err := early.SetKeys(nil); err == nil {
 		t.Error("no key is accepted")
 	}
-}
-
-func TestTokens_reloadKeysAndKeepThemAfterErrors(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		first, second := auth.SigningKey{Seed: auth.NewSeed()}, auth.SigningKey{Seed: auth.NewSeed(), From: time.Now()}
-		tokens, err := auth.NewTokens([]auth.SigningKey{first}, time.Now)
-		check(t, err)
-		other, err := auth.NewTokens([]auth.SigningKey{second}, time.Now)
-		check(t, err)
-		token, err := other.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: time.Now()})
-		check(t, err)
-		ctx, stop := context.WithCancel(t.Context())
-		reads := 0
-		go tokens.RunKeys(ctx, func(context.Context) ([]auth.SigningKey, error) {
-			if reads++; reads == 1 {
-				return nil, errors.New("down")
-			}
-			return []auth.SigningKey{first, second}, nil
-		}, slog.New(slog.DiscardHandler))
-		for _, want := range []bool{false, false, true, true} {
-			if _, err := tokens.Verify(token); (err == nil) != want {
-				t.Errorf("after %d reads, a token of the second key: %v", reads, err)
-			}
-			time.Sleep(auth.KeyOverlap / 6)
-			synctest.Wait()
-		}
-		stop()
-		synctest.Wait()
-	})
 }

@@ -3,6 +3,7 @@ package httpserver_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -237,38 +238,46 @@ func TestListener_doesNotEvictConnectionsBeingServed(t *testing.T) {
 
 func TestListener_enforcesTheMinimumBodyRate(t *testing.T) {
 	t.Parallel()
-	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 819200\r\n\r\n"
-	for _, slow := range []bool{true, false} {
-		serve(t, httpserver.Config{}, func(t *testing.T, p *pipes) {
-			c := p.dial("192.0.2.1")
-			began := time.Now()
-			sent := make(chan struct{})
-			go func() {
-				defer close(sent)
-				_, _ = io.WriteString(c, head)
-				for range 100 { // 1.1 or 0.5 of the rate
-					if _, err := io.WriteString(c, strings.Repeat("a", 8<<10)); err != nil {
-						return
+	for protocol, cfg := range map[string]httpserver.Config{"HTTP/1.1": {}, "HTTP/2.0": secureConfig(t, httpserver.Config{})} {
+		for _, slow := range []bool{true, false} {
+			serve(t, cfg, func(t *testing.T, p *pipes) {
+				client := p.http2("192.0.2.1")
+				client.DialContext = func(context.Context, string, string) (net.Conn, error) { return p.raw("192.0.2.1"), nil }
+				defer client.CloseIdleConnections()
+				body, writer := io.Pipe()
+				sent := make(chan struct{})
+				go func() {
+					defer close(sent)
+					for range 100 { // 1.1 or 0.5 of the rate
+						if _, err := io.WriteString(writer, strings.Repeat("a", 8<<10)); err != nil {
+							break
+						}
+						time.Sleep(900 * time.Millisecond)
+						if slow {
+							time.Sleep(1100 * time.Millisecond)
+						}
 					}
-					time.Sleep(900 * time.Millisecond)
-					if slow {
-						time.Sleep(1100 * time.Millisecond)
-					}
+					_ = writer.Close()
+				}()
+				request := post(t, body)
+				if request.ContentLength = 819200; cfg.TLS == nil {
+					request.URL.Scheme = "http"
 				}
-			}()
-			answer, err := http.ReadResponse(c.answers, nil)
-			defer func() { _ = c.Close(); <-sent }()
-			if slow {
-				// At 20 s, 80 KiB have arrived. The deadline is 10 s plus one second for each 8 KiB.
-				if took := time.Since(began); err == nil && answer.StatusCode != http.StatusBadRequest || took != 21*time.Second && took != 20*time.Second {
-					t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
+				began, status := time.Now(), 0
+				answer, err := client.RoundTrip(request)
+				took := time.Since(began)
+				if err == nil {
+					status = answer.StatusCode
+					_ = answer.Body.Close()
 				}
-				return
-			}
-			if err != nil || answer.StatusCode != http.StatusOK {
-				t.Errorf("the body at the least rate: %v, %v", answer, err)
-			}
-		})
+				// At 20 s, 80 KiB of a slow body have arrived. The deadline is 10 s plus one second for each 8 KiB.
+				if slow && (status == http.StatusOK || took < 20*time.Second || took > 22*time.Second) || !slow && status != http.StatusOK {
+					t.Errorf("%s: a body that is slow (%t) ended after %v with %d, %v", protocol, slow, took, status, err)
+				}
+				_ = body.Close()
+				<-sent
+			})
+		}
 	}
 }
 

@@ -233,34 +233,6 @@ func TestListener_closesIdleConnections(t *testing.T) {
 	})
 }
 
-func TestListener_enforcesTheMinimumBodyRateOfHTTP2(t *testing.T) {
-	t.Parallel()
-	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
-		client := p.http2("192.0.2.1")
-		defer client.CloseIdleConnections()
-		body, writer := io.Pipe()
-		var sending sync.WaitGroup
-		defer sending.Wait()
-		sending.Go(func() {
-			for range 100 {
-				if _, err := io.WriteString(writer, strings.Repeat("a", 8<<10)); err != nil {
-					return
-				}
-				time.Sleep(2 * time.Second)
-			}
-		})
-		began := time.Now()
-		answer, err := client.RoundTrip(post(t, body))
-		if took := time.Since(began); err != nil || answer.StatusCode != http.StatusBadRequest || took > 22*time.Second {
-			t.Errorf("the slow body ended after %v with %v, %v", took, answer, err)
-		}
-		if err == nil {
-			_ = answer.Body.Close()
-		}
-		_ = writer.Close()
-	})
-}
-
 func TestListener_limitsTheTLSHandshake(t *testing.T) {
 	t.Parallel()
 	serve(t, secureConfig(t, httpserver.Config{}), func(t *testing.T, p *pipes) {
