@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
@@ -15,11 +12,9 @@ import (
 // the form in which it is fetched, and refused by its name if it has no such form. Package weburl holds the form.
 func TestCreations_areKept(t *testing.T) {
 	inMemory(t, func(s *setup) {
-		document, err := openapi3.NewLoader().LoadFromData(api.Spec)
-		s.check(err)
 		found := 0
 		for _, kind := range s.kinds() {
-			body := document.Paths.Value(kind.create).Post.RequestBody.Value.Content["application/json"].Schema.Value
+			body := s.document().Paths.Value(kind.create).Post.RequestBody.Value.Content["application/json"].Schema.Value
 			for name := range body.Properties {
 				if !strings.HasSuffix(name, "_url") {
 					continue

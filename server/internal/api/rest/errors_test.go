@@ -7,18 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/avatarstudio/avatarstudio/api"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
@@ -28,7 +22,7 @@ import (
 
 // codes maps the error codes of the document to their statuses.
 var codes = sync.OnceValues(func() (map[string]string, error) {
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	document, err := document()
 	if err != nil {
 		return nil, err
 	}
@@ -217,30 +211,4 @@ type failing struct {
 
 func (f failing) Login(context.Context, gen.LoginRequestObject) (gen.LoginResponseObject, error) {
 	return nil, f.err
-}
-
-// Each error of the rules has a status and a code of the document, except those of operators, who use the console.
-func TestErrors_areInTheDocument(t *testing.T) {
-	t.Parallel()
-	listed, err := codes()
-	harness.Check(t, err)
-	files, err := filepath.Glob("../../studio/*.go")
-	harness.Check(t, err)
-	made := 0
-	for _, file := range files {
-		if filepath.Base(file) == "operator.go" {
-			continue
-		}
-		source, err := os.ReadFile(file)
-		harness.Check(t, err)
-		for _, one := range regexp.MustCompile(`(?:refuse\(http\.Status\w+, |webhookError\(|code :?= )"(\w+)"`).FindAllStringSubmatch(string(source), -1) {
-			made++
-			if _, ok := listed[one[1]]; !ok {
-				t.Errorf("%s: the code %s is not in the document", file, one[1])
-			}
-		}
-	}
-	if made < 30 {
-		t.Errorf("%d codes are found", made)
-	}
 }

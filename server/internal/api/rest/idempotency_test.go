@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/avatarstudio/avatarstudio/api"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/ratelimit"
@@ -27,7 +24,7 @@ import (
 func TestIdempotencyKey_getsTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	const avatars, videos, lipsyncs, replays = "/v1/avatars/create_avatar", "/v1/avatars/create_video", "/v1/lipsync/create_lipsync", "/v1/events/replay"
-	document, err := openapi3.NewLoader().LoadFromData(api.Spec)
+	document, err := document()
 	harness.Check(t, err)
 	paths := []string{avatars, videos, lipsyncs, replays}
 	for path, item := range document.Paths.Map() {
