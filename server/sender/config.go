@@ -1,11 +1,14 @@
 package sender
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"net"
 	"net/netip"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Config configures a [Sender]. The zero value is valid.
@@ -16,26 +19,52 @@ type Config struct {
 	// AllowNetworks allows address ranges that the guard would block. Empty by default.
 	AllowNetworks []netip.Prefix
 
-	// Timeout limits the whole attempt: DNS lookup, connect, TLS handshake, headers and body. Within it, DNS lookup and
-	// connect take at most 5 seconds, and so does the handshake. Defaults to 15 seconds.
+	// Timeout limits the whole attempt: DNS lookup, connect, TLS handshake, headers and body. Defaults to 15
+	// seconds.
 	Timeout time.Duration
+
+	// ConnectTimeout limits DNS lookup and connect, within Timeout. Defaults to 5 seconds.
+	ConnectTimeout time.Duration
+
+	// TLSTimeout limits the TLS handshake, within Timeout. Defaults to 5 seconds.
+	TLSTimeout time.Duration
 
 	// Resolver resolves host names. Defaults to [net.DefaultResolver].
 	Resolver *net.Resolver
 
 	// RootCAs are the certificate authorities trusted for https. Defaults to those of the system.
 	RootCAs *x509.CertPool
+
+	// UserAgent is the User-Agent header. Defaults to "Avatar-Studio-Webhooks/1".
+	UserAgent string
+
+	// Now returns the time of the signature. Defaults to [time.Now].
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
+	c.TLSTimeout = cmp.Or(c.TLSTimeout, 5*time.Second)
+	c.UserAgent = cmp.Or(c.UserAgent, "Avatar-Studio-Webhooks/1")
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
 }
 
 func (c Config) validate() error {
-	if c.Timeout < 0 {
-		return errors.New("sender: the timeout is negative")
+	if c.Timeout < 0 || c.ConnectTimeout < 0 || c.TLSTimeout < 0 {
+		return errors.New("sender: a timeout is negative")
 	}
 	for _, network := range c.AllowNetworks {
 		// Addresses are unmapped before they are checked, so a mapped range would never match.
 		if !network.IsValid() || network.Addr().Is4In6() {
 			return errors.New("sender: an allowed network is invalid or IPv4 mapped into IPv6")
 		}
+	}
+	if !httpguts.ValidHeaderFieldValue(c.UserAgent) {
+		return errors.New("sender: the user agent is not a header value")
 	}
 	return nil
 }

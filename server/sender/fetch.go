@@ -17,7 +17,7 @@ var errRedirects = errors.New("sender: too many redirects, or one without a usab
 // Fetch sends a GET request to a URL that a user provided. The guard checks the URL, the URL of each
 // redirect, and each address before it is dialed. Fetch follows up to 5 redirects and returns the final
 // response with any other status. The caller must limit and close its body. The only deadline is that of ctx.
-// Config applies, except for Timeout. If the guard blocks a
+// Config.AllowHTTP and AllowNetworks apply, and the other fields except Timeout. If the guard blocks a
 // URL, the error is a [*RefusedError].
 func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, error) {
 	for range maxRedirects + 1 {
@@ -30,7 +30,7 @@ func (s *Sender) Fetch(ctx context.Context, rawURL string) (*http.Response, erro
 			return nil, err
 		}
 		request.URL, request.Host = target, target.Host
-		request.Header.Set("User-Agent", userAgent)
+		request.Header.Set("User-Agent", s.config.UserAgent)
 		request.Header.Set("Accept-Encoding", "identity")
 		response, err := s.fetches.RoundTrip(request)
 		if err != nil {

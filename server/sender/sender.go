@@ -10,7 +10,6 @@ package sender
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,11 +23,6 @@ import (
 )
 
 const (
-	userAgent = "Avatar-Studio-Webhooks/1"
-
-	connectTimeout = 5 * time.Second // of DNS lookup and connect
-	tlsTimeout     = 5 * time.Second // of the handshake
-
 	headerLimit  = 64 << 10
 	excerptLimit = 4 << 10
 	// readBuffer bounds the bytes that the kernel accepts from a receiver before an attempt reads them. With
@@ -54,15 +48,15 @@ type Sender struct {
 }
 
 // New returns a Sender. It returns an error if cfg has a negative value, an invalid network or one of IPv4
-// addresses mapped into IPv6.
+// addresses mapped into IPv6, or a user agent that is no header value.
 func New(cfg Config) (*Sender, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg.Timeout = cmp.Or(cfg.Timeout, 15*time.Second)
+	cfg = cfg.withDefaults()
 	guard := newGuard(cfg.AllowHTTP, cfg.AllowNetworks)
 	dialer := &net.Dialer{
-		Timeout:        connectTimeout,
+		Timeout:        cfg.ConnectTimeout,
 		Resolver:       cfg.Resolver,
 		ControlContext: guard.control,
 	}
@@ -73,7 +67,7 @@ func New(cfg Config) (*Sender, error) {
 		Proxy:                  nil, // not even from the environment: a proxy would dial addresses that the guard has not checked
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    tlsTimeout,
+		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		DisableCompression:     true,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
@@ -127,7 +121,8 @@ type Message struct {
 // it has read the response body, up to 4 KiB, and no later than the deadline. The connection is reused only
 // if the body has ended by then.
 func (s *Sender) Send(ctx context.Context, m Message) Attempt {
-	attempt := Attempt{At: time.Now()}
+	start := time.Now()
+	attempt := Attempt{At: s.config.Now()}
 	limited, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	trace := &trace{guard: s.guard}
@@ -140,13 +135,13 @@ func (s *Sender) Send(ctx context.Context, m Message) Attempt {
 	attempt.Address = trace.dialed()
 	switch {
 	case err == nil:
-		attempt = attempt.withResponse(response)
+		attempt = attempt.withResponse(response, s.config.Now())
 	case ctx.Err() != nil:
 		attempt.Failure = FailureCanceled
 	default:
 		attempt.Failure, attempt.NotPublic = trace.failure(err), errors.Is(err, errNotPublic)
 	}
-	attempt.Duration = time.Since(attempt.At)
+	attempt.Duration = time.Since(start)
 	return attempt
 }
 
@@ -161,7 +156,7 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 	}
 	request.URL, request.Host = target, target.Host
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("User-Agent", s.config.UserAgent)
 	request.Header.Set("Accept-Encoding", "identity") // a compressed excerpt would not be readable
 	request.Header.Set(standardwebhooks.HeaderSequence, strconv.FormatInt(m.Sequence, 10))
 	if m.TraceParent != "" {
@@ -175,10 +170,10 @@ func (s *Sender) request(ctx context.Context, m Message, at time.Time) (*http.Re
 
 // withResponse returns a with the results of the response. Errors while reading the body are ignored, because
 // the status was received in time and is decisive.
-func (a Attempt) withResponse(response *http.Response) Attempt {
+func (a Attempt) withResponse(response *http.Response, now time.Time) Attempt {
 	defer func() { _ = response.Body.Close() }()
 	a.Status = response.StatusCode
-	a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
 	if !a.Delivered() {
 		a.Failure = FailureStatus
 	}
