@@ -32,7 +32,7 @@ import (
 
 var (
 	seed   = flag.Uint64("smith.seed", 1, "seed of the document and the values")
-	values = flag.Int("smith.values", 40, "requests for each operation")
+	values = flag.Int("smith.values", 50, "requests for each operation")
 	size   = flag.Int("smith.operations", 40, "operations of the document")
 	report = flag.String("smith.report", "", "file to which the numbers of exchanges are written")
 )

@@ -175,7 +175,7 @@ func (e *exchange) match(schema any, depth int) any {
 		return nil
 	case "array":
 		all := []any{}
-		for range e.IntN(4) {
+		for range (e.IntN(8) + 2) / 3 { // an empty one often has no text
 			all = append(all, e.match(s["items"], depth-1))
 		}
 		return all

@@ -6,13 +6,22 @@ import (
 	"strings"
 )
 
+// usedByGo are words that are special in Go, and names of packages and variables in the generated code.
+//
+//nolint:gochecknoglobals // never changed
+var usedByGo = strings.Fields(`any append bool break bytes byte c call cap case chan clear client close const context copy ctx
+	decode decodeNone decodeText default defer else encode encoding err error errors false fallthrough float64 fmt for found func gen go goto
+	h handler http if import int interface io iota iter json len log make map max mime min missing multipart new nil operation options optional
+	panic parameter params parts query r range read readParameter recover reflect request response result return rune runtime select server
+	siw slices status stop stream string strings struct studio style switch sync text time true type uint8 url value var w`)
+
 // list returns the schema of a list of scalars.
 func (s *Smith) list() members { return members{"type": "array", "items": s.scalar(), "maxItems": 3} }
 
 // parameter returns a parameter. Names that Go code could use for itself stand without a number, once in an operation.
 func (s *Smith) parameter(in string, taken map[string]bool) members {
 	name := s.name()
-	if plain := pick(s, "r", "w", "err", "ctx", "string", "body", "result", "style", "response", "status", "decode", "call", "value", "stream"); s.chance(20) && !taken[plain] {
+	if plain := usedByGo[s.deal("plain", len(usedByGo))]; s.chance(60) && !taken[plain] {
 		s.use("names that Go code uses")
 		name, taken[plain] = plain, true
 	}
@@ -54,7 +63,7 @@ func (s *Smith) parameter(in string, taken map[string]bool) members {
 func (s *Smith) form(media string) members {
 	name, _, _ := strings.Cut(strings.TrimPrefix(media, "application/x-www-form-"), "/")
 	properties, encoding, required := members{}, members{}, []any{}
-	for range 1 + s.IntN(5) {
+	for range 2 + s.IntN(5) {
 		field := s.name()
 		if s.chance(20) {
 			required = append(required, field)

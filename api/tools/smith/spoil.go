@@ -67,7 +67,8 @@ var keywords = []string{
 
 // odd returns a name that is hard to write in Go or JSON.
 func (s *Smith) odd() string {
-	return pick(s, "", "a\"b", "a`b", "a\nb", "a/b~c", "{a", "日本", "0", "-", "*/", "%s", "type", "Nullable", "Value", "a,omitempty", "\u2028", "नाम")
+	return pick(s, "", "a\"b", "a`b", "a\nb", "a/b~c", "{a", "日本", "0", "-", "*/", "%s", "type", "Nullable", "Value", "a,omitempty", "\u2028", "नाम",
+		"error", "nil", "func", "init", "Client", "Error", "ServerInterface", "StrictHandlerFunc", "AdditionalProperties")
 }
 
 // strange returns a value that is unlikely to fit.
