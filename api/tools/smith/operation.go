@@ -2,6 +2,7 @@ package smith
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -59,50 +60,36 @@ func (s *Smith) parameter(in string, taken map[string]bool) members {
 	return p
 }
 
-// form returns the description of a form in a media type.
-func (s *Smith) form(media string) members {
-	name, _, _ := strings.Cut(strings.TrimPrefix(media, "application/x-www-form-"), "/")
+// form returns the description of a form, which is urlencoded or multipart.
+func (s *Smith) form(name string) members {
 	properties, encoding, required := members{}, members{}, []any{}
 	for range 2 + s.IntN(5) {
 		field := s.name()
 		if s.chance(20) {
 			required = append(required, field)
 		}
-		switch s.deal(name, 7) {
-		case 0, 1:
-			s.use(name)
-			properties[field] = s.field(name)
-		case 2:
-			s.use(name + " list")
-			properties[field] = members{"type": "array", "items": s.field(name), "maxItems": 3}
-		case 3:
-			s.use(name + " JSON")
-			properties[field] = s.object(1)
+		list := func(items members) members { return members{"type": "array", "items": items, "maxItems": 3} }
+		switch kind := s.deal(name, 7); {
+		case kind == 0:
+			properties[field] = s.as(name+" list", list(s.field(name)))
+		case kind == 1:
+			properties[field] = s.as(name+" JSON", s.object(1))
 			if s.chance(50) {
 				encoding[field] = members{"contentType": "application/json"}
 			}
-		case 4:
-			s.use(name + " list of JSON")
-			properties[field] = members{"type": "array", "items": s.object(1), "maxItems": 3}
-		case 5:
-			if name != "multipart" {
-				s.use(name + " list with commas")
-				properties[field], encoding[field] = s.list(), members{"explode": false}
-				break
-			}
-			s.use("multipart file")
-			properties[field] = binary
+		case kind == 2:
+			properties[field] = s.as(name+" list of JSON", list(s.object(1)))
+		case kind == 3 && name == "urlencoded":
+			properties[field], encoding[field] = s.as("urlencoded list with commas", s.list()), members{"explode": false}
+		case kind == 3:
+			properties[field] = s.as("multipart file", binary)
 			if s.chance(50) {
 				encoding[field] = members{"contentType": pick(s, "image/png", "image/png, image/jpeg", "image/*")}
 			}
+		case kind == 4 && name == "multipart":
+			properties[field] = s.as("multipart files", members{"type": "array", "items": binary})
 		default:
-			if name != "multipart" {
-				s.use(name)
-				properties[field] = s.field(name)
-				break
-			}
-			s.use("multipart files")
-			properties[field] = members{"type": "array", "items": binary}
+			properties[field] = s.as(name, s.field(name))
 		}
 	}
 	described := members{"schema": members{"type": "object", "properties": properties, "required": required}}
@@ -123,48 +110,44 @@ func (s *Smith) field(form string) members {
 
 var binary = members{"type": "string", "format": "binary"} //nolint:gochecknoglobals // never changed
 
+// in describes a value in one of the media types.
+func (s *Smith) in(schema members, media ...string) members {
+	return members{pick(s, media...): members{"schema": schema}}
+}
+
 func (s *Smith) requestBody() members {
-	content := members{}
-	body := members{"content": content, "required": true}
+	const mediaJSON = "application/json"
+	body := members{"required": true}
+	var content members
 	switch s.deal("bodies", 20) {
 	case 0:
-		s.use("body in text")
-		content["text/plain"] = members{"schema": s.scalar()}
+		content = s.as("body in text", s.in(s.scalar(), "text/plain"))
 	case 1, 2:
-		content["application/x-www-form-urlencoded"] = s.form("application/x-www-form-urlencoded")
+		content = members{"application/x-www-form-urlencoded": s.form("urlencoded")}
 	case 3, 4, 5:
-		content["multipart/form-data"] = s.form("multipart/form-data")
+		content = members{"multipart/form-data": s.form("multipart")}
 	case 6:
-		s.use("body in bytes")
-		content[pick(s, "application/octet-stream", "image/png")] = members{"schema": binary}
+		content = s.as("body in bytes", s.in(binary, "application/octet-stream", "image/png"))
 	case 7:
-		s.use("body in a range")
-		content[pick(s, "video/*", "*/*", "image/*")] = members{"schema": binary}
+		content = s.as("body in a range", s.in(binary, "video/*", "*/*", "image/*"))
 	case 8, 15:
-		s.use("body without a schema")
-		content[pick(s, "application/json", "text/plain", "video/mp4")] = members{}
+		content = s.as("body without a schema", members{pick(s, mediaJSON, "text/plain", "video/mp4"): members{}})
 	case 9:
-		s.use("body in another JSON")
-		content[pick(s, "application/merge-patch+json", "text/json", "application/vnd.smith+json")] = members{"schema": s.value(3)}
+		content = s.as("body in another JSON", s.in(s.value(3), "application/merge-patch+json", "text/json", "application/vnd.smith+json"))
 	case 10:
-		s.use("body in versions of JSON")
-		content["application/json; version=1"] = members{"schema": s.value(2)}
-		content["application/json; version=2"] = members{"schema": s.value(2)}
+		content = s.as("body in versions of JSON", s.in(s.value(2), "application/json; version=1"))
+		maps.Copy(content, s.in(s.value(2), "application/json; version=2"))
 	case 11:
-		s.use("optional body")
+		content = s.as("optional body", s.in(s.notNull(), mediaJSON))
 		body["required"] = false
-		content["application/json"] = members{"schema": s.notNull()}
 	case 12, 13:
-		s.use("body in several types")
-		content["application/json"] = members{"schema": s.notNull()}
-		content["text/plain"] = members{"schema": s.scalar()}
-		content[pick(s, "video/*", "video/mp4")] = members{"schema": binary}
+		content = s.as("body in several types", s.in(s.notNull(), mediaJSON))
+		maps.Copy(content, s.in(s.scalar(), "text/plain"))
+		maps.Copy(content, s.in(binary, "video/*", "video/mp4"))
 	case 14:
-		s.use("body in JSON that may be null")
-		content["application/json"] = members{"schema": s.nullable(s.object(2))}
+		content = s.as("body in JSON that may be null", s.in(s.nullable(s.object(2)), mediaJSON))
 	default:
-		s.use("body in JSON")
-		content["application/json"] = members{"schema": s.value(3)}
+		content = s.as("body in JSON", s.in(s.value(3), mediaJSON))
 	}
 	for media := range content {
 		if len(content) == 1 && !strings.HasSuffix(media, "json") && s.count%2 == 0 { // JSON that may be null cannot be optional
@@ -172,6 +155,7 @@ func (s *Smith) requestBody() members {
 			body["required"] = false
 		}
 	}
+	body["content"] = content
 	return s.maybeComponent("requestBodies", body)
 }
 
@@ -194,8 +178,7 @@ func (s *Smith) maybeSchema(schema func() members) members {
 	if s.chance(70) {
 		return members{"schema": schema()}
 	}
-	s.use("response without a schema")
-	return members{}
+	return s.as("response without a schema", members{})
 }
 
 func (s *Smith) response(kind int) members {
@@ -229,40 +212,35 @@ func (s *Smith) content(kind int) members {
 		s.use("response without content")
 		return nil
 	case text:
-		s.use("response in text")
-		return members{"text/plain": s.maybeSchema(s.scalar)}
+		return s.as("response in text", members{"text/plain": s.maybeSchema(s.scalar)})
 	case bytes:
 		if s.chance(40) {
-			s.use("response in a range")
-			return members{pick(s, "video/*", "*/*"): members{"schema": binary}}
+			return s.as("response in a range", s.in(binary, "video/*", "*/*"))
 		}
-		s.use("response in bytes")
-		return members{pick(s, "application/octet-stream", "image/png"): s.maybeSchema(func() members { return binary })}
+		return s.as("response in bytes", members{pick(s, "application/octet-stream", "image/png"): s.maybeSchema(func() members { return binary })})
 	case lines:
-		media, part := "application/jsonl", "JSON lines"
+		item := members{"itemSchema": s.objectOrReference()}
 		if s.deal("lines", 2) == 0 {
-			media, part = "application/x-ndjson", "NDJSON"
+			return s.as("NDJSON", members{"application/x-ndjson": item})
 		}
-		s.use(part)
-		return members{media: members{"itemSchema": s.objectOrReference()}}
+		return s.as("JSON lines", members{"application/jsonl": item})
 	case events:
 		return members{"text/event-stream": members{"itemSchema": s.eventStream()}}
 	case beside:
-		s.use("stream beside JSON")
 		item := s.reference()
-		return members{"application/jsonl": members{"itemSchema": item}, "application/json": members{"schema": members{"type": "array", "items": item}}}
+		content := s.in(members{"type": "array", "items": item}, "application/json")
+		content["application/jsonl"] = members{"itemSchema": item}
+		return s.as("stream beside JSON", content)
 	case several:
-		s.use("response in several types")
-		return members{"application/json": members{"schema": s.value(2)}, "application/vnd.smith+json": members{"schema": s.value(2)}}
+		content := s.in(s.value(2), "application/json")
+		maps.Copy(content, s.in(s.value(2), "application/vnd.smith+json"))
+		return s.as("response in several types", content)
 	case inJSON:
-		s.use("response without a schema")
-		return members{"application/json": members{}}
+		return s.as("response without a schema", members{"application/json": members{}})
 	case inJSON + 1, inJSON + 2:
-		s.use("response in another JSON")
-		return members{pick(s, "application/vnd.smith+json", "text/json"): members{"schema": s.value(2)}}
+		return s.as("response in another JSON", s.in(s.value(2), "application/vnd.smith+json", "text/json"))
 	}
-	s.use("response in JSON")
-	return members{"application/json": members{"schema": s.value(3)}}
+	return s.as("response in JSON", s.in(s.value(3), "application/json"))
 }
 
 // eventStream returns the schema of server-sent events.
@@ -271,8 +249,7 @@ func (s *Smith) eventStream() members {
 		return members{"type": "string", "contentMediaType": "application/json", "contentSchema": s.objectOrReference()}
 	}
 	if s.deal("events", 2) == 0 {
-		s.use("server-sent events")
-		return members{"type": "object", "required": []any{"data"}, "properties": members{"data": data()}}
+		return s.as("server-sent events", members{"type": "object", "required": []any{"data"}, "properties": members{"data": data()}})
 	}
 	s.use("server-sent events of several types")
 	var all []any
@@ -336,7 +313,10 @@ func (s *Smith) operation() {
 				if in == "path" {
 					path += fmt.Sprintf("/{%s}", p["name"])
 				}
-				if p = s.maybeComponent("parameters", p); s.chance(15) {
+				if name, _ := p["name"].(string); !taken[name] { // a component has its own name
+					p = s.maybeComponent("parameters", p)
+				}
+				if s.chance(15) {
 					s.use("parameters of a path item")
 					shared = append(shared, p)
 				} else {

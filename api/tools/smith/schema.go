@@ -17,8 +17,7 @@ func (s *Smith) component() string {
 // notNull returns a schema whose values are not null.
 func (s *Smith) notNull() members {
 	return pick(s, s.reference, func() members { return s.object(2) }, func() members {
-		s.use("list")
-		return members{"type": "array", "items": s.value(1)}
+		return s.as("list", members{"type": "array", "items": s.value(1)})
 	}, s.tagged, s.scalar, func() members { return members{"type": "object"} })()
 }
 
@@ -26,38 +25,28 @@ func (s *Smith) notNull() members {
 func (s *Smith) scalar() members {
 	switch s.IntN(14) {
 	case 0, 1:
-		s.use("string")
-		return members{"type": "string", "maxLength": 4 + s.IntN(8)}
+		return s.as("string", members{"type": "string", "maxLength": 4 + s.IntN(8)})
 	case 2, 3:
 		format := pick(s, "date-time", "date", "uuid", "byte", "email", "duration", "uri")
-		s.use("format " + format)
-		return members{"type": "string", "format": format}
+		return s.as("format "+format, members{"type": "string", "format": format})
 	case 4:
-		s.use("enum of strings")
-		return members{"type": "string", "enum": []any{"a", "b c", "ü", "x-y"}[:2+s.IntN(3)]}
+		return s.as("enum of strings", members{"type": "string", "enum": []any{"a", "b c", "ü", "x-y"}[:2+s.IntN(3)]})
 	case 5:
-		s.use("enum without a type")
-		return members{"enum": []any{"small", "large"}}
+		return s.as("enum without a type", members{"enum": []any{"small", "large"}})
 	case 6:
-		s.use("enum of integers")
-		return members{"type": "integer", "enum": []any{1, 2, 17}}
+		return s.as("enum of integers", members{"type": "integer", "enum": []any{1, 2, 17}})
 	case 7:
 		format := pick(s, "int32", "int64", "uint8", "uint64")
-		s.use("format " + format)
-		return members{"type": "integer", "format": format, "minimum": 0}
+		return s.as("format "+format, members{"type": "integer", "format": format, "minimum": 0})
 	case 8:
-		s.use("integer")
-		return members{"type": "integer", "minimum": -3, "maximum": 100}
+		return s.as("integer", members{"type": "integer", "minimum": -3, "maximum": 100})
 	case 9:
-		s.use("number")
-		return members{"type": "number", "maximum": 1000.5}
+		return s.as("number", members{"type": "number", "maximum": 1000.5})
 	case 10:
 		format := pick(s, "double", "float")
-		s.use("format " + format)
-		return members{"type": "number", "format": format}
+		return s.as("format "+format, members{"type": "number", "format": format})
 	case 11:
-		s.use("boolean")
-		return members{"type": "boolean"}
+		return s.as("boolean", members{"type": "boolean"})
 	case 12:
 		s.use("component that is an enum")
 		s.count++
@@ -65,8 +54,7 @@ func (s *Smith) scalar() members {
 		s.components["schemas"][name] = members{"type": "string", "enum": []any{"one", "two", "三"}}
 		return ref(name)
 	}
-	s.use("string")
-	return members{"type": "string"}
+	return s.as("string", members{"type": "string"})
 }
 
 // value returns any schema.
@@ -86,11 +74,9 @@ func (s *Smith) plain(depth int) members {
 	case 0, 1:
 		return s.scalar()
 	case 2, 3:
-		s.use("list")
-		return members{"type": "array", "items": s.value(depth - 1), "maxItems": 4}
+		return s.as("list", members{"type": "array", "items": s.value(depth - 1), "maxItems": 4})
 	case 4:
-		s.use("map")
-		return members{"type": "object", "additionalProperties": s.value(depth - 1)}
+		return s.as("map", members{"type": "object", "additionalProperties": s.value(depth - 1)})
 	case 5:
 		return s.reference()
 	case 6:
@@ -104,20 +90,10 @@ func (s *Smith) plain(depth int) members {
 }
 
 func (s *Smith) unusual() members {
-	free := []struct {
-		part   string
-		schema members
-	}{
-		{"free value", members{}},
-		{"free object", members{"type": "object"}},
-		{"free list", members{"type": "array"}},
-		{"several types", members{"type": []any{"string", "integer"}}},
-		{"constant", members{"const": "c"}},
-		{"null", members{"type": "null"}},
-	}
-	one := free[s.deal("free", len(free))]
-	s.use(one.part)
-	return one.schema
+	parts := []string{"free value", "free object", "free list", "several types", "constant", "null"}
+	schemas := []members{{}, {"type": "object"}, {"type": "array"}, {"type": []any{"string", "integer"}}, {"const": "c"}, {"type": "null"}}
+	i := s.deal("unusual", len(parts))
+	return s.as(parts[i], schemas[i])
 }
 
 func (s *Smith) objectOrReference() members {
@@ -158,19 +134,16 @@ func (s *Smith) nullable(schema members) members {
 	if len(schema) == 0 || schema["type"] == "null" {
 		return schema
 	}
-	s.use("union with null")
-	return members{pick(s, "oneOf", "anyOf"): []any{schema, members{"type": "null"}}}
+	return s.as("union with null", members{pick(s, "oneOf", "anyOf"): []any{schema, members{"type": "null"}}})
 }
 
 func (s *Smith) union(depth int) members {
 	text := members{"type": "string"}
 	switch s.deal("unions", 5) {
 	case 0:
-		s.use("oneOf")
-		return members{"oneOf": []any{members{"type": "string"}, members{"type": "integer"}}}
+		return s.as("oneOf", members{"oneOf": []any{members{"type": "string"}, members{"type": "integer"}}})
 	case 1:
-		s.use("anyOf")
-		return members{"anyOf": []any{s.reference(), members{"type": "boolean"}, members{"type": "array", "items": s.value(depth - 1)}}}
+		return s.as("anyOf", members{"anyOf": []any{s.reference(), members{"type": "boolean"}, members{"type": "array", "items": s.value(depth - 1)}}})
 	case 2:
 		return s.tagged()
 	case 3:
@@ -181,8 +154,7 @@ func (s *Smith) union(depth int) members {
 		}
 		return members{"oneOf": []any{part(), part()}, "additionalProperties": text}
 	}
-	s.use("oneOf")
-	return members{"oneOf": []any{members{"type": "integer"}, s.object(depth - 1)}}
+	return s.as("oneOf", members{"oneOf": []any{members{"type": "integer"}, s.object(depth - 1)}})
 }
 
 // tagged returns a union whose alternatives a discriminator tells apart.
@@ -203,24 +175,17 @@ func (s *Smith) tagged() members {
 
 func (s *Smith) allOf(depth int) members {
 	own := s.object(depth - 1)
-	if s.chance(30) { // says again what another part says
-		for _, name := range slices.Sorted(maps.Keys(own["properties"].(members))) {
-			s.use("allOf that refines")
-			return members{"allOf": []any{own, members{"properties": members{name: members{"description": "better"}}}}}
-		}
+	names := slices.Sorted(maps.Keys(own["properties"].(members)))
+	switch s.IntN(4) {
+	case 0: // says again what another part says
+		better := members{"properties": members{names[0]: members{"description": "better"}}}
+		return s.as("allOf that refines", members{"allOf": []any{own, better}})
+	case 1:
+		return s.as("allOf that refines", members{"allOf": []any{own, members{"required": names}}})
 	}
-	if s.chance(30) {
-		var names []any
-		for _, name := range slices.Sorted(maps.Keys(own["properties"].(members))) {
-			names = append(names, name)
-		}
-		s.use("allOf that refines")
-		return members{"allOf": []any{own, members{"required": names}}}
-	}
-	s.use("allOf")
 	leaf := s.leaf()
 	delete(s.components["schemas"][leaf].(members), "additionalProperties")
-	return members{"type": "object", "allOf": []any{ref(leaf), own}}
+	return s.as("allOf", members{"type": "object", "allOf": []any{ref(leaf), own}})
 }
 
 func (s *Smith) object(depth int) members {

@@ -109,6 +109,12 @@ func (s *Smith) use(part string) {
 	}
 }
 
+// as notes that the operation has a part, and returns its description.
+func (s *Smith) as(part string, described members) members {
+	s.use(part)
+	return described
+}
+
 // write makes the operations and schemas, once.
 func (s *Smith) write(operations int) {
 	if len(s.paths) > 0 {
