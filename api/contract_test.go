@@ -14,9 +14,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 
-// report is Errorf of a test.
-type report func(format string, arguments ...any)
-
 // rows calls visit with the columns of each line of a table. Columns are separated by two spaces.
 func rows(t *testing.T, table string, visit func(columns []string, indented bool)) {
 	t.Helper()
@@ -86,21 +83,18 @@ func TestDocument_promisesWhatTestsHold(t *testing.T) {
 	})
 }
 
+// What holds for all elements of a kind, no row needs to state. "make check-document" checks their summaries and tags.
 func TestDocument_followsTheRules(t *testing.T) {
 	t.Parallel()
-	checkRules(loadObject(t), t.Errorf)
-}
-
-// checkRules checks what holds for all elements of a kind, so that no row needs to state it.
-func checkRules(d object, report report) {
+	d := loadObject(t)
 	schemas := d.at("components", "schemas")
 	for name := range schemas {
-		checkSchema(d, name, schemas.at(name), report)
+		checkSchema(t, d, name, schemas.at(name))
 	}
 	for _, group := range []string{"headers", "parameters", "responses", "securitySchemes"} {
 		for name := range d.at("components", group) {
 			if d.at("components", group, name).description() == "" {
-				report("%s has no description", name)
+				t.Errorf("%s has no description", name)
 			}
 		}
 	}
@@ -108,64 +102,49 @@ func checkRules(d object, report report) {
 		for path := range d.at(group) {
 			for key := range d.at(group, path) {
 				if !isMethod(key) && key != "x-interface" {
-					report("%s has %s, which belongs to its operations", path, key)
+					t.Errorf("%s has %s, which belongs to its operations", path, key)
 				}
 				if (key == "get" || key == "delete") && d.at(group, path, key)["requestBody"] != nil {
-					report("%s %s has a body", key, path)
+					t.Errorf("%s %s has a body", key, path)
 				}
 			}
 			if slices.ContainsFunc(strings.Split(path, "/"), isMethod) {
-				report("%s contains a method", path)
+				t.Errorf("%s contains a method", path)
 			}
 		}
 	}
-	tags := make(map[string]bool)
 	d.eachOperation(func(name string, operation object) {
-		for _, tag := range operation.strings("tags") {
-			tags[tag] = true
-		}
-		if operation["summary"] == nil || len(operation.strings("tags")) != 1 {
-			report("%s needs a summary and one tag", name)
-		}
 		if webhook, ok := strings.CutPrefix(name, "webhook "); ok {
 			if cites := d.at("webhooks", webhook)["x-interface"]; cites != operation["x-interface"] {
-				report("%s cites %v", name, cites)
+				t.Errorf("%s cites %v", name, cites)
 			}
 			return
 		}
-		checkResponses(d, name, operation, report)
+		checkResponses(t, d, name, operation)
 	})
-	for _, tag := range d.list("tags") {
-		if name := fmt.Sprint(tag["name"]); !tags[name] {
-			report("no operation has the tag %s", name)
-		}
-		delete(tags, fmt.Sprint(tag["name"]))
-	}
-	if len(tags) > 0 {
-		report("the tags %v are not listed", tags)
-	}
 }
 
-func checkSchema(d object, name string, schema object, report report) {
+func checkSchema(t *testing.T, d object, name string, schema object) {
+	t.Helper()
 	if schema.description() == "" {
-		report("%s has no description", name)
+		t.Errorf("%s has no description", name)
 	}
 	members := schema.at("properties")
 	for _, member := range schema.strings("required") {
 		if target := d.resolve(members.at(member)); target == nil || slices.Contains(asList(target["type"]), any("null")) {
-			report("%s %s is required, but missing or nullable", name, member)
+			t.Errorf("%s %s is required, but missing or nullable", name, member)
 		}
 	}
 	for member := range members {
 		m := members.at(member)
 		if d.resolve(m).description() == "" {
-			report("%s %s has no description", name, member)
+			t.Errorf("%s %s has no description", name, member)
 		}
 		if m["type"] == "object" {
-			report("%s %s is an object that is not a component", name, member)
+			t.Errorf("%s %s is an object that is not a component", name, member)
 		}
 		if m["x-interface"] == "extension" && isComplete(schema) {
-			report("%s %s is an extension of a complete object", name, member)
+			t.Errorf("%s %s is an extension of a complete object", name, member)
 		}
 	}
 }
@@ -178,7 +157,8 @@ func isComplete(schema object) bool {
 
 // checkResponses checks that a response has exactly the headers that its status requires, and that an error is a
 // problem document, whose examples have its status and mention only parameters and members of the operation.
-func checkResponses(d object, name string, operation object, report report) {
+func checkResponses(t *testing.T, d object, name string, operation object) {
+	t.Helper()
 	required := map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
 	login := operation["operationId"] == "login" // it has no authenticated user, whose rate could be limited
 	for status := range operation.at("responses") {
@@ -192,30 +172,30 @@ func checkResponses(d object, name string, operation object, report report) {
 		}
 		headers := response.at("headers")
 		if got := slices.Sorted(maps.Keys(headers)); !slices.Equal(got, slices.Sorted(slices.Values(want))) || component(headers.at("X-Request-Id")) != "RequestID" {
-			report("%s %s has the headers %v, want %v", name, status, got, want)
+			t.Errorf("%s %s has the headers %v, want %v", name, status, got, want)
 		}
 		if status < "400" {
 			continue
 		}
 		if media := response.at("content"); len(media) != 1 || component(media.at("application/problem+json", "schema")) != "Problem" {
-			report("%s %s is not a problem document", name, status)
+			t.Errorf("%s %s is not a problem document", name, status)
 		}
 		examples := response.at("content", "application/problem+json", "examples")
 		for example := range examples {
 			problem := examples.at(example, "value")
 			if got := fmt.Sprint(problem["status"]); got != status {
-				report("%s %s example %s has the status %s", name, status, example, got)
+				t.Errorf("%s %s example %s has the status %s", name, status, example, got)
 			}
 			for _, violation := range problem.list("errors") {
 				if pointer := fmt.Sprint(violation["pointer"]); !d.accepts(operation, pointer) {
-					report("%s %s example %s has the unknown pointer %s", name, status, example, pointer)
+					t.Errorf("%s %s example %s has the unknown pointer %s", name, status, example, pointer)
 				}
 			}
 		}
 	}
 	tooMany := component(operation.at("responses", "429"))
 	if special := tooMany != "" && tooMany != "TooManyRequests"; special != strings.Contains(operation.description(), "429") {
-		report("%s must mention 429 if and only if it has a limit of its own", name)
+		t.Errorf("%s must mention 429 if and only if it has a limit of its own", name)
 	}
 }
 
