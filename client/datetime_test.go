@@ -1,8 +1,6 @@
 package client_test
 
 import (
-	"fmt"
-	"regexp"
 	"testing"
 	"time"
 
@@ -64,59 +62,5 @@ func TestParseDateTime_acceptsISO8601Only(t *testing.T) {
 		if ok == want.IsZero() || ok && !got.Equal(want) {
 			t.Errorf("%q: %v, %t, want %v", text, got, ok, want)
 		}
-	}
-}
-
-// rfc3339 is stricter than package time, which accepts an hour of one digit.
-var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
-
-// Times that RFC 3339 allows are parsed as package time parses them, and every parsed time can be
-// formatted.
-func FuzzParseDateTime(f *testing.F) {
-	for _, text := range []string{
-		"2026-01-12T09:30:00Z", "2026-01-12T09:30:00.123456789+05:30", "20260112T093000,5-0700", "2026-W03-1T09:30",
-		"0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999-23:59", "2016-12-31T23:59:60Z", "2024-366 24:00",
-	} {
-		f.Add(text, int64(1768210200), int64(5), 19800)
-	}
-	f.Fuzz(func(t *testing.T, text string, seconds, nanoseconds int64, offset int) {
-		got, ok := client.ParseDateTime(text)
-		var want time.Time
-		if rfc3339.MatchString(text) && want.UnmarshalText([]byte(text)) == nil {
-			requireSame(t, text, got, ok, want)
-		}
-		if ok {
-			written, err := got.MarshalText()
-			if err != nil {
-				t.Fatalf("%q is read as %v: %v", text, got, err)
-			}
-			again, ok := client.ParseDateTime(string(written))
-			requireSame(t, string(written), again, ok, got)
-		}
-
-		// All times of this form, in every zone with an offset of whole minutes, are parsed.
-		zone := time.FixedZone("", offset%(24*60)*60)
-		want = time.Unix(seconds%(1<<38), nanoseconds).In(zone)
-		for _, layout := range []string{time.RFC3339Nano, "20060102T150405.999999999-0700", "2006-002T15:04:05,999999999Z07:00"} {
-			text := want.Format(layout)
-			if year := want.Year(); year < 0 || year > 9999 {
-				continue
-			}
-			got, ok := client.ParseDateTime(text)
-			requireSame(t, text, got, ok, want)
-		}
-		year, week := want.ISOWeek()
-		text = fmt.Sprintf("%04d-W%02d-%d%s", year, week, (int(want.Weekday())+6)%7+1, want.Format("T15:04:05.999999999Z07:00"))
-		if got, ok := client.ParseDateTime(text); year >= 0 && year <= 9999 && want.Year() <= 9999 {
-			requireSame(t, text, got, ok, want)
-		}
-	})
-}
-
-func requireSame(t *testing.T, text string, got time.Time, ok bool, want time.Time) {
-	t.Helper()
-	_, offset := got.Zone()
-	if _, wanted := want.Zone(); !ok || !got.Equal(want) || offset != wanted {
-		t.Errorf("%q: %v, %t, want %v", text, got, ok, want)
 	}
 }

@@ -232,6 +232,7 @@ func TestDownloadFile_leavesNoFileAfterAnError(t *testing.T) {
 	h.refuse = http.StatusNotFound
 	harness.WantError(t, c.DownloadFile(t.Context(), client.LipsyncFile("id"), name), client.ErrNotFound)
 	s := newService()
+	s.state("processing")
 	for _, file := range []client.File{
 		client.AvatarThumbnail("id"), client.VideoFile("id"), client.VideoThumbnail("id"), client.LipsyncFile("id"), client.LipsyncThumbnail("id"),
 	} {
@@ -287,7 +288,7 @@ func TestDownload_timesOutOnASilentHost(t *testing.T) {
 					return s.RoundTrip(r)
 				}
 				header := http.Header{"Etag": {`"one"`}}
-				return &http.Response{StatusCode: 200, Header: header, ContentLength: 11, Body: slowly{r.Context(), new(int)}}, nil
+				return &http.Response{StatusCode: 200, Header: header, ContentLength: 11, Body: &quiet{r.Context(), slices.Repeat([]string{"x"}, 10), 20 * time.Second}}, nil
 			})}
 		})
 		began := time.Now()
@@ -324,24 +325,3 @@ func TestDownload_timesOutOverHTTP2(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-// slowly is a body of eleven bytes whose last byte never arrives.
-type slowly struct {
-	ctx  context.Context
-	read *int
-}
-
-func (s slowly) Read(p []byte) (int, error) {
-	wait := time.NewTimer(20 * time.Second)
-	if *s.read++; *s.read > 10 {
-		wait.Stop()
-	}
-	select {
-	case <-wait.C:
-		return copy(p, "x"), nil
-	case <-s.ctx.Done():
-		return 0, s.ctx.Err()
-	}
-}
-
-func (slowly) Close() error { return nil }

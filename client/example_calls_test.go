@@ -34,34 +34,6 @@ func ExampleCallOption() {
 	// 200 application/json 1
 }
 
-// vault is a TokenSource whose tokens another program renews.
-type vault struct{ current client.Credential }
-
-func (v *vault) Token(_ context.Context, refused client.Credential) (client.Credential, error) {
-	if refused != "" {
-		v.current = "access-1" // a real source would ask the other program
-	}
-	return v.current, nil
-}
-
-func ExampleTokenSource() {
-	service := newService()
-	service.accepted["access-1"] = true
-	baseURL, stop := serve(service)
-	defer stop()
-	studio, err := client.New(client.Config{BaseURL: baseURL, TokenSource: &vault{current: "expired"}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	avatar, err := studio.GetAvatar(context.Background(), "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(avatar.Status)
-	// Output:
-	// published
-}
-
 // Avatars requests one page after another during the iteration.
 func ExampleClient_Avatars() {
 	baseURL, stop := startService()

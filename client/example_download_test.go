@@ -4,12 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -18,9 +14,9 @@ import (
 // DownloadFile downloads the video of a lip-sync when it is finished. If the program is killed, the next
 // run downloads the rest.
 func ExampleClient_DownloadFile() {
-	baseURL, stop := startStudio()
+	baseURL, stop := startService()
 	defer stop()
-	studio, err := client.New(client.Config{BaseURL: baseURL, Token: "a-token"})
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,18 +45,4 @@ func ExampleClient_DownloadFile() {
 	// Output:
 	// rendering: 100 of 100
 	// a video
-}
-
-// startStudio starts a service whose lip-syncs have succeeded.
-func startStudio() (baseURL string, stop func()) {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/media/") {
-			w.Header().Set("ETag", `"1"`)
-			http.ServeContent(w, r, "out.mp4", time.Time{}, strings.NewReader("a video"))
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"inference_id":"1","status":"succeeded","progress":100,"video_url":"http://%s/media/out.mp4"}`, r.Host)
-	}))
-	return service.URL, service.Close
 }

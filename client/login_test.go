@@ -96,36 +96,3 @@ func TestLogin_retriesWithinTheLimitsOfEachCall(t *testing.T) {
 		wantCount(t, s, login, 4)
 	})
 }
-
-// A refresh token that was not used is sent again. A refresh token that may have been used is not.
-func TestLogin_reusesOnlyUnusedRefreshTokens(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		fault              func(http.ResponseWriter)
-		refreshes, relogin int
-	}{
-		"503 with Retry-After": {answerStatus(http.StatusServiceUnavailable, "Retry-After", "1"), 2, 0},
-		"429 with Retry-After": {answerStatus(http.StatusTooManyRequests, "Retry-After", "1"), 2, 0},
-		"503":                  {answerStatus(http.StatusServiceUnavailable), 1, 1},
-		"502":                  {answerStatus(http.StatusBadGateway), 1, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newService()
-				c := s.direct(t)
-				mustGet(t, c)
-				s.revoke()
-				s.before = failingFirst(refresh, test.fault)
-				atOnce(t, 20, func() error { return get(t, c) })
-				wantCount(t, s, refresh, test.refreshes)
-				wantCount(t, s, login, 1+test.relogin)
-				for _, sent := range s.requests(refresh) {
-					if sent.body != `{"refresh_token":"refresh-1"}` {
-						t.Errorf("sent %s", sent.body)
-					}
-				}
-			})
-		})
-	}
-}

@@ -123,6 +123,11 @@ func TestTokens_areRenewedWithTheRefreshToken(t *testing.T) {
 			}
 			wantCount(t, s, login, test.logins)
 			wantCount(t, s, refresh, test.refreshCalls)
+			for _, sent := range s.requests(refresh) { // an unused token is sent again, and a used one is not
+				if test.after != "" && sent.body != `{"refresh_token":"refresh-1"}` {
+					t.Errorf("sent %s", sent.body)
+				}
+			}
 		})
 	}
 }

@@ -100,7 +100,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	switch {
 	case s.before != nil && s.before(w, r):
-	case !accepted && !strings.Contains(r.URL.Path, "/users/"):
+	case !accepted && !strings.HasPrefix(r.URL.Path, "/users/") && !strings.HasPrefix(r.URL.Path, "/media/"):
 		problem(w, http.StatusUnauthorized, "A valid access token is required.")
 	default:
 		s.answer(w, r)
@@ -227,7 +227,6 @@ var responses = map[string]string{
 	"GET /v1/avatars/list":              `{"data":[{"avatar_id":"avatar-2","status":"published"}],"next_cursor":"next"}`,
 	"GET /v1/avatars/inference_details": `{"inference_id":"` + videoID + `","avatar_id":"` + avatarID + `","status":"succeeded",` + moments + `}`,
 	"POST /v1/lipsync/create_lipsync":   `{"inference_id":"` + videoID + `","status":"processing",` + moments + `}`,
-	"GET /v1/lipsync/inference_details": `{"inference_id":"` + videoID + `","status":"succeeded",` + moments + `}`,
 }
 
 func (s *service) answer(w http.ResponseWriter, r *http.Request) {
@@ -241,6 +240,11 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer = s.pair()
+	case "GET /v1/lipsync/inference_details":
+		answer = fmt.Sprintf(`{"inference_id":%q,"status":"succeeded","progress":100,"video_url":"http://%s/media/out.mp4"}`, videoID, r.Host)
+	case "GET /media/out.mp4":
+		_, _ = io.WriteString(w, "a video")
+		return
 	case "GET /v1/avatars/list":
 		if r.FormValue("cursor") != "" {
 			answer = `{"data":[{"avatar_id":"avatar-1","status":"published"}]}`
