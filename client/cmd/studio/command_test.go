@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 )
 

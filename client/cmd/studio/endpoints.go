@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -28,23 +27,11 @@ func (p *program) endpointCommand() *cli.Command {
 
 func (p *program) listEndpoints(ctx context.Context, command *cli.Command, c *client.Client) error {
 	table, unheard := p.table(command, "ID", "STATE", "SINCE", "REASON", "WAITING", "EXHAUSTED", "LAST SUCCESS", "URL"), false
-	left, params := command.Int("limit"), client.ListEndpointsParams{}
-	if left > 0 {
-		params.Limit = new(min(pageLimit, left))
-	}
-	for endpoint, err := range c.Endpoints(ctx, params) {
-		if err != nil {
-			return err
-		}
-		if err := addEndpoint(table, endpoint); err != nil {
-			return err
-		}
-		unheard = unheard || endpoint.State == gen.EndpointStateFailing && endpoint.LastSuccessAt == nil
-		if left--; left == 0 {
-			break
-		}
-	}
-	err := table.Flush()
+	most, limit := limits(command)
+	err := printRows(table, most, c.Endpoints(ctx, client.ListEndpointsParams{Limit: &limit}), func(e *gen.Endpoint) []string {
+		unheard = unheard || e.State == gen.EndpointStateFailing && e.LastSuccessAt == nil
+		return endpointRow(e)
+	})
 	if err == nil && unheard && !command.Bool("json") {
 		_, err = fmt.Fprintln(p.Stderr, `a failing URL has never accepted a notification; "studio listen" prints events without a receiver`)
 	}
@@ -59,15 +46,16 @@ func (p *program) setEndpointCommand(name, usage string, state gen.EndpointSwitc
 				return err
 			}
 			table := p.table(command)
-			if err := addEndpoint(table, endpoint); err != nil {
+			if err := table.Add(endpoint, endpointRow(endpoint)...); err != nil {
 				return err
 			}
 			return table.Flush()
 		})
 }
 
-func addEndpoint(table *commandline.Table, e *gen.Endpoint) error {
-	since := cmp.Or(e.PausedAt, e.FailingSince)
-	return table.Add(e, e.EndpointID, string(e.State), stamp(since), gen.Or(e.DisabledReason, ""),
-		strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Exhausted, 10), stamp(e.LastSuccessAt), e.URL)
+func endpointRow(e *gen.Endpoint) []string {
+	return []string{
+		e.EndpointID, string(e.State), stamp(cmp.Or(e.PausedAt, e.FailingSince)), gen.Or(e.DisabledReason, ""),
+		strconv.FormatInt(e.Waiting, 10), strconv.FormatInt(e.Exhausted, 10), stamp(e.LastSuccessAt), e.URL,
+	}
 }

@@ -22,13 +22,12 @@ const followAttempts = 100
 func (p *program) eventsCommand() *cli.Command {
 	return p.serviceLeaf("events", "list events, newest first", "",
 		"  studio events --since 1h --state exhausted\n  studio events --all --json",
-		append(eventFilterFlags(),
+		append(append(eventFilterFlags(),
 			&cli.StringFlag{Name: "id", Usage: "list only the event with this id"},
 			&cli.StringFlag{Name: "state", Usage: "list only events in this state: pending, delivered, exhausted or none"},
 			&cli.StringFlag{Name: "order", Usage: "list the newest or the oldest events first", DefaultText: "newest"},
-			&cli.BoolFlag{Name: "attempts", Usage: "with --json, print the attempts to deliver each event as well"},
-			&cli.IntFlag{Name: "limit", Usage: "maximum number of events to list", Value: 20, Validator: positive},
-			&cli.BoolFlag{Name: "all", Usage: "list all events"}),
+			&cli.BoolFlag{Name: "attempts", Usage: "with --json, print the attempts to deliver each event as well"}),
+			limitFlags("events")...),
 		p.events)
 }
 
@@ -54,26 +53,16 @@ func (p *program) events(ctx context.Context, command *cli.Command, c *client.Cl
 	if command.Bool("attempts") {
 		params.Attempts = new(true)
 	}
-	left, all := command.Int("limit"), command.Bool("all")
-	params.Limit = new(pageLimit)
-	if !all {
-		params.Limit = new(min(pageLimit, left))
-	}
+	most, limit := limits(command)
+	params.Limit = &limit
 	table := p.table(command, "ID", "CREATED", "STATE", "ATTEMPTS", "EVENT", "SUBJECT", "STATUS", "SEQUENCE")
-	for event, err := range c.Events(ctx, params) {
-		if err == nil {
-			about := subjectOf(event.Notification)
-			err = table.Add(event, event.EventID, stamp(&event.CreatedAt), string(event.State), strconv.Itoa(event.AttemptsMade),
-				string(event.Notification.EventType), about.id(), about.Status, strconv.FormatInt(event.Sequence, 10))
+	return printRows(table, most, c.Events(ctx, params), func(e *gen.EventRecord) []string {
+		about := subjectOf(e.Notification)
+		return []string{
+			e.EventID, stamp(&e.CreatedAt), string(e.State), strconv.Itoa(e.AttemptsMade),
+			string(e.Notification.EventType), about.id(), about.Status, strconv.FormatInt(e.Sequence, 10),
 		}
-		if err != nil {
-			return err
-		}
-		if left--; left == 0 && !all {
-			break
-		}
-	}
-	return table.Flush()
+	})
 }
 
 // eventParams returns the filters in the flags.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -89,7 +88,7 @@ func (p *program) create(ctx context.Context, command *cli.Command, c *client.Cl
 	case command.Bool("watch"):
 		return p.watch(ctx, command, c, k, s)
 	case command.Bool("json"):
-		return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
+		return commandline.PrintJSON(p.Stdout, s)
 	}
 	_, err = fmt.Fprintln(p.Stdout, commandline.Printable(s.id()))
 	return err

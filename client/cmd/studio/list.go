@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"math"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 )
@@ -16,11 +16,17 @@ import (
 const pageLimit = 100
 
 func listFlags(k kind) []cli.Flag {
-	return append(k.filters,
+	return append(append(k.filters,
 		&cli.StringFlag{Name: "status", Usage: "list only records with this status: " + k.statuses},
-		&cli.StringFlag{Name: "title", Usage: "list only records whose title contains this text, in any case"},
-		&cli.IntFlag{Name: "limit", Usage: "maximum number of records to list", Value: 20, Validator: positive},
-		&cli.BoolFlag{Name: "all", Usage: "list all records"})
+		&cli.StringFlag{Name: "title", Usage: "list only records whose title contains this text, in any case"}),
+		limitFlags("records")...)
+}
+
+func limitFlags(what string) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "limit", Usage: "maximum number of " + what + " to list", Value: 20, Validator: positive},
+		&cli.BoolFlag{Name: "all", Usage: "list all " + what},
+	}
 }
 
 func positive(n int) error {
@@ -30,44 +36,55 @@ func positive(n int) error {
 	return nil
 }
 
-// list prints the records of a kind.
-func (p *program) list(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
-	table := p.table(command, "ID", "STATUS", "CREATED", "TITLE")
-	for record, err := range records(ctx, command, c, k) {
+// limits returns how many records to list, and how many in a page.
+func limits(command *cli.Command) (most, page int) {
+	most = command.Int("limit")
+	if most == 0 || command.Bool("all") {
+		most = math.MaxInt
+	}
+	return most, min(pageLimit, most)
+}
+
+// printRows prints records as rows of a table.
+func printRows[T any](table *commandline.Table, most int, records iter.Seq2[*T, error], row func(*T) []string) error {
+	for record, err := range records {
 		if err == nil {
-			err = table.Add(json.RawMessage(record.document), record.id(), record.Status, stamp(record.CreatedAt), title(record.Title))
+			err = table.Add(record, row(record)...)
 		}
 		if err != nil {
 			return err
+		}
+		if most--; most == 0 {
+			break
 		}
 	}
 	return table.Flush()
 }
 
-// records iterates over the records that the flags select. The JSON of a page has all members of a record, whether the
-// client knows them or not.
-func records(ctx context.Context, command *cli.Command, c *client.Client, k kind) iter.Seq2[*subject, error] {
+// list prints the records of a kind.
+func (p *program) list(ctx context.Context, command *cli.Command, c *client.Client, k kind) error {
+	most, limit := limits(command)
+	table := p.table(command, "ID", "STATUS", "CREATED", "TITLE")
+	return printRows(table, most, pages(ctx, command, c, k, limit), func(s *subject) []string {
+		return []string{s.id(), s.Status, stamp(s.CreatedAt), title(s.Title)}
+	})
+}
+
+// pages iterates over the records of all pages. It does not use [client.Client.Avatars], whose records lack the members
+// that the client does not know.
+func pages(ctx context.Context, command *cli.Command, c *client.Client, k kind, limit int) iter.Seq2[*subject, error] {
 	return func(yield func(*subject, error) bool) {
-		left := command.Int("limit")
-		if command.Bool("all") {
-			left = math.MaxInt
-		}
-		limit := min(pageLimit, left)
 		for more, cursor := true, (*string)(nil); more; {
 			var page struct {
-				Data       []json.RawMessage `json:"data"`
-				NextCursor *string           `json:"next_cursor"`
+				Data       []*subject `json:"data"`
+				NextCursor *string    `json:"next_cursor"`
 			}
 			if err := sendInto(ctx, c, k.list(command, limit, cursor), &page); err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, document := range page.Data {
-				record := &subject{document: document}
-				if err := json.Unmarshal(document, record); !yield(record, err) || err != nil {
-					return
-				}
-				if left--; left == 0 {
+			for _, record := range page.Data {
+				if !yield(record, nil) {
 					return
 				}
 			}

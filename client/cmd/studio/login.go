@@ -113,9 +113,6 @@ func (p *program) loginWithPassword(ctx context.Context, command *cli.Command, c
 	if err != nil {
 		return err
 	}
-	if pair, err = pairOf(pair); err != nil {
-		return err
-	}
 	stored.AccessToken, stored.RefreshToken = pair.AccessToken, pair.RefreshToken
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,7 +17,7 @@ import (
 
 // subject is an avatar, a video or a lip-sync.
 type subject struct {
-	document []byte // response of the service
+	document []byte // of the service
 
 	AvatarID      string     `json:"avatar_id"`
 	InferenceID   string     `json:"inference_id"`
@@ -56,6 +57,16 @@ func (s *subject) failed() bool {
 	return s.Status == string(gen.AvatarStatusFailed) || s.Status == string(gen.AvatarStatusConsentFailed)
 }
 
+// UnmarshalJSON keeps the document, which may have members that the program does not know.
+func (s *subject) UnmarshalJSON(document []byte) error {
+	type members subject
+	s.document = bytes.Clone(document)
+	return json.Unmarshal(document, (*members)(s))
+}
+
+// MarshalJSON returns the document.
+func (s *subject) MarshalJSON() ([]byte, error) { return s.document, nil }
+
 // request is a call that returns a subject or a list of them.
 type request func(context.Context, *client.Client, ...client.CallOption) error
 
@@ -64,9 +75,6 @@ func sendInto(ctx context.Context, c *client.Client, call request, into any, opt
 	var response client.Response
 	if err := call(ctx, c, append(options, client.WithResponse(&response))...); err != nil {
 		return err
-	}
-	if s, ok := into.(*subject); ok {
-		s.document = response.Body
 	}
 	return json.Unmarshal(response.Body, into)
 }
@@ -93,7 +101,7 @@ func (p *program) show(ctx context.Context, command *cli.Command, c *client.Clie
 		return err
 	}
 	if command.Bool("json") {
-		return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
+		return commandline.PrintJSON(p.Stdout, s)
 	}
 	table := p.table(command)
 	for _, row := range [][]string{

@@ -63,18 +63,8 @@ func (t *storedTokens) Token(ctx context.Context, rejected client.Credential) (c
 
 func (t *storedTokens) renew(ctx context.Context, refresh string) (*gen.TokenPair, error) {
 	pair, err := t.api.RefreshTokens(ctx, gen.RefreshRequest{RefreshToken: refresh})
-	switch {
-	case errors.Is(err, client.ErrUnauthorized):
-		return nil, fmt.Errorf("the login has expired: %w", errLogin)
-	case err != nil:
-		return nil, err
+	if errors.Is(err, client.ErrUnauthorized) {
+		err = fmt.Errorf("the login has expired: %w", errLogin)
 	}
-	return pairOf(pair)
-}
-
-func pairOf(pair *gen.TokenPair) (*gen.TokenPair, error) {
-	if pair == nil || pair.AccessToken == "" || pair.RefreshToken == "" {
-		return nil, errors.New("the response of the service has no tokens")
-	}
-	return pair, nil
+	return pair, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"mime"
@@ -51,35 +52,22 @@ func (p *program) uploadFlag(ctx context.Context, c *client.Client, command *cli
 	return command.Set(flag.url, media.URL)
 }
 
-// mediaTypeOf returns the media type for the extension of a file. For common
-// extensions, the result does not depend on the machine.
+// mediaTypes has the types of common extensions, so that they do not depend on the machine.
+//
+//nolint:gochecknoglobals // a table
+var mediaTypes = map[string]string{
+	".mp4": "video/mp4", ".m4v": "video/mp4", ".mov": "video/quicktime", ".webm": "video/webm", ".mkv": "video/x-matroska",
+	".wav": "audio/wav", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".flac": "audio/flac",
+	".ogg": "audio/ogg", ".oga": "audio/ogg", ".opus": "audio/ogg",
+}
+
+// mediaTypeOf returns the media type for the extension of a file, or "" if it is no video, image or audio file.
 func mediaTypeOf(path string) string {
 	extension := strings.ToLower(filepath.Ext(path))
-	switch extension {
-	case ".mp4", ".m4v":
-		return "video/mp4"
-	case ".mov":
-		return "video/quicktime"
-	case ".webm":
-		return "video/webm"
-	case ".mkv":
-		return "video/x-matroska"
-	case ".wav":
-		return "audio/wav"
-	case ".mp3":
-		return "audio/mpeg"
-	case ".m4a":
-		return "audio/mp4"
-	case ".ogg", ".oga", ".opus":
-		return "audio/ogg"
-	case ".flac":
-		return "audio/flac"
-	}
-	known, _, _ := mime.ParseMediaType(mime.TypeByExtension(extension))
+	known, _, _ := mime.ParseMediaType(cmp.Or(mediaTypes[extension], mime.TypeByExtension(extension)))
 	switch kind, _, _ := strings.Cut(known, "/"); kind {
 	case "video", "image", "audio":
 		return known
-	default:
-		return ""
 	}
+	return ""
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -100,7 +99,7 @@ func (p *progress) show(s *subject) (err error) {
 	case !changed:
 		return nil
 	case p.json:
-		return commandline.PrintJSON(p.Stdout, json.RawMessage(s.document))
+		return commandline.PrintJSON(p.Stdout, s)
 	}
 	_, err = fmt.Fprintln(p.Stdout, p.line)
 	return err

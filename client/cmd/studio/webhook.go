@@ -37,17 +37,13 @@ func (p *program) webhookSecrets(
 		if err != nil {
 			return err
 		}
+		table := p.table(command)
 		for _, secret := range list.Data {
-			if command.Bool("json") {
-				err = commandline.PrintJSON(p.Stdout, secret)
-			} else {
-				_, err = fmt.Fprintln(p.Stdout, commandline.Printable(secret.Secret))
-			}
-			if err != nil {
+			if err := table.Add(secret, secret.Secret); err != nil {
 				return err
 			}
 		}
-		return nil
+		return table.Flush()
 	}
 }
 
