@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
@@ -69,4 +72,109 @@ func ExampleError() {
 	// wrong email or password
 	// 401 The email or the password is wrong.
 	// client: POST /users/login: 401 Unauthorized: The email or the password is wrong. (request r-1)
+}
+
+// CallOptions change one call: this one may take longer, is not retried, and shows the response.
+func ExampleCallOption() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var response client.Response
+	_, err = studio.ListProjects(context.Background(),
+		client.WithWorkspace("01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10"),
+		client.WithTimeout(2*time.Minute),
+		client.WithRetry(client.Retry{Attempts: 1}),
+		client.WithResponse(&response),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.StatusCode, response.Header.Get("Content-Type"), response.Attempts)
+	// Output:
+	// 200 application/json 1
+}
+
+// Avatars requests one page after another during the iteration.
+func ExampleClient_Avatars() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	published := client.ListAvatarsParams{Status: new(gen.AvatarStatusPublished)}
+	for avatar, err := range studio.Avatars(context.Background(), published) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(avatar.AvatarID, avatar.Status)
+	}
+
+	// Output:
+	// avatar-2 published
+	// avatar-1 published
+}
+
+// A wait polls the service until the lip-sync has a final status.
+func ExampleClient_WaitLipsync() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+
+	lipsync, err := studio.CreateLipsync(ctx, gen.CreateLipsyncRequest{Title: gen.Value("Greeting")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lipsync, err = studio.WaitLipsync(ctx, lipsync.InferenceID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(lipsync.Status) // succeeded or failed
+	// Output:
+	// succeeded
+}
+
+// DownloadFile downloads the video of a lip-sync when it is finished. If the program is killed, the next
+// run downloads the rest.
+func ExampleClient_DownloadFile() {
+	baseURL, stop := startService()
+	defer stop()
+	studio, err := client.New(client.Config{BaseURL: baseURL, Email: "ada@example.com", Password: "correct horse battery staple"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	directory, err := os.MkdirTemp("", "videos-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(directory)
+	ctx := context.Background()
+
+	lipsync, err := studio.WaitLipsync(ctx, "1", client.WithProgress(func(done, total int64) {
+		fmt.Printf("rendering: %d of %d\n", done, total)
+	}))
+	if err != nil || lipsync.Status != gen.InferenceStatusSucceeded {
+		log.Fatal(err)
+	}
+	name := filepath.Join(directory, "greeting.mp4")
+	if err := studio.DownloadFile(ctx, client.LipsyncFile("1"), name); err != nil {
+		log.Fatal(err)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", content)
+	// Output:
+	// rendering: 100 of 100
+	// a video
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -213,6 +214,25 @@ func TestWait_saysThatItWasCanceled(t *testing.T) {
 		}
 		if string(response.Body) != `{"status":"consent_pending"}` {
 			t.Errorf("response %+v", response)
+		}
+	})
+}
+
+// A wait reports each progress once.
+func TestWithProgress_reportsWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		answers := []string{`"processing"`, `"processing","progress":0`, `"processing","progress":0`, `"processing","progress":40.7`, `"succeeded","progress":100`}
+		s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			answer := answers[0]
+			answers = answers[1:]
+			return answerJSON(w, http.StatusOK, fmt.Sprintf(`{"inference_id":"id","status":%s}`, answer))
+		}
+		var shown []int64
+		_, err := s.direct(t, static).WaitLipsync(t.Context(), "id", client.WithProgress(func(done, _ int64) { shown = append(shown, done) }))
+		if err != nil || !slices.Equal(shown, []int64{0, 40, 100}) {
+			t.Errorf("error %v, progress %v", err, shown)
 		}
 	})
 }

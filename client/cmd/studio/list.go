@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -127,4 +128,24 @@ func flagValue[T ~string](command *cli.Command, name string) *T {
 		return nil
 	}
 	return new(T(command.String(name)))
+}
+
+// maxTitle is the number of characters of a title in a table.
+const maxTitle = 60
+
+// title returns a title for a table. It truncates a title that is too long.
+func title(text *string) string {
+	runes := []rune(commandline.Printable(gen.Or(text, "")))
+	if len(runes) <= maxTitle {
+		return string(runes)
+	}
+	return string(runes[:maxTitle-1]) + "…"
+}
+
+// stamp returns a time, or "" if it is missing.
+func stamp(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.Format(time.RFC3339)
 }
