@@ -36,23 +36,17 @@ func (c *call) reportProgress(percent *float64, last int64) int64 {
 	return int64(*percent)
 }
 
-// setLength sets the Content-Length of a file.
+// setLength sets the Content-Length of a regular file to the number of its unread bytes.
 func setLength(request *http.Request) {
-	if file, ok := request.Body.(*os.File); ok && request.ContentLength == 0 {
-		if rest, known := restOf(file); known {
-			request.ContentLength = rest
+	file, ok := request.Body.(*os.File)
+	if !ok || request.ContentLength != 0 {
+		return
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		if at, err := file.Seek(0, io.SeekCurrent); err == nil && info.Size() > at {
+			request.ContentLength = info.Size() - at
 		}
 	}
-}
-
-// restOf returns the number of unread bytes of a regular file.
-func restOf(file *os.File) (int64, bool) {
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return 0, false
-	}
-	at, err := file.Seek(0, io.SeekCurrent)
-	return info.Size() - at, err == nil && info.Size() > at
 }
 
 // reportingBody reports how much of a request body was read.

@@ -93,8 +93,7 @@ type streamCall struct {
 	lastID   string
 	worked   bool     // the current connection has delivered an item, or stayed open
 	any      bool     // some connection has delivered an item
-	given    [][]byte // the last ids, as a ring
-	oldest   int      // in given
+	given    [][]byte // the last ids
 	repeated [][]byte // ids that the beginning of the current connection may repeat
 }
 
@@ -235,12 +234,8 @@ func (s *streamCall) repeats(id []byte) bool {
 		return true
 	}
 	s.repeated = nil
-	if len(s.given) < maxGiven {
-		s.given = append(s.given, bytes.Clone(id))
-		return false
-	}
-	s.given[s.oldest] = append(s.given[s.oldest][:0], id...)
-	s.oldest = (s.oldest + 1) % maxGiven
+	s.given = append(s.given, bytes.Clone(id))
+	s.given = s.given[max(0, len(s.given)-maxGiven):]
 	return false
 }
 

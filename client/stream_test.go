@@ -184,29 +184,6 @@ func TestStreamEvents_renewsToken(t *testing.T) {
 	}
 }
 
-// Each connection and each range has the current token.
-func TestStreamEvents_asksForToken(t *testing.T) {
-	t.Parallel()
-	s := newConnections(sse, event(1)+"!", event(2), event(1)+"!", event(2))
-	n := 0
-	events := client.StreamEvents[tick](t.Context(), s.direct(t, fast, func(c *client.Config) {
-		c.Email, c.Password = "", ""
-		c.TokenSource = &source{give: func(client.Credential) (client.Credential, error) {
-			n++
-			return client.Credential(strconv.Itoa(n)), nil
-		}}
-	}), true)
-	for range 2 {
-		_, err := ticks(events)
-		check(t, err)
-	}
-	for i, request := range s.requests("GET /stream") {
-		if got := request.header.Get("Authorization"); got != fmt.Sprint("Bearer ", i+1) {
-			t.Errorf("request %d has %s", i+1, got)
-		}
-	}
-}
-
 // Each range sends a request. Leaving the range, or the end of the context, closes the connection.
 func TestStream_endsWithTheRange(t *testing.T) {
 	t.Parallel()

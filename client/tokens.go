@@ -26,8 +26,8 @@ type TokenSource interface {
 	// empty token is not sent.
 	//
 	// An error ends the call and is returned unchanged. [Client.WaitAvatar], [Client.WaitVideo] and
-	// [Client.WaitLipsync] call Token again if the error is temporary: a net.Error, a transient [*Error]
-	// such as an [ErrServer], or an error with a method Temporary() bool that returns true.
+	// [Client.WaitLipsync] call Token again if the error is temporary: a net.Error, or a transient [*Error]
+	// such as an [ErrServer].
 	Token(ctx context.Context, refused Credential) (Credential, error)
 }
 

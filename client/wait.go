@@ -140,18 +140,12 @@ func final(status string) bool {
 	return false
 }
 
-// temporary reports whether a later poll may succeed. That is true for transient responses of the service,
-// for any net.Error, and for errors whose method Temporary returns true.
+// temporary reports whether a later poll may succeed. That is true for transient responses of the service and for any
+// net.Error.
 func temporary(err error) bool {
 	if _, responded := errors.AsType[*Error](err); responded {
 		return idempotent.retries(&attempt{err: err}, false)
 	}
-	if _, ok := errors.AsType[net.Error](err); ok {
-		return true
-	}
-	said, ok := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](err)
-	return ok && said.Temporary()
+	_, ok := errors.AsType[net.Error](err)
+	return ok
 }

@@ -117,11 +117,6 @@ func TestPoll_boundsTheIntervals(t *testing.T) {
 	}
 }
 
-type sometimes bool
-
-func (sometimes) Error() string     { return "vault: sealed" }
-func (s sometimes) Temporary() bool { return bool(s) }
-
 // A temporary error, of the service or of a TokenSource, is returned only when the context ends. Any other error ends
 // the wait.
 func TestWait_returnsPermanentErrors(t *testing.T) {
@@ -150,8 +145,6 @@ func TestWait_returnsPermanentErrors(t *testing.T) {
 		"503":       {transport: answered(503), want: client.ErrServer, passes: true},
 		"no answer": {transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, boom }), want: boom, passes: true},
 
-		"token, says temporary":     {token: sometimes(true), passes: true},
-		"token, says permanent":     {token: sometimes(false)},
 		"token, a timeout":          {token: context.DeadlineExceeded, passes: true},
 		"token, no connection":      {token: &net.OpError{Op: "dial", Err: errors.New("refused")}, passes: true},
 		"token, 503 elsewhere":      {token: &client.Error{StatusCode: 503}, passes: true},

@@ -82,33 +82,6 @@ func teapot(http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 }
 
-// Faults also work on sockets. On a kept-alive connection, net/http would resend a GET by itself.
-func TestFault_worksOnSockets(t *testing.T) {
-	t.Parallel()
-	s := clienttest.New(t)
-	get := func() int {
-		response, err := s.HTTPClient().Get(s.URL + "/projects/v2")
-		if err != nil {
-			return 0
-		}
-		defer response.Body.Close()
-		if _, err := io.Copy(io.Discard, response.Body); err != nil {
-			return 0
-		}
-		return response.StatusCode
-	}
-	for _, fault := range []clienttest.Fault{clienttest.DropBefore(), clienttest.DropAfter(), clienttest.DropMid()} {
-		before := get()
-		s.Fail("listProjects", 1, fault)
-		if during, after := get(), get(); before != 401 || during != 0 || after != 401 {
-			t.Errorf("answers %d, %d and %d", before, during, after)
-		}
-	}
-	if n := len(s.Requests("listProjects")); n != 9 {
-		t.Errorf("%d requests came, want 9", n)
-	}
-}
-
 // A creation is processed even if its response is lost.
 func TestFault_dropAfterProcessesTheCall(t *testing.T) {
 	t.Parallel()

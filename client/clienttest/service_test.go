@@ -166,27 +166,6 @@ func TestService_endsSessions(t *testing.T) {
 	}
 }
 
-func TestService_acceptsConsentBeforeConsentPending(t *testing.T) {
-	t.Parallel()
-	s := clienttest.New(t)
-	c := newClient(t, s)
-	for granted, want := range map[bool]gen.AvatarStatus{true: gen.AvatarStatusPublished, false: gen.AvatarStatusConsentFailed} {
-		avatar, err := c.CreateAvatar(t.Context(), gen.CreateAvatarRequest{})
-		check(t, err)
-		avatar, err = c.SubmitConsent(t.Context(), gen.ConsentRequest{AvatarID: avatar.AvatarID, Granted: granted})
-		check(t, err)
-		if avatar.Status != gen.AvatarStatusProcessing {
-			t.Errorf("at once %s", avatar.Status)
-		}
-		s.SetAvatar(avatar.AvatarID, gen.AvatarStatusConsentPending)
-		avatar, err = c.GetAvatar(t.Context(), avatar.AvatarID)
-		check(t, err)
-		if avatar.Status != want {
-			t.Errorf("granted %v makes it %s", granted, avatar.Status)
-		}
-	}
-}
-
 func TestService_finishesRenderingsWithAutoFinish(t *testing.T) {
 	t.Parallel()
 	s := clienttest.New(t)

@@ -86,16 +86,3 @@ func TestCommands_haveHelpWithExamples(t *testing.T) {
 		}
 	}
 }
-
-func TestCompletion_supportsEachShell(t *testing.T) {
-	t.Parallel()
-	p := newTest(t)
-	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
-		if script := p.must(t, "", "completion", shell); len(script) < 100 {
-			t.Errorf("%s gets %q", shell, script)
-		}
-	}
-	if words := p.must(t, "", "avatar", "--generate-shell-completion"); !strings.Contains(words, "create") || !strings.Contains(words, "consent") {
-		t.Errorf("avatar is completed by %q", words)
-	}
-}

@@ -2,49 +2,31 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// startMediaService starts a service whose records have files, and returns a logged-in program. If breaks is not 0,
-// the first response with a video ends after that many bytes.
-func startMediaService(t *testing.T, breaks int) (p *program, ranges *atomic.Value) {
+// startMediaService starts a service whose records have files, and returns a logged-in program.
+func startMediaService(t *testing.T) *program {
 	t.Helper()
-	var broken atomic.Bool
-	ranges = &atomic.Value{}
-	p = newTest(t)
-	p.Env.Token = "token"
-	p.Env.BaseURL = startFake(t, func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/media/") {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"avatar_id":"1","inference_id":"1","status":"succeeded","thumbnail":"http://%[1]s/media/picture","thumbnail_url":"http://%[1]s/media/picture",
-				"video":"http://%[1]s/media/video","video_url":"http://%[1]s/media/lipsync"}`, r.Host)
-			return
+	return answering(t, func(r *http.Request) string {
+		if name, ok := strings.CutPrefix(r.URL.Path, "/media/"); ok {
+			return strings.Repeat(name, 1000)
 		}
-		w.Header().Set("ETag", `"1"`)
-		ranges.Store(r.Header.Get("Range"))
-		content := strings.Repeat(filepath.Base(r.URL.Path), 1000)
-		if breaks > 0 && !broken.Swap(true) {
-			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
-			_, _ = w.Write([]byte(content[:breaks]))
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
-		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+		media := "http://" + r.Host + "/media/"
+		return `{"avatar_id":"1","inference_id":"1","status":"succeeded","thumbnail":"` + media + `picture","thumbnail_url":"` + media + `picture",
+			"video":"` + media + `video","video_url":"` + media + `lipsync"}`
 	})
-	return p, ranges
 }
 
 func TestDownload_writesMediaAndThumbnails(t *testing.T) {
 	t.Parallel()
-	p, _ := startMediaService(t, 0)
+	p := startMediaService(t)
 	for _, test := range []struct {
 		args    []string
 		content string
@@ -72,7 +54,7 @@ func TestDownload_writesMediaAndThumbnails(t *testing.T) {
 // An existing file is not overwritten without the flag.
 func TestDownload_refusesToOverwrite(t *testing.T) {
 	t.Parallel()
-	p, _ := startMediaService(t, 0)
+	p := startMediaService(t)
 	name := filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(name, []byte("old"), 0o600))
 	code, _, stderr := p.run(t, "", "video", "download", "1", "-o", name)
@@ -88,29 +70,6 @@ func TestDownload_refusesToOverwrite(t *testing.T) {
 	p.mustFail(t, exitUsage, "is a directory", "video", "download", "1", "--force", "-o", filepath.Dir(name))
 	p.must(t, "", "video", "download", "1", "--force", "-o", os.DevNull)
 	p.mustFail(t, exitUsage, "output", "video", "download", "1")
-}
-
-// A second process resumes a download that the first one began.
-func TestDownload_resumes(t *testing.T) {
-	t.Parallel()
-	p, ranges := startMediaService(t, 2000)
-	name := filepath.Join(t.TempDir(), "file")
-	check(t, os.WriteFile(name+".part", []byte(strings.Repeat("video", 300)), 0o600))
-	check(t, os.WriteFile(name+".part.etag", []byte(`"1"`), 0o600))
-	p.StderrTerminal = true
-	code, _, stderr := p.run(t, "", "video", "download", "1", "-o", name)
-	if content, err := os.ReadFile(name); code != exitOK || err != nil || string(content) != strings.Repeat("video", 1000) {
-		t.Errorf("exit code %d, %s, %d bytes, %v", code, stderr, len(content), err)
-	}
-	if got := ranges.Load(); got != "bytes=2000-" {
-		t.Errorf("the second request has the range %q", got)
-	}
-	if !strings.HasSuffix(stderr, "downloading file ["+strings.Repeat("#", barWidth)+"] 100 % 0.0 MB of 0.0 MB") {
-		t.Errorf("the bar is %q", stderr)
-	}
-	if left, err := os.ReadDir(filepath.Dir(name)); err != nil || len(left) != 1 {
-		t.Errorf("left are %v, %v", left, err)
-	}
 }
 
 // A bar shows the progress, and is drawn at most ten times a second.
