@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -42,12 +41,10 @@ func (p *program) logoutCommand() *cli.Command {
 		})
 }
 
-// logoutTimeout bounds the wait for the service, because the tokens are deleted after it.
-const logoutTimeout = 5 * time.Second
-
-// endSession ends the session whose tokens are stored, if there are any.
+// endSession ends the session whose tokens are stored, if there are any. The wait for the service is bounded, because
+// the tokens are deleted after it.
 func (p *program) endSession(ctx context.Context, file credentials) error {
-	ctx, cancel := context.WithTimeout(ctx, logoutTimeout)
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
 	stored, err := file.load()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && stored.RefreshToken == "" {
@@ -105,9 +102,12 @@ func (p *program) loginWithPassword(ctx context.Context, command *cli.Command, c
 	if stored.Email, err = p.email(ctx, command); err != nil {
 		return err
 	}
-	password, err := p.password(ctx, command)
+	password, err := p.secret(ctx, command.Bool("password-stdin"), p.Env.Password, "Password: ")
 	if err != nil {
 		return err
+	}
+	if password == "" {
+		return usagef("missing password; use --password-stdin, or run the command in a terminal")
 	}
 	pair, err := c.Login(ctx, gen.LoginRequest{Email: stored.Email, Password: password})
 	if err != nil {
@@ -118,15 +118,8 @@ func (p *program) loginWithPassword(ctx context.Context, command *cli.Command, c
 }
 
 // loginWithKey stores an API key that the service accepts.
-func (p *program) loginWithKey(ctx context.Context, stored *login) (err error) {
-	key := string(p.Env.Token)
-	switch {
-	case key != "":
-	case p.ReadPassword != nil:
-		key, err = p.prompt(ctx, "API key: ")
-	default:
-		key, err = commandline.ReadLine(ctx, p.Stdin)
-	}
+func (p *program) loginWithKey(ctx context.Context, stored *login) error {
+	key, err := p.secret(ctx, p.Env.Token == "" && p.ReadPassword == nil, p.Env.Token, "API key: ")
 	if err != nil {
 		return err
 	}
@@ -157,27 +150,18 @@ func (p *program) email(ctx context.Context, command *cli.Command) (string, erro
 	return email, nil
 }
 
-// password reads the password from a terminal or Stdin. It does not read arguments, because other
-// users can see them.
-func (p *program) password(ctx context.Context, command *cli.Command) (password string, err error) {
+// secret reads a password or an API key from Stdin, the environment or a terminal. It does not read arguments, because
+// other users can see them.
+func (p *program) secret(ctx context.Context, fromStdin bool, env client.Credential, prompt string) (secret string, err error) {
 	switch {
-	case command.Bool("password-stdin"):
-		password, err = commandline.ReadLine(ctx, p.Stdin)
-	case p.Env.Password != "":
-		password = string(p.Env.Password)
+	case fromStdin:
+		secret, err = commandline.ReadLine(ctx, p.Stdin)
+	case env != "":
+		secret = string(env)
 	case p.ReadPassword != nil:
-		password, err = p.prompt(ctx, "Password: ")
+		_, _ = fmt.Fprint(p.Stderr, prompt)
+		secret, err = p.ReadPassword(ctx)
+		_, _ = fmt.Fprintln(p.Stderr)
 	}
-	if err == nil && password == "" {
-		err = usagef("missing password; use --password-stdin, or run the command in a terminal")
-	}
-	return password, err
-}
-
-// prompt reads a secret from the terminal.
-func (p *program) prompt(ctx context.Context, text string) (secret string, err error) {
-	_, _ = fmt.Fprint(p.Stderr, text)
-	secret, err = p.ReadPassword(ctx)
-	_, _ = fmt.Fprintln(p.Stderr)
 	return secret, err
 }

@@ -38,7 +38,7 @@ const exitCodes = `Exit codes:
   5    the creation of the watched record failed, or consent was refused
   130  interrupted`
 
-// responseTimeout limits a request to a receiver. The service uses the same limit.
+// responseTimeout limits a request to a receiver, as in the service, and a logout.
 const responseTimeout = 15 * time.Second
 
 var (
