@@ -135,7 +135,8 @@ func (c Config) validate() (*url.URL, error) {
 	}
 	return base, cmp.Or(
 		notNegative("Timeout", c.Timeout), notNegative("MaxResponseBytes", c.MaxResponseBytes),
-		notNegative("MaxItemBytes", c.MaxItemBytes), c.Retry.validate(), c.Poll.validate(),
+		notNegative("MaxItemBytes", c.MaxItemBytes), c.Retry.validate(),
+		notNegative("Poll.BaseInterval", c.Poll.BaseInterval), notNegative("Poll.MaxInterval", c.Poll.MaxInterval),
 	)
 }
 

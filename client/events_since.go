@@ -54,52 +54,41 @@ func (c *Client) EventsSince(ctx context.Context, since time.Time, options ...Ca
 const maxPage = 100
 
 // receive receives the events of the stream in another goroutine, so that the stream is open while the caller lists the
-// past. A nil event means that earlier ones must be listed. The error follows when the events end.
+// past. A nil event means that earlier ones must be listed. The error follows when the events end. The stream is opened
+// again if the service ends it without an error, as it does when it shuts down.
 func (c *Client) receive(ctx context.Context, options []CallOption) (<-chan *gen.EventRecord, <-chan error) {
 	received, failed := make(chan *gen.EventRecord), make(chan error, 1)
-	send := func(event *gen.EventRecord) bool {
+	send := func(event *gen.EventRecord) {
 		select {
 		case received <- event:
-			return true
 		case <-ctx.Done():
-			return false
 		}
 	}
-	opened := func(resumed bool) {
-		if !resumed {
-			send(nil)
+	options = append(slices.Clip(options), optionFunc(func(call *call) {
+		call.opened = func(resumed bool) {
+			if !resumed {
+				send(nil)
+			}
 		}
-	}
+	}))
 	go func() {
 		defer close(received)
-		err := c.follow(ctx, opened, func(data gen.StreamEventsData) bool { return send(data.EventRecord) }, options...)
-		if ctx.Err() != nil {
-			err = fmt.Errorf("client: following the events: %w", ctx.Err())
+		for {
+			began := time.Now()
+			for event, err := range c.StreamEvents(ctx, options...) {
+				if err != nil && ctx.Err() == nil {
+					failed <- err
+					return
+				}
+				if err == nil {
+					send(event.Data.EventRecord)
+				}
+			}
+			if pause(ctx, c.retry.MaxDelay-time.Since(began), nil) != nil {
+				failed <- fmt.Errorf("client: following the events: %w", ctx.Err())
+				return
+			}
 		}
-		failed <- err
 	}()
 	return received, failed
-}
-
-// follow calls give for the events of the stream, and opened when a connection begins, until the stream fails, give
-// returns false or ctx ends. It opens the stream again if the service ends it without an error, as it does when it
-// shuts down.
-func (c *Client) follow(
-	ctx context.Context, opened func(resumed bool), give func(gen.StreamEventsData) bool, options ...CallOption,
-) error {
-	options = append(slices.Clip(options), optionFunc(func(call *call) { call.opened = opened }))
-	for {
-		began := time.Now()
-		for event, err := range c.StreamEvents(ctx, options...) {
-			if err != nil {
-				return err
-			}
-			if !give(event.Data) {
-				return nil
-			}
-		}
-		if pause(ctx, c.retry.MaxDelay-time.Since(began), nil) != nil {
-			return ctx.Err()
-		}
-	}
 }

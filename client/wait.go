@@ -29,13 +29,6 @@ type Poll struct {
 	MaxInterval time.Duration
 }
 
-func (p Poll) validate() error {
-	return cmp.Or(
-		notNegative("Poll.BaseInterval", p.BaseInterval),
-		notNegative("Poll.MaxInterval", p.MaxInterval),
-	)
-}
-
 func (p Poll) withDefaults() Poll {
 	return Poll{
 		BaseInterval: cmp.Or(p.BaseInterval, defaultBaseInterval),

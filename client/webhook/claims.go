@@ -38,8 +38,8 @@ const (
 	lease      = 5 * time.Minute
 )
 
-// NewMemoryClaims returns Claims that keep the latest size ids in memory, at about 200 bytes each. If size
-// is zero or less, it keeps 10,000. A claim expires after 5 minutes. If a callback takes longer, the
+// NewMemoryClaims returns Claims that keep at least the latest size ids in memory, and at most twice as many, at about
+// 100 bytes each. If size is zero or less, it is 10,000. A claim expires after 5 minutes. If a callback takes longer, the
 // notification may be handled twice.
 func NewMemoryClaims(size int) Claims {
 	if size <= 0 {

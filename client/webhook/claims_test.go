@@ -46,7 +46,7 @@ func TestReceiver_dropsDuplicates(t *testing.T) {
 		"again after a failure": {nil, []delivery{{"a", boom}, {"a", boom}, {"a", nil}, {"a", nil}}, 3},
 		"without claims":        {func(r *webhook.Receiver) { r.Claims = nil }, []delivery{{"a", nil}, {"a", nil}}, 2},
 		// Claims keep the latest ids.
-		"more than remembered": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", nil}, {"b", nil}, {"c", nil}, {"b", nil}, {"c", nil}, {"a", nil}}, 4},
+		"more than remembered": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", nil}, {"b", nil}, {"c", nil}, {"b", nil}, {"d", nil}, {"e", nil}, {"a", nil}, {"d", nil}}, 6},
 		"no room for failures": {func(r *webhook.Receiver) { r.Claims = webhook.NewMemoryClaims(2) }, []delivery{{"a", boom}, {"a", nil}, {"b", nil}, {"a", nil}, {"b", nil}}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ var (
 //     video or lip-sync. [Handlers.Stale] is called for it.
 //
 // A notification without an id is always handled, and one without a sequence is never stale. The Receiver
-// stores the last event of 10,000 avatars, videos and lip-syncs in memory. It ignores the events of other
+// stores the last event of at least 10,000 avatars, videos and lip-syncs in memory. It ignores the events of other
 // processes. If two events of the same record arrive at the same time, it handles both.
 //
 // A body must decode into the generated types. A member of the wrong type or a missing id is

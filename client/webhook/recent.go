@@ -1,51 +1,28 @@
 package webhook
 
-import "container/list"
-
-// recent is a map that keeps the keys that were put last.
+// recent is a map that keeps at least the size keys that were put last, and at most twice as many.
 type recent[V any] struct {
-	size    int
-	entries map[digest]*list.Element
-	order   list.List // *entry[V] values, oldest first
+	size       int
+	young, old map[digest]V
 }
 
-type entry[V any] struct {
-	key   digest
-	value V
-}
-
-func newRecent[V any](size int) *recent[V] {
-	return &recent[V]{size: size, entries: map[digest]*list.Element{}}
-}
+func newRecent[V any](size int) *recent[V] { return &recent[V]{size: size, young: map[digest]V{}} }
 
 func (r *recent[V]) get(key digest) (value V, ok bool) {
-	if element, ok := r.entries[key]; ok {
-		return element.Value.(*entry[V]).value, true
+	if value, ok = r.young[key]; !ok {
+		value, ok = r.old[key]
 	}
-	return value, false
+	return value, ok
 }
 
 func (r *recent[V]) put(key digest, value V) {
-	if element, ok := r.entries[key]; ok {
-		element.Value.(*entry[V]).value = value
-		r.order.MoveToBack(element)
-		return
+	if _, ok := r.young[key]; !ok && len(r.young) == r.size {
+		r.young, r.old = make(map[digest]V, r.size), r.young
 	}
-	if r.order.Len() < r.size {
-		r.entries[key] = r.order.PushBack(&entry[V]{key, value})
-		return
-	}
-	oldest := r.order.Front()
-	kept := oldest.Value.(*entry[V])
-	delete(r.entries, kept.key)
-	*kept = entry[V]{key, value}
-	r.order.MoveToBack(oldest)
-	r.entries[key] = oldest
+	r.young[key] = value
 }
 
 func (r *recent[V]) remove(key digest) {
-	if element, ok := r.entries[key]; ok {
-		r.order.Remove(element)
-		delete(r.entries, key)
-	}
+	delete(r.young, key)
+	delete(r.old, key)
 }

@@ -67,7 +67,7 @@ func TestReceiver_detectsStaleEvents(t *testing.T) {
 	}
 }
 
-// The hook Stale is optional, and the receiver stores 10,000 subjects.
+// The hook Stale is optional, and the receiver stores at least 10,000 subjects.
 func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 	t.Parallel()
 	called := &recorder{}
@@ -80,22 +80,18 @@ func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 		check(t, receiver.Handle(t.Context(), numbered(id, sequence), []byte(body)))
 		return len(called.calls)
 	}
-	for subject := range 10_000 {
+	for subject := range 20_001 {
 		if deliver(subject, "b", "2") != 1 {
 			t.Fatalf("subject %d was not handled", subject)
 		}
 	}
-	if deliver(0, "b", "2") != 1 {
-		t.Error("the last event is stale when it comes again")
-	}
-	if deliver(0, "c", "3") != 1 || deliver(10_000, "b", "2") != 1 {
-		t.Error("a later event was not handled")
-	}
-	if deliver(0, "a", "1") != 0 || deliver(10_000, "a", "1") != 0 || deliver(2, "a", "1") != 0 {
-		t.Error("a subject among the last 10,000 was forgotten")
+	for _, remembered := range []int{10_001, 20_000} {
+		if deliver(remembered, "b", "2") != 1 || deliver(remembered, "a", "1") != 0 {
+			t.Errorf("subject %d was forgotten, or its last event is stale when it comes again", remembered)
+		}
 	}
 	if deliver(1, "a", "1") != 1 {
-		t.Error("10,001 subjects are remembered")
+		t.Error("20,001 subjects are remembered")
 	}
 }
 
