@@ -90,14 +90,6 @@ func (c credentials) save(stored login) (err error) {
 	return os.Rename(file.Name(), c.path())
 }
 
-func (c credentials) remove() error {
-	err := os.Remove(c.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // lock creates the directory and waits until no other command is changing the credentials file.
 func (c credentials) lock(ctx context.Context) (unlock func(), err error) {
 	if c.directory == "" {

@@ -45,16 +45,10 @@ func (p *program) download(ctx context.Context, command *cli.Command, c *client.
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return err
-	case info.IsDir():
-		return usagef("%s is a directory", name)
+	case !info.Mode().IsRegular():
+		return usagef("%s is not a file; use - for the standard output", name)
 	case !command.Bool("force"):
 		return usagef("%s already exists; use --force to overwrite it", name)
-	case !info.Mode().IsRegular(): // a device, such as /dev/null, has no partial file
-		device, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(c.Download(ctx, file, device, progress), device.Close())
 	}
 	if err := c.DownloadFile(ctx, file, name, progress); err != nil {
 		if _, missing := os.Stat(name + ".part"); missing == nil {

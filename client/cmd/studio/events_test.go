@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/weburl"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/client/clienttest"
 	"github.com/avatarstudio/avatarstudio/client/webhook"
@@ -172,7 +173,7 @@ func TestStudio_sendsURLsInTheFormOfTheStandard(t *testing.T) {
 	targets := make(chan string, 8)
 	app := startFake(t, func(_ http.ResponseWriter, r *http.Request) { targets <- r.RequestURI })
 	const raw, want = `/é%2F|/x/..?name=é&x={"a":"b"}`, "/%C3%A9%2F%7C/?name=%C3%A9&x={%22a%22:%22b%22}"
-	target, err := receiverURL(app + raw)
+	target, err := weburl.Parse(app + raw)
 	check(t, err)
 	forwarder := &program{transport: &http.Transport{DisableKeepAlives: true}}
 	check(t, forwarder.post(t.Context(), target, &notification{EventID: "a"}, []webhook.Secret{s.Secret}))

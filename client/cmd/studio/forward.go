@@ -33,8 +33,8 @@ func (p *program) listenToStream(ctx context.Context, command *cli.Command, c *c
 	var secrets []webhook.Secret
 	if text := command.String("forward"); text != "" {
 		var err error
-		if target, err = receiverURL(text); err != nil {
-			return err
+		if target, err = weburl.Parse(text); err != nil {
+			return usagef("--forward %w", err)
 		}
 		if secrets, err = secretsOf(ctx, c); err != nil {
 			return err
@@ -119,15 +119,6 @@ func (p *program) post(ctx context.Context, target *url.URL, n *notification, se
 	}
 	n.Status = response.StatusCode
 	return response.Body.Close()
-}
-
-// receiverURL parses --forward.
-func receiverURL(text string) (*url.URL, error) {
-	target, err := weburl.Parse(text)
-	if err != nil {
-		return nil, usagef("--forward %w", err)
-	}
-	return target, nil
 }
 
 // secretsOf returns the active webhook secrets of the user.

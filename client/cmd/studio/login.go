@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/urfave/cli/v3"
 
@@ -37,7 +38,11 @@ func (p *program) logoutCommand() *cli.Command {
 			}
 			defer unlock()
 			ended := p.endSession(ctx, file)
-			return errors.Join(ended, file.remove())
+			removed := os.Remove(file.path())
+			if errors.Is(removed, fs.ErrNotExist) {
+				removed = nil
+			}
+			return errors.Join(ended, removed)
 		})
 }
 

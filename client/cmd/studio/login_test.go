@@ -150,7 +150,7 @@ func TestTokens_useTheRenewalOfAnotherCommand(t *testing.T) {
 	if _, err := tokens.Token(t.Context(), "old"); err == nil {
 		t.Error("the token of another user is used")
 	}
-	check(t, file.remove())
+	check(t, os.Remove(file.path()))
 	if _, err := tokens.Token(t.Context(), "old"); err == nil {
 		t.Error("the token of a deleted login is renewed")
 	}
