@@ -111,9 +111,5 @@ func codeOf(status int) string {
 // writeDecodeError responds to a request that is valid by the document but that the generated code cannot
 // decode. It drops the error of the generated code, which may contain submitted values.
 func writeDecodeError(w http.ResponseWriter, r *http.Request, _ error) {
-	writeProblem(w, r, undecodable())
-}
-
-func undecodable() *Error {
-	return &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."}
+	writeProblem(w, r, &Error{Status: http.StatusBadRequest, Detail: "The request cannot be read."})
 }

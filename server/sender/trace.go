@@ -58,28 +58,20 @@ func (t *trace) failure(err error) Failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	timeout, isNet := errors.AsType[net.Error](err)
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	op, isOp := errors.AsType[*net.OpError](err)
 	switch {
 	case isNet && timeout.Timeout():
 		return FailureTimeout
-	case is[*net.DNSError](err):
+	case isDNS:
 		return FailureDNS
 	case t.tlsFailed:
 		return FailureTLS
-	case isDial(err):
+	case isOp && op.Op == "dial":
 		return FailureConnect
 	case !t.responded:
 		return FailureReset
 	default:
 		return FailureProtocol
 	}
-}
-
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}
-
-func isDial(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
 }

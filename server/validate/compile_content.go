@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
@@ -31,7 +32,10 @@ func (c *compiler) contents(source *document.Node) contents {
 	for _, m := range source.Members {
 		all = append(all, c.content(source, m))
 	}
-	all.sort()
+	slices.SortFunc(all, func(a, b *content) int {
+		return cmp.Or(cmp.Compare(strings.Count(a.media, "*"), strings.Count(b.media, "*")),
+			cmp.Compare(a.media, b.media), cmp.Compare(len(b.params), len(a.params)))
+	})
 	return all
 }
 

@@ -1,10 +1,8 @@
 package validate
 
 import (
-	"cmp"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
@@ -41,16 +39,6 @@ func (c *content) streamed() bool {
 
 // contents lists the media types of a body, the more specific ones first.
 type contents []*content
-
-func (c contents) sort() {
-	slices.SortFunc(c, func(a, b *content) int {
-		return cmp.Or(
-			cmp.Compare(generality(a.media), generality(b.media)), cmp.Compare(a.media, b.media), cmp.Compare(len(b.params), len(a.params)),
-		)
-	})
-}
-
-func generality(media string) int { return strings.Count(media, "*") }
 
 // find returns the content for a media type with its parameters, or nil.
 func (c contents) find(media string, params map[string]string) *content {

@@ -32,17 +32,17 @@ type Document struct {
 	known map[Error]bool
 	errs  []Error
 
-	unread     map[string][]byte // documents that have not been read yet, by URI
-	objects    map[string]object
-	visited    map[visit]bool
-	unfit      map[*Node]bool       // nodes whose type is wrong
-	lossy      map[*Node]bool       // nodes that have lost such a child
-	resources  map[string]*resource // by URI; nil for a document that cannot be read
-	roots      map[*Node]*resource  // by root node
-	links      []link               // references to resolve
-	operations []*Node              // all operations, in the order of the document
-	targets    map[*Node]*Node      // by the value of $ref or $dynamicRef
-	used       map[*Node]bool       // the targets, once they have been asked for
+	unread    map[string][]byte // documents that have not been read yet, by URI
+	objects   map[string]object
+	visited   map[visit]bool
+	unfit     map[*Node]bool       // nodes whose type is wrong
+	lossy     map[*Node]bool       // nodes that have lost such a child
+	resources map[string]*resource // by URI; nil for a document that cannot be read
+	roots     map[*Node]*resource  // by root node
+	links     []link               // references to resolve
+	ids       map[string]bool      // of the operations
+	targets   map[*Node]*Node      // by the value of $ref or $dynamicRef
+	used      map[*Node]bool       // the targets, once they have been asked for
 }
 
 // resource is a document, or a schema with an $id.
@@ -76,6 +76,7 @@ func Load(text []byte, cfg Config) (d *Document, ok bool) {
 		resources: make(map[string]*resource),
 		roots:     make(map[*Node]*resource),
 		targets:   make(map[*Node]*Node),
+		ids:       make(map[string]bool),
 	}
 	for name, text := range cfg.Others {
 		d.unread[fileURI(name).String()] = text
@@ -112,7 +113,6 @@ func (d *Document) load(text []byte) bool {
 			d.Resolve(link.from.parent)
 		}
 	}
-	d.uniqueIDs()
 	d.templates(root.Get("paths"))
 	return true
 }

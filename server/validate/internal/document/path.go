@@ -52,20 +52,6 @@ func (d *Document) pathItem(n *Node) {
 	}
 }
 
-func (d *Document) uniqueIDs() {
-	ids := make(map[string]bool)
-	for _, operation := range d.operations {
-		id := operation.Get("operationId")
-		if id == nil {
-			continue
-		}
-		if ids[id.Text] {
-			d.Fail(id, "is not unique")
-		}
-		ids[id.Text] = true
-	}
-}
-
 // templates checks that each path contains exactly the path parameters that its operations declare, and that
 // no two paths differ only in the names of their parameters.
 func (d *Document) templates(paths *Node) {

@@ -3,13 +3,20 @@ package document
 import (
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // rules checks what OpenAPI requires of an object besides the types of its members.
 func (d *Document) rules(n *Node, rule string) {
 	switch rule {
 	case "Operation":
-		d.operations = append(d.operations, n)
+		if id := n.Get("operationId"); id != nil && id.Kind == jsontext.KindString {
+			if d.ids[id.Text] {
+				d.Fail(id, "is not unique")
+			}
+			d.ids[id.Text] = true
+		}
 	case "PathItem":
 		d.pathItem(n)
 	case "Responses":

@@ -138,15 +138,11 @@ func (t *tape) content(v int) []byte {
 func (t *tape) string(v int) []byte {
 	start, size := t.values[v].start+1, t.values[v].size
 	if start&flagged != 0 {
-		return t.unquote(v)
+		start &^= flagged
+		t.unquoted, _ = jsontext.AppendUnquote(t.unquoted[:0], t.text[start-1:start+size+1])
+		return t.unquoted
 	}
 	return t.text[start : start+size]
-}
-
-func (t *tape) unquote(v int) []byte {
-	start, size := t.values[v].start&^flagged, t.values[v].size
-	t.unquoted, _ = jsontext.AppendUnquote(t.unquoted[:0], t.text[start:start+size+2])
-	return t.unquoted
 }
 
 // same reports whether two strings are equal.
