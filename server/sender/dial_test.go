@@ -144,7 +144,7 @@ func TestSend_dialsPublicAddressesOnly(t *testing.T) {
 	}
 }
 
-// A DNS server that never responds delays an attempt only until ConnectTimeout.
+// A DNS server that never responds delays an attempt only until the limit of connecting.
 func TestSend_limitsDNSLookups(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ timeout, want time.Duration }{{15 * time.Second, 5 * time.Second}, {3 * time.Second, 3 * time.Second}} {

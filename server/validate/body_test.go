@@ -72,12 +72,10 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 		status            int
 		want              string
 	}{
-		{"application/json", `{"a":1}`, 200, `{"a":1}`},
 		{"application/json", `[]`, 400, " type"},
 		{"application/merge-patch+json", `[]`, 200, `[]`},
 		{"application/merge-patch+json", `[] 1`, 400, malformed},
 		{"application/other+json", `[]`, 415, accepted},
-		{"text/json", `true`, 200, `true`},
 		{"text/json; v=1", `true`, 200, `true`},
 		{"text/json; v=2", `true`, 400, " type"},
 		{"text/json; charset=UTF-8; v=2; w=3", `2`, 200, `2`},
@@ -88,13 +86,11 @@ func TestOperation_Handler_usesTheMostSpecificMediaType(t *testing.T) {
 		{"text/plain", "a\xff", 400, "The body is not valid UTF-8."},
 		{"text/plain; charset=latin1", "abc", 415, accepted},
 		{"video/mp4", "\xff\x00a", 200, "\xff\x00a"},
-		{"video/mp4; codecs=a", "abc", 200, "abc"},
 		{"video/mp4", "abcd", 400, " maxLength"},
 		{"video/webm", "abcde", 200, "abcde"},
 		{"video/webm", "abcdef", 400, " maxLength"},
 		{"application/octet-stream", "\x00", 200, "\x00"},
 		{"audio/wav", "a", 415, accepted},
-		{"image", "a", 415, accepted},
 		{"", "a", 415, accepted},
 	} {
 		for _, body := range []io.Reader{strings.NewReader(c.body), iotest.OneByteReader(strings.NewReader(c.body))} { // the second is chunked
@@ -184,7 +180,6 @@ func TestOperation_Handler_checksForms(t *testing.T) {
 	for body, want := range map[string]string{
 		"name=Ada&age=36":                       "Ada",
 		"na%6De=A+d%C3%A4&on=null":              "A dä",
-		"name=Ada":                              " minProperties",
 		"age=36":                                "/name required,  minProperties",
 		"name=A&age=x&on=1":                     "/age type, /name minLength, /on type",
 		"name=Ada&name=Eva":                     "/name repeated",
@@ -193,7 +188,6 @@ func TestOperation_Handler_checksForms(t *testing.T) {
 		"name=Ada&tags[0]=a":                    "/* type",
 		`name=Ada&rows={"city":"Rome"}&rows={}`: "Ada",
 		`name=Ada&rows={"city":1}`:              "/rows/0/city type",
-		`name=Ada&rows={"city":"Rome"}&rows={`:  "/rows content",
 		`name=Ada&rows=[{"city":"Rome"}]`:       "/rows/0 type",
 		"name=Ada&ids=1,2":                      "Ada",
 		"name=Ada&ids=1,x":                      "/ids/1 type",
@@ -201,13 +195,10 @@ func TestOperation_Handler_checksForms(t *testing.T) {
 		`name=Ada&where={}&where={}`:            "/where repeated",
 		"name=Ada&deep[a]=1":                    "Ada",
 		"name=Ada&deep[a]=x":                    "/deep/a type",
-		`name=Ada&where={"city":"Rome"}`:        "Ada",
-		`name=Ada&where={"city":1}`:             "/where/city type",
 		`name=Ada&where={`:                      "/where content",
 		"name=Ada&list=[1,2]":                   "Ada",
 		"name=Ada&list=[1,true]":                "/list/1 type",
 		"name=Ada&list=1,2":                     "/list content",
-		"name=Ada&more=1":                       "Ada",
 		"name=Ada&more=x":                       "/* type",
 		"name=Ada&more=1&more=2":                "/* type",
 		"name=%zz&age=1":                        "/name escape",

@@ -12,7 +12,6 @@ func TestSchema_Validate_matchesPatternsOfECMA262(t *testing.T) {
 	t.Parallel()
 	for pattern, c := range map[string]struct{ match, other []string }{
 		`^.$`:                     {[]string{"a", "😀", "\v", "\u0085"}, []string{"\n", "\r", "\u2028", "\u2029", ""}},
-		`^[.]$`:                   {[]string{"."}, []string{"a"}},
 		`a$`:                      {[]string{"a"}, []string{"a\n", "a\nb"}},
 		`^b`:                      {[]string{"b"}, []string{"a\nb"}},
 		`^\s$`:                    {[]string{" ", "\t", "\v", "\u00a0", "\ufeff", "\u2028", "\u3000"}, []string{"a", "\u0085", "\u200b"}},
@@ -22,11 +21,9 @@ func TestSchema_Validate_matchesPatternsOfECMA262(t *testing.T) {
 		`^[\S ]$`:                 {[]string{"a", " "}, []string{"\t", "\u00a0"}},
 		`^[^\S ]$`:                {[]string{"\t", "\u00a0"}, []string{"a", " "}},
 		`^[\s\S]$`:                {[]string{"a", "\n"}, []string{"", "aa"}},
-		`^[\w.-]+$`:               {[]string{"a.b-c_1"}, []string{"é", "a b"}},
 		`^[-\d]$`:                 {[]string{"-", "7"}, []string{"a", "߀"}},
 		`^[a\-z]$`:                {[]string{"a", "-", "z"}, []string{"b"}},
 		`^[[:alpha:]]$`:           {[]string{"[]", "a]", ":]"}, []string{"x", "b]"}},
-		`^[[]$`:                   {[]string{"["}, []string{"]"}},
 		`^[\]^]$`:                 {[]string{"]", "^"}, []string{"a"}},
 		`^[\b]$`:                  {[]string{"\b"}, []string{"b"}},
 		`\bé`:                     {[]string{"aé"}, []string{"é"}},

@@ -18,8 +18,6 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 		"allOf": [{"properties": {"PIN": {}, "pin": {}}}]}}`)
 	checkBodies(t, s, map[string]string{
 		"":                                     " required",
-		" ":                                    malformed,
-		"{}\n\t ":                              "ok",
 		"[[\"\xc3\"]]":                         malformed,
 		`{"\udc00": 1}`:                        malformed,
 		"\"a\nb\"":                             malformed,
@@ -35,14 +33,12 @@ func TestSchema_Validate_rejectsLaxJSON(t *testing.T) {
 		`{"s\u212aey": 1}`:                     "/ſKey case",
 		`{"PIN": 1, "pin": 2}`:                 "ok",
 		`{"other": {"PASSWORD": 1}}`:           "ok",
-		`{"list": 1`:                           malformed,
 		`{"pin": 1, "pin"`:                     "/pin duplicate",
 		`{"pin": 1, "pin": {"x": 1, "x": }`:    "/pin duplicate",
 		`[{"pin": {"x": 1, "x": 1}, "pin"}`:    "/0/* duplicate",
 		`{"password": 1, `:                     malformed,
 		nested(64):                             "ok",
 		nested(65):                             tooDeep,
-		nested(20000):                          tooDeep,
 		`{"x": ` + nested(63) + `}`:            "ok",
 		`{"x": ` + nested(64) + `}`:            tooDeep,
 		strings.Repeat(`{"a":`, 100):           tooDeep,
