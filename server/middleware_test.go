@@ -49,6 +49,19 @@ func TestMapError_mapsErrorsToResponses(t *testing.T) {
 	t.Parallel()
 	errNotMine := errors.New("not mine")
 	busy := &server.Error{Status: http.StatusServiceUnavailable}
+	var failure error
+	var mapped *server.Error
+	handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
+		return nil, failure
+	}}, func(cfg *server.Config) {
+		cfg.ValidateResponses = server.ResponsesUnchecked
+		cfg.MapError = func(ctx context.Context, _ error) *server.Error {
+			if caller, _ := server.PrincipalFrom(ctx); caller.UserID != "ada" {
+				t.Errorf("the caller is %v", caller)
+			}
+			return mapped
+		}
+	})
 	for _, test := range []struct {
 		err    error
 		mapped *server.Error
@@ -61,17 +74,8 @@ func TestMapError_mapsErrorsToResponses(t *testing.T) {
 		{errBroken, busy, 503, "broken"},
 		{errBroken, &server.Error{Status: http.StatusBadGateway, Err: errors.New("a cause of its own")}, 502, "a cause of its own"},
 	} {
-		handler, log := setup(t, service{getAvatar: func(context.Context, string) (gen.GetAvatarResponseObject, error) {
-			return nil, test.err
-		}}, func(cfg *server.Config) {
-			cfg.ValidateResponses = server.ResponsesUnchecked
-			cfg.MapError = func(ctx context.Context, _ error) *server.Error {
-				if caller, _ := server.PrincipalFrom(ctx); caller.UserID != "ada" {
-					t.Errorf("the caller is %v", caller)
-				}
-				return test.mapped
-			}
-		})
+		failure, mapped = test.err, test.mapped
+		log.Reset()
 		problem(t, do(handler, "GET", details, "", bearer("good")...), test.status)
 		failed := strings.Count(log.String(), "request failed")
 		if (failed == 1) != (test.logged != "") || !strings.Contains(log.String(), test.logged) {

@@ -52,16 +52,19 @@ func TestWriteProblem_writesADocument(t *testing.T) {
 // The log has the cause of each problem, at a level by the status.
 func TestWriteProblem_logsTheCause(t *testing.T) {
 	t.Parallel()
-	for status, level := range map[int]string{400: "DEBUG", 409: "DEBUG", 500: "ERROR", 502: "ERROR", 503: "WARN"} {
-		var log strings.Builder
-		handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
-			cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			cfg.Wrap = func(http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					server.WriteProblem(w, r, &server.Error{Status: status, Err: errBroken})
-				})
-			}
-		})
+	var log strings.Builder
+	status := 0
+	handler, _ := setup(t, server.Unimplemented{}, func(cfg *server.Config) {
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		cfg.Wrap = func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				server.WriteProblem(w, r, &server.Error{Status: status, Err: errBroken})
+			})
+		}
+	})
+	for failed, level := range map[int]string{400: "DEBUG", 409: "DEBUG", 500: "ERROR", 502: "ERROR", 503: "WARN"} {
+		status = failed
+		log.Reset()
 		if p := problem(t, do(handler, "GET", "/", ""), status); !strings.Contains(log.String(), "level="+level) ||
 			!strings.Contains(log.String(), "request_id="+*p.RequestID+" err=broken") {
 			t.Errorf("%d: the log is %s", status, log.String())
