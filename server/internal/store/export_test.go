@@ -82,9 +82,9 @@ func (s *Store) Setting(t *testing.T, name string) (value string) {
 func (s *Store) MaxConnections() int { return int(s.postgres.pool.Config().MaxConns) }
 
 // Texts returns the values of a query with one column.
-func (s *Store) Texts(t *testing.T, query string) (all []string) {
+func (s *Store) Texts(t *testing.T, query string, args ...any) (all []string) {
 	t.Helper()
-	values, err := queryRows(t.Context(), s.engine, oneColumn[[]byte], query)
+	values, err := queryRows(t.Context(), s.engine, oneColumn[[]byte], query, args...)
 	harness.Check(t, err)
 	for _, value := range values {
 		all = append(all, string(value))

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,7 +45,7 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 				wasLost, n, lost = lost, requests, false
 				return wasLost
 			}
-			raw, through := studiotest.OpenSQL(t, dsn), dsn
+			through := dsn
 			shared := !strings.HasPrefix(dsn, "sqlite:")
 			if shared {
 				proxy := studiotest.NewProxy(t, dsn)
@@ -60,6 +58,7 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 			if !shared {
 				db.LoseAnswers(func() bool { return count() })
 			}
+			query := rowsQuery(t, db)
 			for _, w := range writes {
 				if w.only != "" && w.only != name {
 					continue
@@ -85,7 +84,8 @@ func TestStore_repeatsWritesWhoseAnswerWasLost(t *testing.T) {
 					if err != nil {
 						t.Errorf("%s, without the answer to request %d: %v", w.name, i, err)
 					}
-					got := rowsOf(t, raw, db, run)
+					rows := db.Texts(t, query, "%"+run+"%")
+					got := strings.ReplaceAll(strings.Join(rows, "\n"), run, "RUN")
 					if i == 0 {
 						want = got
 					} else if got != want && (shared || !w.counts) {
@@ -159,63 +159,33 @@ func writesInSource(t *testing.T) (all []string) {
 // the name of the run.
 var volatile = []string{"seen_at", "leased_until", "key_hash", "secret", "key", "webhook_secrets.id"}
 
-// rowsOf returns the rows of all tables that contain the name of a run.
-func rowsOf(t *testing.T, raw *sql.DB, db *store.Store, run string) string {
+// rowsQuery returns a query of the rows of all tables, each as a text, that are like a parameter.
+func rowsQuery(t *testing.T, db *store.Store) string {
 	t.Helper()
-	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
+	columns := `SELECT m.name || ' ' || p.name || ' ' || p.type FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'`
 	if db.Shared() {
-		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
+		columns = `SELECT table_name || ' ' || column_name || ' ' || udt_name FROM information_schema.columns WHERE table_schema = current_schema()`
+	}
+	lines := make(map[string]string) // by table
+	for _, column := range db.Texts(t, columns+` ORDER BY 1`) {
+		words := strings.Split(column, " ")
+		table, name, kind := words[0], words[1], words[2]
+		value := `"` + name + `"`
+		switch {
+		case slices.Contains(volatile, name) || slices.Contains(volatile, table+"."+name):
+			value += " IS NOT NULL"
+		case name == "due_at" || name == "turn_at": // some are relative to the clock of the database
+			value = "(" + value + " + 30000000) / 60000000"
+		case kind == "bytea":
+			value = "encode(" + value + ", 'escape')"
+		}
+		lines[table] += fmt.Sprintf(" || ' %s=' || COALESCE(CAST(%s AS TEXT), 'NULL')", name, value)
 	}
 	var all []string
-	for _, table := range db.Texts(t, tables) {
-		for _, row := range rowsOfTable(t, raw, table, run) {
-			all = append(all, strings.ReplaceAll(row, run, "RUN"))
-		}
+	for table, line := range lines {
+		all = append(all, fmt.Sprintf("SELECT '%s'%s AS line FROM %[1]s", table, line))
 	}
-	slices.Sort(all)
-	return strings.Join(all, "\n")
-}
-
-// rowsOfTable returns the rows that contain run.
-func rowsOfTable(t *testing.T, raw *sql.DB, table, run string) (all []string) {
-	t.Helper()
-	rows, err := raw.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-	check(t, err)
-	defer func() { check(t, rows.Close()) }()
-	columns, err := rows.Columns()
-	check(t, err)
-	values, dest := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		dest[i] = &values[i]
-	}
-	for rows.Next() {
-		check(t, rows.Scan(dest...))
-		found := false // most rows are of other runs
-		for i, value := range values {
-			if bytes, ok := value.([]byte); ok {
-				values[i] = string(bytes)
-			}
-			text, _ := values[i].(string)
-			found = found || strings.Contains(text, run)
-		}
-		if !found {
-			continue
-		}
-		row := table
-		for i, column := range columns {
-			value := values[i]
-			if at, ok := value.(int64); ok && (column == "due_at" || column == "turn_at") {
-				value = time.UnixMicro(at).Round(time.Minute) // some are relative to the clock of the database
-			}
-			if slices.Contains(volatile, column) || slices.Contains(volatile, table+"."+column) {
-				value = value != nil
-			}
-			row += fmt.Sprintf(" %s=%v", column, value)
-		}
-		all = append(all, row)
-	}
-	check(t, rows.Err())
-	return all
+	return `SELECT line FROM (` + strings.Join(all, " UNION ALL ") + `) AS lines WHERE line LIKE $1 ORDER BY 1`
 }
 
 // lostWrite is a write of the store.

@@ -181,7 +181,7 @@ type Cluster struct {
 // this process is killed. It ignores signals that are sent to the process group of the tests. The first run of a user
 // keeps a copy of the new data directory for all other runs, because initdb takes most of the CPU time of a start.
 const clusterScript = `
-trap '' HUP INT TERM
+trap '' HUP INT PIPE TERM
 PATH="$2:$PATH"
 cd "$1"
 copy="${TMPDIR:-/tmp}/studiotest-$(id -u)-$(initdb --version | tr -dc '[:alnum:].')"
