@@ -1,8 +1,11 @@
 package soak_test
 
 import (
+	"cmp"
 	"fmt"
-	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,42 +20,125 @@ const evenLanes = "lanes=128"
 // due work whose notification was lost.
 const promptly = 25 * time.Second
 
-// Two daemons share the deliveries, and never send two events of a subject, or the same event twice, at the same
-// time. After one is killed, the other delivers its events within seconds.
-func TestTwoDaemons_shareWorkAndTakeOverAfterKill(t *testing.T) {
+// Two daemons share the deliveries, and duplicate none. Then one is killed or frozen with as many attempts in flight as
+// possible. Meanwhile the other one delivers new events promptly. A frozen one continues later. Afterwards both are idle,
+// and it has overwritten no results.
+func TestTwoDaemons_deliverPromptlyWithoutOne(t *testing.T) {
 	t.Parallel()
-	harness.SkipShort(t, "it waits for the end of a lease")
-	d := deploy(t, studiotest.NewPostgres(t))
-	answer, release := d.blockingAnswer(http.StatusNoContent)
-	const origins = 20
-	r := receive(d, origins, answer)
-	subjects := 10 * *scale
-	const events = 5
-	d.seed(subjects, events, r.urls...)
-	first, second := d.start(), d.start()
-	const avatars = 20
-	for i := range avatars {
-		_, err := d.createAvatar(t.Context(), fmt.Sprint(i), r.urls[i%origins])
-		check(t, err)
+	harness.SkipShort(t, "it waits for the end of leases")
+	freezes := map[string]int{"frozen with 8 workers": 8, "killed": 0}
+	if *scale > 1 {
+		freezes["frozen with 4 workers"], freezes["frozen with 64 workers"] = 4, 64
 	}
-	all := 2*origins*subjects*events + 3*avatars
-	r.waitArrivals(origins) // a duplicate would also be unanswered now
-	release()
-	check(t, second.AwaitLog(evenLanes))
-	d.seed(subjects, events, r.urls...)
-	r.waitAccepted(all / 3)
-	if _, _, duplicates := r.count(); duplicates > 0 {
-		t.Errorf("%d events are duplicated without a fault", duplicates)
+	for name, workers := range freezes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const origins, probes = 20, 20
+			const idleFor, idleWindow, idleCommits = time.Minute, 3 * time.Second, 50 // per second
+			freezes, workers := workers > 0, cmp.Or(workers, 8)
+			cluster := studiotest.NewCluster(t, "fsync=off")
+			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
+			answer, release := d.blockingAnswer(0)
+			r := receive(d, origins, func(a arrival) int {
+				if a.receiver < origins/2 {
+					return answer(a)
+				}
+				return 204
+			})
+			first, second := d.start("--delivery-workers", strconv.Itoa(workers)), d.start("--delivery-workers", strconv.Itoa(workers))
+			check(t, first.AwaitLog(evenLanes))
+			check(t, second.AwaitLog(evenLanes))
+			var waits []time.Duration
+			all := 0
+			probe := func(name string) {
+				t.Helper()
+				for i := range probes {
+					began := time.Now()
+					avatar, err := d.createAvatar(t.Context(), fmt.Sprintf("%s-%d", name, i), r.urls[origins/2+i%(origins/2)])
+					check(t, err)
+					all += 3
+					r.wait("the events of an avatar", func() bool {
+						s := r.subjects[avatar.AvatarID]
+						return s != nil && len(s.events) == 3 && s.events[2].accepted
+					})
+					waits = append(waits, time.Since(began))
+				}
+			}
+			probe("healthy")
+			check(t, first.AwaitLog("delivery attempted"))
+			check(t, second.AwaitLog("delivery attempted"))
+			if _, _, duplicates := r.count(); duplicates > 0 {
+				t.Errorf("%d events are duplicated without a fault", duplicates)
+			}
+			waits = nil
+			d.seed(4, 2, r.urls[:origins/2]...)
+			r.waitQuiet()
+			before := len(second.Log())
+			if freezes {
+				check(t, first.Freeze())
+			} else {
+				check(t, first.Kill())
+			}
+			began := time.Now()
+			r.abandonUnanswered()
+			release()
+			check(t, second.AwaitLogAfter(before, "lanes=256"))
+			if took := time.Since(began); took > promptly {
+				t.Errorf("the lanes of the other daemon are taken over after %v", took)
+			}
+			all += origins / 2 * 4 * 2
+			probe("alone")
+			for *scale > 1 && freezes && time.Since(began) < 40*time.Second { // until the connections of the frozen daemon time out
+				probe("alone-" + time.Since(began).String())
+			}
+			if freezes {
+				check(t, first.Resume())
+				probe("continued")
+			}
+			r.waitAccepted(all)
+			slices.Sort(waits)
+			t.Logf("the events of %d avatars are delivered after %v (p50), %v (max)", len(waits), waits[len(waits)/2], waits[len(waits)-1])
+			if most := waits[len(waits)-1]; most > promptly {
+				t.Errorf("the events of an avatar are delivered after %v, want at most %v", most, promptly)
+			}
+
+			// PostgreSQL updates the count of commits with a delay of up to ten seconds.
+			for idle, until := false, time.Now().Add(idleFor); !idle; {
+				before := commits(t, cluster)
+				time.Sleep(idleWindow)
+				n := commits(t, cluster) - before
+				idle = n <= idleCommits*int(idleWindow/time.Second)
+				if t.Logf("%d commits in %v without work", n, idleWindow); !idle && time.Now().After(until) {
+					t.Fatalf("idle daemons commit %d transactions in %v", n, idleWindow)
+				}
+			}
+			if freezes {
+				check(t, first.Stop())
+			}
+			check(t, second.Stop())
+			r.wantAllDelivered(d, all, 2*workers)
+			if strings.Contains(second.Log(), "level=ERROR") {
+				t.Error("the second daemon logged an error")
+			}
+		})
 	}
-	check(t, first.AwaitLog("delivery attempted"))
-	check(t, second.AwaitLog("delivery attempted"))
-	check(t, first.Kill())
-	r.abandonUnanswered()
-	began := time.Now()
-	r.waitAccepted(all)
-	if took := time.Since(began); took > promptly*time.Duration(*scale) {
-		t.Errorf("the second daemon needs %v to deliver all events", took)
+}
+
+// waitQuiet waits until no request arrives for half a second.
+func (r *receivers) waitQuiet() {
+	r.t.Helper()
+	last, arrivals := -1, 0
+	for ; arrivals == 0 || arrivals > last; arrivals, _, _ = r.count() {
+		last = arrivals
+		time.Sleep(time.Second / 2)
 	}
-	check(t, second.Stop())
-	r.wantAllDelivered(d, all, maxUnrecorded)
+}
+
+// commits returns how many transactions a server has committed.
+func commits(t *testing.T, cluster *studiotest.Cluster) (n int) {
+	t.Helper()
+	db := studiotest.OpenSQL(t, cluster.DSN)
+	defer func() { check(t, db.Close()) }()
+	check(t, db.QueryRowContext(t.Context(), "SELECT sum(xact_commit) FROM pg_stat_database").Scan(&n))
+	return n
 }

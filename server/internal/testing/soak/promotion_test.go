@@ -48,8 +48,8 @@ func TestPromotion_losesNothingThatWasAcknowledged(t *testing.T) {
 		"PrimaryDiesAfterItsStandby": func(t *testing.T, p pair, a *acknowledged) {
 			t.Helper()
 			check(t, p.standby.Control("-m immediate stop"))
-			if !testing.Short() {
-				time.Sleep(20 * time.Second) // timeouts end the waits for the standby
+			if !testing.Short() { // timeouts end the waits for the standby
+				harness.Eventually(t, "creations fail", func() bool { return a.failed.Load() >= callers })
 			}
 			harness.Eventually(t, "creations and their retries fail", func() bool {
 				// An operator ends the waits.

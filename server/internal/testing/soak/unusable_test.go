@@ -1,12 +1,8 @@
 package soak_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,61 +12,20 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// clusterProcesses returns the process ids of a PostgreSQL server. The first one is its main process.
-func clusterProcesses(t *testing.T, cluster *studiotest.Cluster) (pids []int) {
+// execute returns a function that executes a statement on its connection to a database, and reloads the settings.
+func execute(t *testing.T, dsn, statement string) (do func(statement string)) {
 	t.Helper()
-	postmaster, err := harness.Postmaster(t.Context(), studiotest.OpenSQL(t, cluster.DSN))
+	operator, err := studiotest.OpenSQL(t, dsn).Conn(t.Context())
 	check(t, err)
-	return harness.Tree(postmaster)
-}
-
-// pause freezes a PostgreSQL server.
-func pause(t *testing.T, _ *deployment, cluster *studiotest.Cluster) (repair func()) {
-	t.Helper()
-	pids := clusterProcesses(t, cluster)
-	signal := func(signal syscall.Signal) {
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, signal) // fails if it has exited
+	t.Cleanup(func() { check(t, operator.Close()) })
+	do = func(statement string) {
+		for _, s := range []string{statement, `SELECT pg_reload_conf()`} {
+			_, err := operator.ExecContext(t.Context(), s)
+			check(t, err)
 		}
 	}
-	signal(syscall.SIGSTOP)
-	repair = sync.OnceFunc(func() { signal(syscall.SIGCONT) })
-	t.Cleanup(repair)
-	return repair
-}
-
-// refuse closes all connections of a PostgreSQL server, which accepts no others.
-func refuse(t *testing.T, _ *deployment, cluster *studiotest.Cluster) (repair func()) {
-	t.Helper()
-	pids, socket := clusterProcesses(t, cluster), filepath.Join(cluster.Directory, ".s.PGSQL.5432")
-	check(t, os.Rename(socket, socket+".away"))
-	for _, pid := range pids[1:] {
-		name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-		if bytes.Contains(name, []byte("studio")) { // serves a client
-			check(t, syscall.Kill(pid, syscall.SIGTERM))
-		}
-	}
-	repair = sync.OnceFunc(func() { check(t, os.Rename(socket+".away", socket)) })
-	t.Cleanup(repair)
-	return repair
-}
-
-// execute breaks a database with one statement, and repairs it with another.
-func execute(fault, repair string) func(*testing.T, *deployment, *studiotest.Cluster) func() {
-	return func(t *testing.T, d *deployment, _ *studiotest.Cluster) func() {
-		t.Helper()
-		operator, err := studiotest.OpenSQL(t, d.dsn).Conn(t.Context())
-		check(t, err)
-		t.Cleanup(func() { check(t, operator.Close()) })
-		execute := func(statements ...string) {
-			for _, statement := range statements {
-				_, err := operator.ExecContext(t.Context(), statement)
-				check(t, err)
-			}
-		}
-		execute(`SET default_transaction_read_only = off`, fault, `SELECT pg_reload_conf()`)
-		return func() { execute(repair, `SELECT pg_reload_conf()`) }
-	}
+	do(statement)
+	return do
 }
 
 // While the database is frozen, unreachable, read-only as during maintenance, or without a table as during a restore,
@@ -78,29 +33,43 @@ func execute(fault, repair string) func(*testing.T, *deployment, *studiotest.Clu
 func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it waits for timeouts")
-	for _, test := range []struct {
-		name     string
-		fail     func(*testing.T, *deployment, *studiotest.Cluster) (repair func())
-		readable bool
-	}{
-		{"Paused", pause, false},
-		{"Refused", refuse, false},
-		{"ReadOnly", execute(`ALTER SYSTEM SET default_transaction_read_only = on`, `ALTER SYSTEM RESET default_transaction_read_only`), true},
-		{"NoTable", execute(`ALTER TABLE subjects RENAME TO subjects_away`, `ALTER TABLE subjects_away RENAME TO subjects`), false},
+	type fault = func(*testing.T, *deployment, *studiotest.Cluster, *studiotest.Proxy) (repair func())
+	for name, fail := range map[string]fault{
+		"Paused": func(_ *testing.T, _ *deployment, _ *studiotest.Cluster, proxy *studiotest.Proxy) func() {
+			proxy.Freeze()
+			return proxy.Thaw
+		},
+		"Refused": func(t *testing.T, _ *deployment, cluster *studiotest.Cluster, _ *studiotest.Proxy) func() {
+			t.Helper()
+			check(t, cluster.Control("-m fast stop"))
+			return func() { check(t, cluster.Control("start")) }
+		},
+		"ReadOnly": func(t *testing.T, d *deployment, _ *studiotest.Cluster, _ *studiotest.Proxy) func() {
+			t.Helper()
+			do := execute(t, d.dsn, `SET default_transaction_read_only = off`)
+			do(`ALTER SYSTEM SET default_transaction_read_only = on`)
+			return func() { do(`ALTER SYSTEM RESET default_transaction_read_only`) }
+		},
+		"NoTable": func(t *testing.T, d *deployment, _ *studiotest.Cluster, _ *studiotest.Proxy) func() {
+			t.Helper()
+			do := execute(t, d.dsn, `ALTER TABLE subjects RENAME TO subjects_away`)
+			return func() { do(`ALTER TABLE subjects_away RENAME TO subjects`) }
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const maxLatency, callers = 25 * time.Second, 40 // 12 s on an idle machine, less than the timeout of the client
+			const maxLatency, callers = 25 * time.Second, 16 // 12 s on an idle machine, less than the timeout of the client
 			cluster := studiotest.NewCluster(t, "fsync=off")
 			d := deploy(t, studiotest.NewSchema(t, cluster.DSN))
+			proxy := studiotest.NewProxy(t, d.dsn)
 			r := receive(d, 1, nil)
-			p := d.start()
+			p := d.startOn(proxy.DSN)
 			d.login()
 			_, err := d.createAvatar(t.Context(), "before", r.urls[0])
 			check(t, err)
 			r.waitAccepted(3)
 
-			repair := test.fail(t, d, cluster)
+			repair := fail(t, d, cluster, proxy)
 			tries := 0
 			harness.Eventually(t, "the failure of a creation", func() bool {
 				tries++
@@ -108,7 +77,7 @@ func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 				return err != nil
 			})
 			var requests sync.WaitGroup
-			for round := range 2 * *scale {
+			for round := range *scale {
 				for i := range callers {
 					requests.Go(func() {
 						began := time.Now()
@@ -119,7 +88,7 @@ func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 						} else {
 							_, err = d.client.GetAvatar(t.Context(), uuid.NewString())
 						}
-						if isUnavailable(err) != (writes || !test.readable) {
+						if isUnavailable(err) != (writes || name != "ReadOnly") {
 							t.Errorf("without the database, a request gets %v", err)
 						}
 						if took := time.Since(began); took > maxLatency {
@@ -133,7 +102,7 @@ func TestDatabaseUnusable_causesTimely503AndRecovers(t *testing.T) {
 			repair()
 			began := time.Now()
 			events := d.waitRecovered(r)
-			if took := time.Since(began); took > promptly*time.Duration(*scale) {
+			if took := time.Since(began); took > promptly {
 				t.Errorf("the service recovers after %v", took)
 			}
 			check(t, p.Stop())
