@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/server/bench/measure"
 )
 
 // job makes a child serve a body for about a time without a network. The response is the cost of a request. The zero
@@ -31,16 +31,13 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 	if err != nil {
 		return err
 	}
-	url, server, err := measure.Serve(handler)
-	if err != nil {
-		return err
-	}
+	server := httptest.NewServer(handler)
 	defer server.Close()
 	calls, sizes := make(map[string]*call), make(map[job]int)
 	for name, body := range bodies() {
 		calls[name] = newCall(http.MethodPost, createLipsync, goodHeader, body)
 	}
-	err = encoder.Encode(url)
+	err = encoder.Encode(server.URL)
 	for err == nil {
 		var j job
 		if err = decoder.Decode(&j); errors.Is(err, io.EOF) {

@@ -10,14 +10,11 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 )
 
-// variant is one way to serve the contract.
+// variant is one way to serve the contract; see variantNotes.
 type variant struct {
-	name        string
-	description string
-	peer        string // module whose version the report shows
-	build       func() (http.Handler, error)
-	// checks reports whether the variant authenticates and validates requests.
-	checks bool
+	name   string
+	build  func() (http.Handler, error)
+	checks bool // it authenticates and validates requests
 }
 
 const (
@@ -30,26 +27,11 @@ const (
 
 func variants() []variant {
 	return []variant{
-		{
-			name: bareName, build: buildBare,
-			description: "a handler on http.ServeMux that decodes the generated type with encoding/json; no checks",
-		},
-		{
-			name: strictName, build: buildStrict, peer: "github.com/oapi-codegen/runtime",
-			description: "the generated strict server alone; no checks",
-		},
-		{
-			name: serverName, build: buildServer, checks: true,
-			description: "server.New with an Authenticator; no logger",
-		},
-		{
-			name: ogenName, build: buildOgen, checks: true, peer: "github.com/ogen-go/ogen",
-			description: "a server generated from a derived document, with a SecurityHandler, without OpenTelemetry",
-		},
-		{
-			name: nethttp, build: buildNethttp, checks: true, peer: "github.com/oapi-codegen/nethttp-middleware",
-			description: "with an AuthenticationFunc, in front of the strict server",
-		},
+		{bareName, buildBare, false},
+		{strictName, buildStrict, false},
+		{serverName, buildServer, true},
+		{ogenName, buildOgen, true},
+		{nethttp, buildNethttp, true},
 	}
 }
 

@@ -156,9 +156,9 @@ func largeCreations(s *setup) []figure {
 	for range s.heavyConnections {
 		all.Go(func() {
 			for !ended.Load() {
-				switch response, err := client.Send(heavy.post("/v1/avatars/create_avatar", `{"title":"`+title+`"}`)); {
+				switch status, _, err := client.Send(heavy.post("/v1/avatars/create_avatar", `{"title":"`+title+`"}`)); {
 				case err != nil: // the daemon closed the connection
-				case response.Status == http.StatusOK:
+				case status == http.StatusOK:
 					accepted.Add(1)
 				default:
 					rejected.Add(1)

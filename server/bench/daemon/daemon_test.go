@@ -40,7 +40,7 @@ func TestReceiver_detectsWrongEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			receiver.reset()
 			for _, e := range c.events {
-				_, err := client.Send(signedEvent(fmt.Sprint(e.sequence), "subject", e.status, e.sequence, e.secret))
+				_, _, err := client.Send(signedEvent(fmt.Sprint(e.sequence), "subject", e.status, e.sequence, e.secret))
 				check(t, err)
 			}
 			tally := receiver.ask(query{Accepted: 2, MaxWait: 10 * time.Millisecond})

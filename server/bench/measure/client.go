@@ -26,12 +26,6 @@ type connection struct {
 	reader *bufio.Reader
 }
 
-// Response is the response to a request.
-type Response struct {
-	Status int
-	Body   []byte
-}
-
 // NewClient returns a client of the server at an http URL. connections bounds the concurrent requests; further requests
 // wait.
 func NewClient(url string, connections int) *Client {
@@ -61,58 +55,44 @@ func Request(method, path, header, body string) []byte {
 }
 
 // Send sends a request that [Request] encoded.
-func (c *Client) Send(request []byte) (response Response, err error) {
+func (c *Client) Send(request []byte) (status int, body []byte, err error) {
 	conn := <-c.free
 	defer func() { c.free <- conn }()
 	if conn == nil {
 		dialed, err := net.DialTimeout("tcp", c.address, exchangeTimeout)
 		if err != nil {
-			return response, err
+			return 0, nil, err
 		}
 		conn = &connection{dialed, bufio.NewReader(dialed)}
 	}
-	response, keep, err := conn.exchange(request)
-	if !keep {
+	response, err := conn.exchange(request)
+	if err == nil {
+		status = response.StatusCode
+		body, err = io.ReadAll(response.Body)
+	}
+	if err != nil || response.Close {
 		_ = conn.Close()
 		conn = nil
 	}
-	return response, err
+	return status, body, err
 }
 
-// SendOK is like Send. It returns the body, and an error unless the status is 2xx.
+// SendOK is like Send. It returns an error unless the status is 2xx.
 func (c *Client) SendOK(request []byte) (body []byte, err error) {
-	response, err := c.Send(request)
-	if err == nil && response.Status/100 != http.StatusOK/100 {
-		err = fmt.Errorf("status %d: %.200s", response.Status, response.Body)
+	status, body, err := c.Send(request)
+	if err == nil && status/100 != http.StatusOK/100 {
+		err = fmt.Errorf("status %d: %.200s", status, body)
 	}
-	return response.Body, err
+	return body, err
 }
 
-func (c *connection) exchange(request []byte) (response Response, keep bool, err error) {
-	err = c.SetDeadline(time.Now().Add(exchangeTimeout))
-	if err == nil {
-		_, err = c.Write(request)
+// exchange sends a request and reads the header of its response.
+func (c *connection) exchange(request []byte) (*http.Response, error) {
+	if err := c.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return response, false, err
+	if _, err := c.Write(request); err != nil {
+		return nil, err
 	}
-	r, err := http.ReadResponse(c.reader, nil)
-	if err != nil {
-		return response, false, err
-	}
-	response.Status = r.StatusCode
-	response.Body, err = io.ReadAll(r.Body)
-	return response, !r.Close && err == nil, err
-}
-
-// Serve serves a handler on a free port until the server is closed. Unlike package httptest, it adds no work to a
-// request.
-func Serve(handler http.Handler) (url string, server *http.Server, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	server = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	return "http://" + listener.Addr().String(), server, nil
+	return http.ReadResponse(c.reader, nil)
 }

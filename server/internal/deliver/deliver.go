@@ -150,9 +150,6 @@ func (d *Deliverer) webhookSecrets(ctx context.Context, userID string) ([]standa
 	now := time.Now()
 	d.secretCache.mu.Lock()
 	cached := d.secretCache.users[userID]
-	if len(d.secretCache.users) > maxCachedUsers {
-		d.secretCache.users = nil
-	}
 	d.secretCache.mu.Unlock()
 	if now.Before(cached.expiresAt) {
 		return cached.secrets, nil
@@ -167,8 +164,8 @@ func (d *Deliverer) webhookSecrets(ctx context.Context, userID string) ([]standa
 	}
 	d.secretCache.mu.Lock()
 	defer d.secretCache.mu.Unlock()
-	if d.secretCache.users == nil {
-		d.secretCache.users = make(map[string]cachedSecrets)
+	if len(d.secretCache.users) > maxCachedUsers {
+		clear(d.secretCache.users)
 	}
 	d.secretCache.users[userID] = cachedSecrets{secrets, now.Add(secretsLifetime)}
 	return secrets, nil

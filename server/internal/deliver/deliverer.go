@@ -52,6 +52,7 @@ func New(cfg Config) *Deliverer {
 	d := &Deliverer{
 		Config: cfg, faults: faultlog.Log{Logger: cfg.Logger}, calls: make(chan func(), 1024), closed: make(chan struct{}),
 		now: time.Now, queue: newQueue(), endpoints: newEndpoints(), origins: newOrigins(cfg), heldLanes: make(map[int]bool),
+		secretCache: secretCache{users: make(map[string]cachedSecrets)},
 	}
 	d.laneConfig = lanes.Config{
 		Store: cfg.Store, RescanInterval: cfg.RescanInterval, Logger: cfg.Logger, Now: cfg.Now,
@@ -88,13 +89,8 @@ func (d *Deliverer) loop(ctx, stop context.Context) {
 			return
 		case f := <-d.calls:
 			f()
-			for more := true; more; { // all waiting calls run before startDue does
-				select {
-				case f := <-d.calls:
-					f()
-				default:
-					more = false
-				}
+			for range len(d.calls) { // all waiting calls run before startDue does
+				(<-d.calls)()
 			}
 		case <-timer.C:
 		}

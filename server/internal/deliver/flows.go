@@ -1,6 +1,8 @@
 package deliver
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -41,13 +43,7 @@ func (d *Deliverer) scan(lanes []int) {
 }
 
 // scanAll is scan for all lanes.
-func (d *Deliverer) scanAll() {
-	var lanes []int
-	for lane := range d.heldLanes {
-		lanes = append(lanes, lane)
-	}
-	d.scan(lanes)
-}
+func (d *Deliverer) scanAll() { d.scan(slices.Collect(maps.Keys(d.heldLanes))) }
 
 // localTime converts a time of the database clock to the clock of this process.
 func (d *Deliverer) localTime(at time.Time) time.Time {

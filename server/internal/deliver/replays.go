@@ -19,12 +19,10 @@ func (d *Deliverer) replay(stop context.Context) {
 		case !next.IsZero():
 			wait = min(wait, max(next.Sub(d.Now()), time.Since(began)))
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-stop.Done():
 		case <-d.Store.ReplayDue():
-		case <-timer.C:
+		case <-time.After(wait):
 		}
-		timer.Stop()
 	}
 }
