@@ -1,6 +1,7 @@
 package deliver_test
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"testing"
@@ -95,7 +96,7 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 	for _, users := range crowds {
 		t.Run(fmt.Sprint(users), func(t *testing.T) {
 			onSQLite(t, func(s *fixture) {
-				const origins = 600
+				const origins = 400
 				healthy := urls(max(40/loadDivisor, 10))
 				s.receiver.answer = func(message sender.Message, _ int) sender.Attempt {
 					switch {
@@ -108,14 +109,15 @@ func TestSQLite_untriedOriginsThatHangDelayNoOther(t *testing.T) {
 					return sender.Attempt{Status: 200}
 				}
 				s.config.BreakAfter = 1 << 30 // otherwise the breakers free the workers
-				for user := range users {
-					id := studiotest.AddUser(s.t, s.studio, fmt.Sprintf("%d@example.com", user)).ID
-					var hanging []string
-					for i := range origins / users {
-						hanging = append(hanging, fmt.Sprintf("https://%d-%d.example.net/", user, i))
-					}
-					s.seedFor(id, 4, hanging...)
+				ids := make([]string, users)
+				for i := range ids {
+					ids[i] = studiotest.AddUser(s.t, s.studio, fmt.Sprintf("%d@example.com", i)).ID
 				}
+				s.transact(func(tx *sql.Tx) {
+					for i := range origins {
+						s.insert(tx, ids[i%users], 4, []string{fmt.Sprintf("https://%d.example.net/", i)})
+					}
+				})
 				s.workWhile(time.Duration(2*len(healthy)+10)*time.Second, func() {
 					time.Sleep(time.Second)
 					s.wantConcurrent()

@@ -205,18 +205,16 @@ func (s *fixture) transact(do func(tx *sql.Tx)) {
 
 func (s *fixture) seed(events int, urls ...string) {
 	s.t.Helper()
-	s.seedFor(s.user.ID, events, urls...)
+	s.transact(func(tx *sql.Tx) { s.insert(tx, s.user.ID, events, urls) })
 }
 
-// seedFor adds subjects of a user with one due event each, a number of them for each URL.
-func (s *fixture) seedFor(userID string, events int, urls ...string) {
+// insert adds subjects of a user with one due event each, a number of them for each URL.
+func (s *fixture) insert(tx *sql.Tx, userID string, events int, urls []string) {
 	s.t.Helper()
-	s.transact(func(tx *sql.Tx) {
-		for _, url := range urls {
-			backlog := studiotest.Backlog{UserID: userID, Prefix: url + " ", URL: url, Subjects: events, Events: 1}
-			check(s.t, backlog.Insert(s.t.Context(), tx, s.dsn))
-		}
-	})
+	for _, url := range urls {
+		backlog := studiotest.Backlog{UserID: userID, Prefix: url + " ", URL: url, Subjects: events, Events: 1}
+		check(s.t, backlog.Insert(s.t.Context(), tx, s.dsn))
+	}
 }
 
 // eventuallyTrue waits until a query returns true.

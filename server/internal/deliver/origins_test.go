@@ -57,26 +57,6 @@ func wantBegin(t *testing.T, o testOrigins, want bool) {
 	}
 }
 
-func TestOrigins_free_limitsAttemptsInFlight(t *testing.T) {
-	t.Parallel()
-	o, clock := newTestOrigins()
-	for range 4 {
-		wantBegin(t, o, true)
-	}
-	wantBegin(t, o, false)
-	if free, at := o.free(o.get(testOrigin), clock.Now()); free != 0 || !at.IsZero() {
-		t.Errorf("%d free at %v, want none until one ends", free, at)
-	}
-	if !o.tryBegin("https://other.example.com") {
-		t.Error("the limit of one origin blocks another one")
-	}
-	clock.Add(time.Second)
-	wantBegin(t, o, false)
-	o.endAttempt(testOrigin, originUp)
-	wantBegin(t, o, true)
-	wantBegin(t, o, false)
-}
-
 func TestOrigins_free_limitsTheRate(t *testing.T) {
 	t.Parallel()
 	o, clock := newTestOrigins()

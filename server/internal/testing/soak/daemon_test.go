@@ -43,9 +43,10 @@ type deployment struct {
 	transport http.Transport
 	written   chan struct{} // gets a value after each request is written, if its buffer is empty
 
-	mu    sync.Mutex
-	urls  []string // of the daemons to which the client connects, in any order
-	conns map[net.Conn]bool
+	requests sync.RWMutex // read-locked during a request
+	hosts    []string     // of the daemons that get requests, in any order
+	mu       sync.Mutex
+	conns    map[net.Conn]bool
 }
 
 func deploy(t *testing.T, dsn string) *deployment {
@@ -73,27 +74,36 @@ func (d *deployment) newClient(retry client.Retry) *client.Client {
 	d.t.Helper()
 	c, err := client.New(client.Config{
 		BaseURL: "http://studio.example.com", AllowHTTP: true, Email: email, Password: password,
-		HTTPClient: &http.Client{Transport: signallingTransport{&d.transport, d.written}}, Retry: retry,
+		HTTPClient: &http.Client{Transport: d}, Retry: retry,
 	})
 	check(d.t, err)
 	return c
 }
 
-// connect makes clients connect to daemons.
+// connect makes clients send requests to daemons, after all earlier requests have ended.
 func (d *deployment) connect(daemons ...*harness.Daemon) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.urls = nil
+	d.requests.Lock()
+	defer d.requests.Unlock()
+	d.hosts = nil
 	for _, p := range daemons {
-		d.urls = append(d.urls, p.URL)
+		d.hosts = append(d.hosts, strings.TrimPrefix(p.URL, "http://"))
 	}
 }
 
-func (d *deployment) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	d.mu.Lock()
-	url := d.urls[rand.IntN(len(d.urls))]
-	d.mu.Unlock()
-	conn, err := new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(url, "http://"))
+// RoundTrip sends a request to one of the daemons. It sends a value to written after the request is written, without
+// blocking.
+func (d *deployment) RoundTrip(request *http.Request) (*http.Response, error) {
+	d.requests.RLock()
+	defer d.requests.RUnlock()
+	request = request.Clone(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) { studio.Signal(d.written) },
+	}))
+	request.URL.Host = d.hosts[rand.IntN(len(d.hosts))]
+	return d.transport.RoundTrip(request)
+}
+
+func (d *deployment) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err == nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -125,22 +135,6 @@ func (d *deployment) skipShortOnPostgres(t *testing.T, reason string) {
 	if testing.Short() && !strings.HasPrefix(d.dsn, "sqlite:") {
 		t.Skip("not in short mode on PostgreSQL: " + reason)
 	}
-}
-
-// signallingTransport sends a value to written after each request is written, without blocking.
-type signallingTransport struct {
-	http.RoundTripper
-	written chan struct{}
-}
-
-func (r signallingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
-		select {
-		case r.written <- struct{}{}:
-		default:
-		}
-	}})
-	return r.RoundTripper.RoundTrip(request.WithContext(ctx))
 }
 
 // createAvatar creates an avatar with an idempotency key, whose events are sent to url.
