@@ -74,10 +74,13 @@ func TestConsole_sessionCookieIsSecureBehindTLSProxy(t *testing.T) {
 			cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		})
 		form := url.Values{"email": {testEmail}, "password": {testPassword}}
-		answer, _ := ask(t, http.MethodPost, d.url()+"/console/login", form.Encode(), "Content-Type: application/x-www-form-urlencoded", "X-Forwarded-Proto: https")
+		answer, _ := ask(t, http.MethodPost, d.url()+"/console/login", form.Encode(), "Content-Type: application/x-www-form-urlencoded", "X-Forwarded-Proto: https", "X-Forwarded-For: 203.0.113.9, 198.51.100.7")
 		cookie, secure := answer.Header.Get("Set-Cookie"), strings.HasPrefix(public, "https:")
 		if !strings.HasPrefix(cookie, want) || strings.Contains(cookie, "; Secure") != secure || strings.Contains(d.log.String(), "over http") == secure {
 			t.Errorf("%s: the cookie is %q, and the log\n%s", public, cookie, d.log)
+		}
+		if log := d.log.String(); !strings.Contains(log, "client=198.51.100.7") || strings.Contains(log, "203.0.113.9") {
+			t.Errorf("the log has another address: %s", log)
 		}
 	}
 }

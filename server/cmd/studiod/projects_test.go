@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -64,24 +63,4 @@ func TestParseProjects_namesThePlaceOfTheFirstError(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
-}
-
-func FuzzParseProjects(f *testing.F) {
-	f.Add(`{"data":[{"project_id":"` + projectID + `","tags":{"names":["a"]}}],"size":1}`)
-	f.Add("{\"data\":[\n{\"title\":1}]}")
-	f.Add(`{"data":[{}]`)
-	f.Fuzz(func(t *testing.T, file string) {
-		projects, err := parseProjects([]byte(file), "films")
-		if err != nil {
-			return
-		}
-		if !json.Valid([]byte(file)) {
-			t.Errorf("accepted %q", file)
-		}
-		for _, project := range projects {
-			if project.ID == "" || !json.Valid([]byte(project.Document)) {
-				t.Errorf("accepted %q as %+v", file, project)
-			}
-		}
-	})
 }

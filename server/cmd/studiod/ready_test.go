@@ -31,52 +31,42 @@ func (d *daemon) awaitReadiness(t *testing.T, status string) {
 	})
 }
 
-// A daemon is not ready while its database cannot be written, with a full disk, a file that another process has locked,
-// or a locked table, while it cannot renew its lease, and beside tables of another version. The log has the cause once.
+// A daemon is not ready while its database cannot be written, with a full disk or a locked table, while it cannot renew
+// its lease, and beside tables of another version. The log has the cause once.
 func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 	t.Parallel()
-	// executes returns a way that begins with statements on a database, and ends with its connection, or another one.
-	executes := func(create func(testing.TB) string, fault, repair string) func(t *testing.T) (dsn string, fail, repair func()) {
-		return func(t *testing.T) (string, func(), func()) {
-			dsn := create(t)
-			db := studiotest.OpenSQL(t, dsn) // it has one connection
-			return dsn, func() {
-					_, err := db.ExecContext(t.Context(), fault)
-					check(t, err)
-				}, func() {
-					_, err := db.ExecContext(t.Context(), repair)
-					check(t, err)
-				}
-		}
-	}
-	for name, test := range map[string]struct {
-		status string
-		way    func(t *testing.T) (dsn string, fail, repair func())
-	}{
-		"full disk": {"database not writable", func(t *testing.T) (dsn string, fail, repair func()) {
-			dir := studiotest.SmallDisk(t)
-			fail, repair = fillsDisk(t, dir)
-			return "sqlite:" + filepath.Join(dir, "studio.db"), fail, repair
-		}},
-		"locked file":  {"database not writable", executes(studiotest.NewSQLite, "BEGIN IMMEDIATE", "ROLLBACK")},
-		"locked table": {"database not writable", executes(studiotest.NewPostgres, "BEGIN; LOCK TABLE subjects IN SHARE MODE", "ROLLBACK")},
-		"locked lease": {"no lease for deliveries", executes(studiotest.NewPostgres, "BEGIN; LOCK TABLE holders", "ROLLBACK")},
-		"old tables": {"database not migrated", executes(studiotest.NewSQLite, "UPDATE goose_db_version SET is_applied = 0 WHERE version_id > 0",
-			"UPDATE goose_db_version SET is_applied = 1")},
+	disk := studiotest.SmallDisk(t)
+	full := "sqlite:" + filepath.Join(disk, "studio.db")
+	for _, test := range []struct{ dsn, status, fault, repair string }{
+		{full, "database not writable", "", ""},
+		{studiotest.NewPostgres(t), "database not writable", "BEGIN; LOCK TABLE subjects IN SHARE MODE", "ROLLBACK"},
+		{studiotest.NewPostgres(t), "no lease for deliveries", "BEGIN; LOCK TABLE holders", "ROLLBACK"},
+		{
+			studiotest.NewSQLite(t), "database not migrated", "UPDATE goose_db_version SET is_applied = 0 WHERE version_id > 0",
+			"UPDATE goose_db_version SET is_applied = 1",
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.status, func(t *testing.T) {
 			t.Parallel()
-			dsn, fail, repair := test.way(t)
 			d := startDaemon(t, func(cfg *daemonConfig) {
-				cfg.Database, cfg.Media, cfg.Admin.Addr = dsn, "file:"+t.TempDir(), "127.0.0.1:0"
+				cfg.Database, cfg.Media, cfg.Admin.Addr = test.dsn, "file:"+t.TempDir(), "127.0.0.1:0"
 			})
 			d.awaitReadiness(t, "ready")
 			before := len(d.log.String())
-			fail()
+			db, filler := studiotest.OpenSQL(t, test.dsn), filepath.Join(disk, "filler") // the database has one connection
+			if test.dsn == full {
+				_ = os.WriteFile(filler, make([]byte, 2*studiotest.SmallDiskSize), 0o600) // fails
+			}
+			_, err := db.ExecContext(t.Context(), test.fault)
+			check(t, err)
 			for range 2 {
 				d.awaitReadiness(t, test.status)
 			}
-			repair()
+			_, err = db.ExecContext(t.Context(), test.repair)
+			check(t, err)
+			if test.dsn == full {
+				check(t, os.Remove(filler))
+			}
 			d.awaitReadiness(t, "ready")
 			log := d.log.String()[before:]
 			if n := strings.Count(log, `msg="not ready" status="`+test.status+`" err=`); n != 1 || !strings.Contains(log, "ready again") {
@@ -84,17 +74,6 @@ func TestDaemon_isUnreadyWhileItCannotWork(t *testing.T) {
 			}
 		})
 	}
-}
-
-// fillsDisk returns functions that fill a disk of [studiotest.SmallDisk], and make room on it.
-func fillsDisk(t *testing.T, dir string) (fill, empty func()) {
-	t.Helper()
-	filler := filepath.Join(dir, "filler")
-	return func() {
-		if err := os.WriteFile(filler, make([]byte, 2*studiotest.SmallDiskSize), 0o600); err == nil {
-			t.Error("the disk is not full")
-		}
-	}, func() { check(t, os.Remove(filler)) }
 }
 
 // All callers share one run of a check. They reuse a success for its interval, and a failure for a second. No caller

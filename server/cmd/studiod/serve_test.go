@@ -30,9 +30,7 @@ func TestDaemon_warnsOperators(t *testing.T) {
 		says   string
 		want   bool
 	}{
-		{keyFile(0o640), "can read the key file", false},
 		{keyFile(0o604), "can read the key file", true},
-		{keyFile(0o602), "can read the key file", true},
 		{onPostgres, "secrets in the database are not encrypted", true},
 		{onPostgres, "back up the database with the tools of PostgreSQL", true},
 		{func(t *testing.T, cfg *daemonConfig) { cfg.Backup = "file:" + t.TempDir() }, "tools of PostgreSQL", false},

@@ -5,8 +5,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,49 +16,24 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// socketUnit is a socket unit of systemd.
-type socketUnit struct {
-	addr   string
-	socket *os.File
-	notify *net.UnixConn // receives the notifications of the service
-}
-
-func newSocketUnit(t *testing.T) *socketUnit {
+// socketUnit returns the address of a socket unit of systemd, and a function that starts a process of its service.
+func socketUnit(t *testing.T) (address string, start func(dsn string, args ...string) *harness.Daemon) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
-	u := &socketUnit{addr: l.Addr().String()}
-	u.socket, err = l.(*net.TCPListener).File() //nolint:forcetypeassert // Listen returns no other type for tcp
-	check(t, err)
-	check(t, l.Close())
-	dir, err := os.MkdirTemp("", "studiod-notify-") //nolint:usetesting // the path of a socket must be short
-	check(t, err)
-	u.notify, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	check(t, err)
-	t.Cleanup(func() { check(t, errors.Join(u.socket.Close(), u.notify.Close(), os.RemoveAll(dir))) })
-	return u
-}
-
-// start starts a process of the service with the socket.
-func (u *socketUnit) start(t *testing.T, dsn string, args ...string) *harness.Daemon {
-	t.Helper()
+	socket, err := l.(*net.TCPListener).File() //nolint:forcetypeassert // Listen returns no other type for tcp
+	check(t, errors.Join(err, l.Close()))
+	t.Cleanup(func() { check(t, socket.Close()) })
 	program := append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$@"`, "sh"}, thisProgram(t)...)
-	command := serveBy(program, dsn, append([]string{"--renderer=simulate:0s", "--admin-addr=off"}, args...)...)
-	i := slices.Index(command.Args, "--addr")
-	command.Args = slices.Delete(command.Args, i, i+2)
-	command.ExtraFiles = []*os.File{u.socket}
-	command.Env = append(command.Env, "NOTIFY_SOCKET="+u.notify.LocalAddr().String(), "LISTEN_FDS=1", "LISTEN_FDNAMES=studiod.socket")
-	return harness.RunDaemon(t, command)
-}
-
-// state returns the next notification.
-func (u *socketUnit) state(t *testing.T) string {
-	t.Helper()
-	text := make([]byte, 512)
-	check(t, u.notify.SetReadDeadline(time.Now().Add(harness.Timeout)))
-	n, err := u.notify.Read(text)
-	check(t, err)
-	return string(text[:n])
+	return l.Addr().String(), func(dsn string, args ...string) *harness.Daemon {
+		t.Helper()
+		command := serveBy(program, dsn, append([]string{"--renderer=simulate:0s", "--admin-addr=off"}, args...)...)
+		i := slices.Index(command.Args, "--addr")
+		command.Args = slices.Delete(command.Args, i, i+2)
+		command.ExtraFiles = []*os.File{socket}
+		command.Env = append(command.Env, "LISTEN_FDS=1", "LISTEN_FDNAMES=studiod.socket")
+		return harness.RunDaemon(t, command)
+	}
 }
 
 // A restart fails no request: what arrives meanwhile waits for the next process. The clients retry nothing that a
@@ -72,19 +45,19 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 			t.Parallel()
 			dsn := studiotest.NewEmptySQLite(t)
 			prepareDatabase(t, dsn)
-			key := regexp.MustCompile(`avs_\w+`).FindString(must(t, "", "key", "add", "--db="+dsn, testEmail, "load"))
-			unit := newSocketUnit(t)
+			key := must(t, "", "key", "add", "--db="+dsn, testEmail, "load")
+			socket, start := socketUnit(t)
 			var args []string
 			cert, private := certificate(t, "a")
 			if clients.tls {
 				certFile, keyFile := writeCertificate(t, cert, private)
 				args = []string{"--tls-cert", certFile, "--tls-key", keyFile}
 			}
-			p := unit.start(t, dsn, args...)
-			if _, addr, _ := strings.Cut(p.URL, "://"); addr != unit.addr {
-				t.Fatalf("it serves at %s, and the socket is %s", addr, unit.addr)
+			p := start(dsn, args...)
+			if _, addr, _ := strings.Cut(p.URL, "://"); addr != socket {
+				t.Fatalf("it serves at %s, and the socket is %s", addr, socket)
 			}
-			var successes, slowest atomic.Int64
+			var successes atomic.Int64
 			var load sync.WaitGroup
 			stop := make(chan struct{})
 			for i := range 4 {
@@ -102,16 +75,12 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 					pause := time.NewTicker(20 * time.Millisecond)
 					defer pause.Stop()
 					for {
-						began := time.Now()
 						response, content, err := exchange(t.Context(), c, http.MethodPost, p.URL+"/v1/lipsync/create_lipsync", "{}", bearer(key))
 						if err != nil || response.StatusCode != http.StatusOK {
 							t.Errorf("%v %s", err, content)
 							return
 						}
 						successes.Add(1)
-						if took := int64(time.Since(began)); took > slowest.Load() {
-							slowest.Store(took)
-						}
 						select {
 						case <-stop:
 							return
@@ -124,7 +93,7 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 				before := successes.Load()
 				harness.Eventually(t, "requests", func() bool { return successes.Load() > before+20 || t.Failed() })
 				check(t, p.Stop())
-				p = unit.start(t, dsn, args...)
+				p = start(dsn, args...)
 			}
 			close(stop)
 			load.Wait()
@@ -134,27 +103,6 @@ func TestProcess_restartFailsNoRequest(t *testing.T) {
 			if created != successes.Load() {
 				t.Errorf("%d requests created %d records", successes.Load(), created)
 			}
-			t.Logf("%d requests, the slowest took %v", created, time.Duration(slowest.Load()))
 		})
 	}
-}
-
-// The address of the socket unit is that of the daemon, which tells systemd its state. A flag with
-// another port leaves the socket without a server, which is logged.
-func TestProcess_usesTheSocketUnit(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewSQLite(t)
-	unit := newSocketUnit(t)
-	p := unit.start(t, dsn)
-	if p.URL != "http://"+unit.addr || unit.state(t) != "READY=1" {
-		t.Errorf("it serves at %s, and the socket is %s", p.URL, unit.addr)
-	}
-	if check(t, p.Stop()); unit.state(t) != "STOPPING=1" {
-		t.Error("systemd does not know that it stops")
-	}
-	p = unit.start(t, dsn, "--addr=127.0.0.1:0")
-	if !strings.Contains(p.Log(), `msg="a socket unit of systemd listens where no flag says so; nobody responds there" addresses=[`+unit.addr+"]") {
-		t.Error(p.Log())
-	}
-	check(t, p.Stop())
 }

@@ -58,7 +58,8 @@ func threats() map[string]string {
 		"Keys and webhook secrets in a copy of the database": `
 			server/internal/store: TestStore_Seal_encryptsKeysAndSecrets TestStore_Seal_bindsAValueToItsRow`,
 		"Secrets and signatures that are used for something else": `
-			server/cmd/studiod: TestUses_refuseWhatIsMadeForOthers TestUses_decryptOnlyWhatIsTheirs`,
+			server/cmd/studiod: TestUses_refuseWhatIsMadeForOthers
+			server/internal/store: TestStore_Seal_bindsAValueToItsRow`,
 		"Forged and exchanged files in the place of backups": `
 			server/internal/operate/backup: TestSeal_refusesEachFileUnderEachOtherKey TestRestore_findsDamage`,
 	}

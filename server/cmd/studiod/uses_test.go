@@ -4,21 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/gen"
-	"github.com/avatarstudio/avatarstudio/server/internal/media"
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/backup"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
-	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // use is one use of a key, or of random secrets.
@@ -129,68 +120,6 @@ func TestUses_refuseWhatIsMadeForOthers(t *testing.T) {
 		for maker, other := range uses {
 			if use.accepts(other.made) != (name == maker) {
 				t.Errorf("%s: what was made for %s is accepted: %t", name, maker, name != maker)
-			}
-		}
-	}
-}
-
-// What the key file encrypts for one use is not decrypted for another one.
-func TestUses_decryptOnlyWhatIsTheirs(t *testing.T) {
-	t.Parallel()
-	place := t.TempDir()
-	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Backup = "file:" + place })
-	harness.Eventually(t, "a backup", func() bool { return !d.backups.Status().Last.IsZero() })
-	db := studiotest.OpenSQL(t, d.cfg.Database)
-	uses := map[string]use{}
-	text := func(query string, args ...any) (value string) {
-		t.Helper()
-		check(t, db.QueryRowContext(t.Context(), query, args...).Scan(&value))
-		return value
-	}
-	// column adds the use of a column of a row.
-	column := func(name, table, column, kind, where string, id any, read func() error) {
-		set := func(value string) {
-			_, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET `+column+` = CAST($1 AS `+kind+`) WHERE `+where+` = $2`, value, id)
-			check(t, err)
-		}
-		made := text(`SELECT `+column+` FROM `+table+` WHERE `+where+` = $1`, id)
-		uses[name] = use{made, func(other string) bool {
-			set(other)
-			defer set(made)
-			return read() == nil
-		}}
-	}
-	keys, err := d.store.Keys(t.Context())
-	check(t, err)
-	for name := range keys {
-		column(name, "signing_keys", "key", "BLOB", "name", name, func() error { _, err := d.store.Keys(t.Context()); return err })
-	}
-	_, err = d.studio.RotateWebhookSecret(t.Context(), d.user.ID)
-	check(t, err)
-	for _, order := range []string{"MIN", "MAX"} {
-		id := text(`SELECT ` + order + `(id) FROM webhook_secrets`)
-		column("secret "+id, "webhook_secrets", "secret", "TEXT", "id", id, func() error { _, err := d.store.WebhookSecrets(t.Context(), d.user.ID, time.Now()); return err })
-	}
-	mark := filepath.Join(place, "installation")
-	content, err := os.ReadFile(mark)
-	check(t, err)
-	uses["place of backups"] = use{string(content), func(other string) bool {
-		check(t, os.WriteFile(mark, []byte(other), 0o600))
-		files, err := media.Open(t.Context(), media.Config{Bucket: "file:" + t.TempDir(), Key: newKey()})
-		check(t, err)
-		_, err = backup.Restore(t.Context(), backup.Restoration{
-			Place: "file:" + place, At: "latest", Database: "sqlite:" + filepath.Join(t.TempDir(), "studio.db"), Media: files, Keys: d.keys,
-		})
-		check(t, files.Close())
-		return err == nil
-	}}
-	if len(uses) < 3+2+1 {
-		t.Errorf("the uses are %v", slices.Sorted(maps.Keys(uses)))
-	}
-	for name, use := range uses {
-		for maker, other := range uses {
-			if use.accepts(other.made) != (name == maker) {
-				t.Errorf("%s: what was encrypted for %s is decrypted: %t", name, maker, name != maker)
 			}
 		}
 	}
