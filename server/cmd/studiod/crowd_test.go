@@ -157,7 +157,8 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 }
 
 // besideCrowds runs crowds against a process, which share n connections, and checks the results of a healthy client. If
-// its latency exceeds limit, which may happen while the crowds arrive, it measures up to twice again.
+// one of its requests fails or its latency exceeds limit, which may happen while the crowds arrive on a busy machine, it
+// measures up to twice again.
 func besideCrowds(t *testing.T, p *process, crowds []*crowd, token string, n, addresses int, limit time.Duration) {
 	t.Helper()
 	names := ""
@@ -172,7 +173,7 @@ func besideCrowds(t *testing.T, p *process, crowds []*crowd, token string, n, ad
 		h = examine(t.Context(), p.URL, token, 50)
 		now, peak := p.Memory()
 		t.Logf("%sfrom %d addresses: %v; %d MiB, peak %d", names, addresses, h, now>>20, peak>>20)
-		if h.failed > 0 || h.at(0.99) <= limit {
+		if h.failed == 0 && h.at(0.99) <= limit {
 			break
 		}
 	}
@@ -185,7 +186,7 @@ func besideCrowds(t *testing.T, p *process, crowds []*crowd, token string, n, ad
 // ends their responses. On a very busy machine, the limit is a multiple of the latency without slow readers.
 const maxP99 = 5 * time.Second
 
-// TestProcess_survivesHostileConnections opens 1,000 hostile connections at a time. With -v it prints the results of a
+// TestProcess_survivesHostileConnections opens up to 1,000 hostile connections at a time. With -v it prints the results of a
 // healthy client.
 func TestProcess_survivesHostileConnections(t *testing.T) {
 	harness.SkipShort(t, "it opens thousands of connections")
@@ -207,7 +208,7 @@ func TestProcess_survivesHostileConnections(t *testing.T) {
 			alone := examine(t.Context(), p.URL, token, 50)
 			t.Logf("alone: %v", alone)
 			for group := range slices.Chunk(readers(t, p, workspace, name != "SQLite"), 8) {
-				besideCrowds(t, p, group, token, 800, 1, max(maxP99, 5*alone.at(0.99)))
+				besideCrowds(t, p, group, token, 600, 1, max(maxP99, 5*alone.at(0.99)))
 			}
 			endure(t, p)
 		})
