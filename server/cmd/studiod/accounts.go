@@ -18,13 +18,13 @@ func workspaceCommand() *cli.Command {
 		Name: "workspace", Usage: "add and list workspaces, and add and remove their members",
 		Commands: []*cli.Command{
 			leaf("add", "add a workspace and print the id", "NAME", []cli.Flag{idFlag("workspace")}, addWorkspace),
-			described(leaf("list", "list workspaces, the newest first", "", pageFlags("workspaces"), listWorkspaces),
+			described(leaf("list", "list workspaces, the newest first", "", pageFlags("workspaces"), onStore(listWorkspaces)),
 				`JSON fields: id, name, members (their number), created_at.
 
 Example: studiod workspace list`),
 			described(leaf("member", "add a user to a workspace, or remove one", "WORKSPACE_ID EMAIL", []cli.Flag{
 				&cli.BoolFlag{Name: "remove", Usage: "remove the user, whose API keys for the workspace are then refused; projects of the user stay in the workspace"},
-			}, changeMember),
+			}, onStudio(changeMember)),
 				`"studiod user list --workspace WORKSPACE_ID" lists the members.
 
 Example: studiod workspace member 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10 ada@example.com`),
@@ -59,7 +59,7 @@ func checkID(text string) error {
 }
 
 func addWorkspace(ctx context.Context, command *cli.Command) error {
-	return withStudio(ctx, command, true, func(service *studio.Service) error {
+	return withNew(ctx, command, func(service *studio.Service) error {
 		workspace, err := service.AddWorkspace(ctx, command.String("id"), command.Args().First())
 		if errors.Is(err, studio.ErrWorkspaceName) {
 			return usagef("the name must have 1 to %d characters", studio.MaxName)
@@ -71,44 +71,35 @@ func addWorkspace(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-func changeMember(ctx context.Context, command *cli.Command) error {
+func changeMember(ctx context.Context, command *cli.Command, service *studio.Service) error {
 	workspaceID, email := command.Args().Get(0), command.Args().Get(1)
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		if command.Bool("remove") {
-			if err := service.RemoveMember(ctx, workspaceID, email); err != nil {
-				return explain(err, "member of this workspace")
-			}
-			return studio.AwaitRevocation(ctx)
-		}
-		return explain(service.AddMember(ctx, workspaceID, email), "workspace or user")
-	})
+	if command.Bool("remove") {
+		return revoked(ctx, explain(service.RemoveMember(ctx, workspaceID, email), "member of this workspace"))
+	}
+	return explain(service.AddMember(ctx, workspaceID, email), "workspace or user")
 }
 
-func listWorkspaces(ctx context.Context, command *cli.Command) error {
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		return columns[store.Membership]{
-			{"id", "ID", func(w store.Membership) any { return w.ID }},
-			{"created_at", "CREATED", func(w store.Membership) any { return w.CreatedAt }},
-			{"members", "MEMBERS", func(w store.Membership) any { return w.Members }},
-			{"name", "NAME", func(w store.Membership) any { return w.Name }},
-		}.page(ctx, command, "no workspaces", db.AllWorkspaces)
-	})
+func listWorkspaces(ctx context.Context, command *cli.Command, db *store.Store) error {
+	return columns[store.Membership]{
+		{"id", "ID", func(w store.Membership) any { return w.ID }},
+		{"created_at", "CREATED", func(w store.Membership) any { return w.CreatedAt }},
+		{"members", "MEMBERS", func(w store.Membership) any { return w.Members }},
+		{"name", "NAME", func(w store.Membership) any { return w.Name }},
+	}.page(ctx, command, "no workspaces", db.AllWorkspaces)
 }
 
 func secrets(get func(*studio.Service, context.Context, string) ([]studio.WebhookSecret, error)) cli.ActionFunc {
-	return func(ctx context.Context, command *cli.Command) error {
-		return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
-			secrets, err := get(service, ctx, user.ID)
-			if err != nil {
-				return err
-			}
-			lines := make([]string, len(secrets))
-			for i, secret := range secrets {
-				lines[i] = secret.Secret
-			}
-			return printLines(command, lines...)
-		})
-	}
+	return onUser(func(ctx context.Context, command *cli.Command, service *studio.Service, user studio.User) error {
+		secrets, err := get(service, ctx, user.ID)
+		if err != nil {
+			return err
+		}
+		lines := make([]string, len(secrets))
+		for i, secret := range secrets {
+			lines[i] = secret.Secret
+		}
+		return printLines(command, lines...)
+	})
 }
 
 func printLines(command *cli.Command, lines ...string) error {

@@ -20,14 +20,14 @@ func apiKeyCommand() *cli.Command {
 				ranged(&cli.DurationFlag{
 					Name: "expires-in", Usage: "lifetime of the key, such as 2160h", DefaultText: "no limit",
 				}, time.Second, 87600*time.Hour),
-			}, addAPIKey), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
+			}, onUser(addAPIKey)), `A program sends the key as a Bearer token, like an access token. NAME says what it is for.
 
 Example: studiod key add ada@example.com "nightly batch" --expires-in 2160h`),
-			described(leaf("list", "list the keys of a user, the newest first", "EMAIL", []cli.Flag{jsonFlag()}, listAPIKeys),
+			described(leaf("list", "list the keys of a user, the newest first", "EMAIL", []cli.Flag{jsonFlag()}, onUser(listAPIKeys)),
 				`JSON fields: id, name, scope (read or write), workspace_id, created_at, expires_at, used_at (in minutes).
 
 Example: studiod key list ada@example.com`),
-			described(leaf("revoke", "revoke a key of a user, and end the streams that it opened", "EMAIL ID", nil, revokeAPIKey),
+			described(leaf("revoke", "revoke a key of a user, and end the streams that it opened", "EMAIL ID", nil, onUser(revokeAPIKey)),
 				`ID is an id of "studiod key list". No daemon accepts the key when the command ends.
 
 Example: studiod key revoke ada@example.com 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10`),
@@ -35,68 +35,48 @@ Example: studiod key revoke ada@example.com 01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10
 	}
 }
 
-// withUser calls do with the user whose email is the first argument.
-func withUser(ctx context.Context, command *cli.Command, do func(*studio.Service, studio.User) error) error {
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		user, err := service.UserByEmail(ctx, command.Args().First())
-		if err != nil {
-			return explain(err, "user")
-		}
-		return do(service, user)
-	})
+func addAPIKey(ctx context.Context, command *cli.Command, service *studio.Service, user studio.User) error {
+	key := studio.APIKey{
+		UserID: user.ID, Name: command.Args().Get(1), ReadOnly: command.Bool("read-only"), WorkspaceID: command.String("workspace"),
+	}
+	if lifetime := command.Duration("expires-in"); lifetime > 0 {
+		key.ExpiresAt = time.Now().Add(lifetime)
+	}
+	_, secret, err := service.AddAPIKey(ctx, key)
+	switch {
+	case errors.Is(err, studio.ErrAPIKeyName):
+		return usagef("the name must have 1 to %d characters", studio.MaxName)
+	case errors.Is(err, studio.ErrTooManyAPIKeys):
+		return usagef("the user has %d keys; revoke one", studio.MaxAPIKeys)
+	case errors.Is(err, studio.ErrForbidden):
+		return usagef("the user is not a member of this workspace")
+	case err != nil:
+		return err
+	}
+	return printLines(command, secret)
 }
 
-func addAPIKey(ctx context.Context, command *cli.Command) error {
-	return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
-		key := studio.APIKey{
-			UserID: user.ID, Name: command.Args().Get(1), ReadOnly: command.Bool("read-only"), WorkspaceID: command.String("workspace"),
-		}
-		if lifetime := command.Duration("expires-in"); lifetime > 0 {
-			key.ExpiresAt = time.Now().Add(lifetime)
-		}
-		_, secret, err := service.AddAPIKey(ctx, key)
-		switch {
-		case errors.Is(err, studio.ErrAPIKeyName):
-			return usagef("the name must have 1 to %d characters", studio.MaxName)
-		case errors.Is(err, studio.ErrTooManyAPIKeys):
-			return usagef("the user has %d keys; revoke one", studio.MaxAPIKeys)
-		case errors.Is(err, studio.ErrForbidden):
-			return usagef("the user is not a member of this workspace")
-		case err != nil:
-			return err
-		}
-		return printLines(command, secret)
-	})
+func listAPIKeys(ctx context.Context, command *cli.Command, service *studio.Service, user studio.User) error {
+	keys, err := service.APIKeys(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	return columns[studio.APIKey]{
+		{"id", "ID", func(k studio.APIKey) any { return k.ID }},
+		{"created_at", "CREATED", func(k studio.APIKey) any { return k.CreatedAt }},
+		{"scope", "SCOPE", func(k studio.APIKey) any {
+			if k.ReadOnly {
+				return "read"
+			}
+			return "write"
+		}},
+		{"workspace_id?", "WORKSPACE", func(k studio.APIKey) any { return k.WorkspaceID }},
+		{"expires_at?", "EXPIRES", func(k studio.APIKey) any { return k.ExpiresAt }},
+		{"used_at?", "LAST USED", func(k studio.APIKey) any { return k.UsedAt }},
+		{"name", "NAME", func(k studio.APIKey) any { return k.Name }},
+	}.list(command, keys, "no keys")
 }
 
-func listAPIKeys(ctx context.Context, command *cli.Command) error {
-	return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
-		keys, err := service.APIKeys(ctx, user.ID)
-		if err != nil {
-			return err
-		}
-		return columns[studio.APIKey]{
-			{"id", "ID", func(k studio.APIKey) any { return k.ID }},
-			{"created_at", "CREATED", func(k studio.APIKey) any { return k.CreatedAt }},
-			{"scope", "SCOPE", func(k studio.APIKey) any {
-				if k.ReadOnly {
-					return "read"
-				}
-				return "write"
-			}},
-			{"workspace_id?", "WORKSPACE", func(k studio.APIKey) any { return k.WorkspaceID }},
-			{"expires_at?", "EXPIRES", func(k studio.APIKey) any { return k.ExpiresAt }},
-			{"used_at?", "LAST USED", func(k studio.APIKey) any { return k.UsedAt }},
-			{"name", "NAME", func(k studio.APIKey) any { return k.Name }},
-		}.list(command, keys, "no keys")
-	})
-}
-
-func revokeAPIKey(ctx context.Context, command *cli.Command) error {
-	return withUser(ctx, command, func(service *studio.Service, user studio.User) error {
-		if err := service.RevokeAPIKey(ctx, user.ID, command.Args().Get(1)); err != nil {
-			return explain(err, "key")
-		}
-		return studio.AwaitRevocation(ctx)
-	})
+func revokeAPIKey(ctx context.Context, command *cli.Command, service *studio.Service, user studio.User) error {
+	return revoked(ctx, explain(service.RevokeAPIKey(ctx, user.ID, command.Args().Get(1)), "key"))
 }

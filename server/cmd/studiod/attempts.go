@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -15,76 +14,71 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// attempt is the printed form of an attempt.
-type attempt struct {
-	Number   int       `json:"number"`
-	At       time.Time `json:"at"`
-	Duration float64   `json:"duration_ms"`
-	Status   int       `json:"status,omitempty"`
-	Failure  string    `json:"failure,omitempty"`
-	Address  string    `json:"address,omitempty"`
-	Excerpt  string    `json:"excerpt,omitempty"`
+func attemptColumns(excerpt bool) columns[studio.Attempt] {
+	all := columns[studio.Attempt]{
+		{"number", "ATTEMPT", func(a studio.Attempt) any { return a.Number }},
+		{"at", "AT", func(a studio.Attempt) any { return a.At }},
+		{"duration_ms", "MILLISECONDS", func(a studio.Attempt) any { return float64(a.Duration.Microseconds()) / 1000 }},
+		{"status?", "STATUS", func(a studio.Attempt) any { return a.Status }},
+		{"failure?", "FAILURE", func(a studio.Attempt) any { return a.Failure }},
+		{"address?", "ADDRESS", func(a studio.Attempt) any { return a.Address }},
+		{"excerpt?", "", func(a studio.Attempt) any { return string(a.Excerpt) }},
+	}
+	if !excerpt {
+		return all[:len(all)-1]
+	}
+	return all
 }
 
-func showEvent(ctx context.Context, command *cli.Command) error {
+func showEvent(ctx context.Context, command *cli.Command, db *store.Store) error {
 	id, err := idArgument(command)
 	if err != nil {
 		return err
 	}
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		found, err := eventByID(ctx, db, id)
-		if err != nil {
-			return err
-		}
-		all, err := db.Attempts(ctx, id)
-		if err != nil {
-			return err
-		}
-		shown := event{EventRecord: found, shown: found.Body, attempts: make([]attempt, len(all[id]))}
-		for i, a := range all[id] {
-			shown.attempts[i] = attempt{
-				Number: a.Number, At: a.At, Duration: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,
-				Failure: a.Failure, Address: a.Address,
-			}
-			if command.Bool("excerpt") {
-				shown.attempts[i].Excerpt = string(a.Excerpt)
-			}
-		}
-		if err := eventColumns().list(command, []event{shown}, ""); err != nil || command.Bool("json") {
-			return err
-		}
-		return shown.printBody(command)
-	})
-}
-
-// printBody prints the body of an event and the attempts to deliver it.
-func (e event) printBody(command *cli.Command) error {
-	out := command.Root().Writer
-	if _, err := fmt.Fprintf(out, "\n%s\n\n", commandline.Printable(string(e.Body))); err != nil {
+	found, err := eventByID(ctx, db, id)
+	if err != nil {
 		return err
 	}
-	err := columns[attempt]{
-		{"", "ATTEMPT", func(a attempt) any { return a.Number }},
-		{"", "AT", func(a attempt) any { return a.At }},
-		{"?", "STATUS", func(a attempt) any { return a.Status }},
-		{"", "MILLISECONDS", func(a attempt) any { return a.Duration }},
-		{"", "FAILURE", func(a attempt) any { return a.Failure }},
-		{"", "ADDRESS", func(a attempt) any { return a.Address }},
-	}.list(command, e.attempts, "no attempts")
-	var excerpts bytes.Buffer
-	for _, a := range e.attempts {
-		if a.Excerpt != "" {
-			fmt.Fprintf(&excerpts, "\nresponse to attempt %d:\n", a.Number)
-		}
-		// The bar marks lines that the receiver wrote, so that they cannot imitate lines of this program.
-		for line := range strings.Lines(a.Excerpt) {
-			fmt.Fprintln(&excerpts, "| "+commandline.Printable(strings.TrimRight(line, "\r\n")))
+	all, err := db.Attempts(ctx, id)
+	if err != nil {
+		return err
+	}
+	excerpt := command.Bool("excerpt")
+	attempts := attemptColumns(excerpt)
+	shown := event{EventRecord: found, shown: found.Body, attempts: make([]json.RawMessage, len(all[id]))}
+	for i, a := range all[id] {
+		if shown.attempts[i], err = attempts.object(a); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		_, err = excerpts.WriteTo(out)
+	if err := eventColumns().list(command, []event{shown}, ""); err != nil || command.Bool("json") {
+		return err
 	}
-	return err
+	if err := printLines(command, "", commandline.Printable(string(found.Body)), ""); err != nil {
+		return err
+	}
+	if err := attempts.list(command, all[id], "no attempts"); err != nil || !excerpt {
+		return err
+	}
+	return printExcerpts(command, all[id])
+}
+
+// printExcerpts prints what receivers answered. The bar marks lines that a receiver wrote, so that they cannot imitate
+// lines of this program.
+func printExcerpts(command *cli.Command, attempts []studio.Attempt) error {
+	for _, a := range attempts {
+		if len(a.Excerpt) == 0 {
+			continue
+		}
+		lines := []string{"", fmt.Sprintf("response to attempt %d:", a.Number)}
+		for line := range strings.Lines(string(a.Excerpt)) {
+			lines = append(lines, "| "+commandline.Printable(strings.TrimRight(line, "\r\n")))
+		}
+		if err := printLines(command, lines...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func idArgument(command *cli.Command) (string, error) {

@@ -18,23 +18,21 @@ import (
 const byCommand = "command line"
 
 func auditCommand() *cli.Command {
-	return described(leaf("audit", "list what operators did, the latest first", "", pageFlags("acts"), listActs),
+	return described(leaf("audit", "list what operators did, the latest first", "", pageFlags("acts"), onStudio(listActs)),
 		`It is kept for a year. JSON fields: id, at, by (the email of the operator, "command line", or "" for the holder of a
 link), action, target.
 
 Example: studiod audit`)
 }
 
-func listActs(ctx context.Context, command *cli.Command) error {
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		return columns[studio.Act]{
-			{"id", "", func(a studio.Act) any { return a.ID }},
-			{"at", "AT", func(a studio.Act) any { return a.At }},
-			{"by", "BY", func(a studio.Act) any { return a.By }},
-			{"action", "ACTION", func(a studio.Act) any { return a.Action }},
-			{"target?", "TARGET", func(a studio.Act) any { return a.Target }},
-		}.page(ctx, command, "no acts", service.Acts)
-	})
+func listActs(ctx context.Context, command *cli.Command, service *studio.Service) error {
+	return columns[studio.Act]{
+		{"id", "", func(a studio.Act) any { return a.ID }},
+		{"at", "AT", func(a studio.Act) any { return a.At }},
+		{"by", "BY", func(a studio.Act) any { return a.By }},
+		{"action", "ACTION", func(a studio.Act) any { return a.Action }},
+		{"target?", "TARGET", func(a studio.Act) any { return a.Target }},
+	}.page(ctx, command, "no acts", service.Acts)
 }
 
 // audited makes the commands that change what users have record each run, with its arguments, which contain no secrets.
@@ -55,9 +53,9 @@ func audited(root *cli.Command) {
 				if err := run(ctx, command); err != nil {
 					return err
 				}
-				return withStudio(ctx, command, false, func(service *studio.Service) error {
+				return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
 					return service.RecordAct(ctx, byCommand, name, strings.Join(command.Args().Slice(), " "))
-				})
+				})(ctx, command)
 			}
 		}
 	}

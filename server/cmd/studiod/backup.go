@@ -21,7 +21,7 @@ const (
 )
 
 func backupCommand() *cli.Command {
-	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, writeBackup),
+	return described(leaf("backup", "write the whole database to a new file", "FILE", nil, onStore(writeBackup)),
 		`The backup is a consistent snapshot, also while daemons are running. Its file contains password hashes and is
 readable by its owner only. The backup cannot be used without the key file, because keys and webhook secrets are
 encrypted. Keep a copy of the key file in another place. The backup contains no media files. Copy their folder
@@ -53,22 +53,20 @@ Example: studiod restore --db sqlite:studio.db studio-2026-01-31.db
 Example: studiod restore --key-file studio.keys s3://BUCKET/PREFIX@2026-11-22T10:00`)
 }
 
-func writeBackup(ctx context.Context, command *cli.Command) error {
+func writeBackup(ctx context.Context, command *cli.Command, db *store.Store) error {
 	path := command.Args().First()
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		err := db.Backup(ctx, path)
-		switch {
-		case errors.Is(err, store.ErrNotSQLite):
-			return usagef("back up PostgreSQL with: %s", dumpLine)
-		case errors.Is(err, fs.ErrExist) && exists(path):
-			return usagef("the file already exists")
-		case errors.Is(err, fs.ErrExist):
-			return usagef("%s.partial exists: delete it, unless another backup is writing it", path)
-		case err != nil:
-			return err
-		}
-		return printLines(command, "the database is backed up", "keep its key file apart from it: without that the backup cannot be used")
-	})
+	err := db.Backup(ctx, path)
+	switch {
+	case errors.Is(err, store.ErrNotSQLite):
+		return usagef("back up PostgreSQL with: %s", dumpLine)
+	case errors.Is(err, fs.ErrExist) && exists(path):
+		return usagef("the file already exists")
+	case errors.Is(err, fs.ErrExist):
+		return usagef("%s.partial exists: delete it, unless another backup is writing it", path)
+	case err != nil:
+		return err
+	}
+	return printLines(command, "the database is backed up", "keep its key file apart from it: without that the backup cannot be used")
 }
 
 func exists(path string) bool {

@@ -163,7 +163,7 @@ func TestCommands_reportUsageErrorsInOneLine(t *testing.T) {
 		{exitUsage, "before --until", "event list DB --since=1h --until=2h"},
 		{exitUsage, "--all", "event replay DB"},
 		{exitUsage, "exclude", "event replay DB --all WORKSPACE"},
-		{exitUsage, "endpoint list", "endpoint enable DB https://hooks.example.com/?key=hunter2"},
+		{exitUsage, "endpoint list", "endpoint enable DB --user=ada@example.com https://hooks.example.com/?key=hunter2"},
 		{exitUsage, "no such shared video", "project unshare DB WORKSPACE"},
 		{exitUsage, "must end with @TIME", "restore --db=sqlite:/nowhere/studio.db file:backups"},
 	} {

@@ -21,14 +21,14 @@ func eventCommand() *cli.Command {
 		Commands: []*cli.Command{
 			described(leaf("list", "list events, newest first", "", slices.Concat(rangeFlags(), []cli.Flag{
 				&cli.StringFlag{Name: "state", Usage: "only events in this `STATE`: pending, delivered, exhausted, or none if no webhook is registered", Validator: checkState},
-			}, pageFlags("events")), listEvents),
+			}, pageFlags("events")), onStore(listEvents)),
 				`JSON fields: id, subject_id, sequence, user_id, webhook_url (without its query), state, reason, tries,
 created_at, ended_at. Fields without a value are omitted.
 
 Example: studiod event list --state exhausted --since 96h`),
 			described(leaf("show", "show an event, its body and every attempt to deliver it", "ID", []cli.Flag{
 				&cli.BoolFlag{Name: "excerpt", Usage: "also show the beginning of each response, as far as stored"}, jsonFlag(),
-			}, showEvent),
+			}, onStore(showEvent)),
 				`ID is also the webhook-id of the notification.
 JSON fields: those of the list, body, and attempts, each with number, at, duration_ms, status, failure, address
 and, with --excerpt, excerpt.
@@ -39,7 +39,7 @@ Example: studiod event show --excerpt 01936f3e-7d00-7c4d-8e55-3a7a2b1c0d20`),
 				&cli.BoolFlag{Name: "all", Usage: "replay all exhausted events"},
 				&cli.BoolFlag{Name: "delivered", Usage: "also replay events that were delivered"},
 				&cli.BoolFlag{Name: "dry-run", Usage: "count the events and change nothing"},
-				jsonFlag()), replayEvents),
+				jsonFlag()), onStore(replayEvents)),
 				`This replays one event by its ID, the events of a subject, the events created in a period, or --all. An event
 keeps its webhook-id, and the events of a subject are sent in order. The daemon sends them in batches. First enable a
 disabled URL with "studiod endpoint enable".
@@ -69,11 +69,13 @@ func checkState(text string) error {
 func rangeOf(command *cli.Command) (filter studio.EventFilter, err error) {
 	filter.SubjectID = command.String("subject")
 	now := time.Now()
-	if filter.From, err = timeOf(command, "since", now); err != nil {
-		return filter, err
-	}
-	if filter.To, err = timeOf(command, "until", now); err != nil {
-		return filter, err
+	for flag, at := range map[string]*time.Time{"since": &filter.From, "until": &filter.To} {
+		if !command.IsSet(flag) {
+			continue
+		}
+		if *at, err = commandline.Time(command.String(flag), now); err != nil {
+			return filter, usagef("--%s %w", flag, err)
+		}
 	}
 	if !filter.From.IsZero() && !filter.To.IsZero() && !filter.From.Before(filter.To) {
 		return filter, usagef("--since must be before --until")
@@ -81,23 +83,12 @@ func rangeOf(command *cli.Command) (filter studio.EventFilter, err error) {
 	return filter, nil
 }
 
-func timeOf(command *cli.Command, flag string, now time.Time) (time.Time, error) {
-	if !command.IsSet(flag) {
-		return time.Time{}, nil
-	}
-	at, err := commandline.Time(command.String(flag), now)
-	if err != nil {
-		return at, usagef("--%s %w", flag, err)
-	}
-	return at, nil
-}
-
 // event is an event, and what is shown of it by itself.
 type event struct {
 	studio.EventRecord
 
 	shown    json.RawMessage // the body
-	attempts []attempt
+	attempts []json.RawMessage
 }
 
 func eventColumns() columns[event] {
@@ -148,15 +139,13 @@ func findEvents(ctx context.Context, db *store.Store, filter studio.EventFilter,
 	return all, nil
 }
 
-func listEvents(ctx context.Context, command *cli.Command) error {
+func listEvents(ctx context.Context, command *cli.Command, db *store.Store) error {
 	filter, err := rangeOf(command)
 	if err != nil {
 		return err
 	}
 	filter.State = studio.EventState(command.String("state"))
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		return eventColumns().page(ctx, command, "no events", func(ctx context.Context, after string, limit int) ([]event, error) {
-			return findEvents(ctx, db, filter, after, limit)
-		})
+	return eventColumns().page(ctx, command, "no events", func(ctx context.Context, after string, limit int) ([]event, error) {
+		return findEvents(ctx, db, filter, after, limit)
 	})
 }

@@ -24,7 +24,7 @@ Example: studiod keyfile reset`)
 
 func resetKey(ctx context.Context, command *cli.Command) error {
 	cfg := store.Config{Daemon: true, MustExist: true} // locks out daemons on SQLite
-	return withKeys(ctx, command, cfg, func(db *store.Store, keys *keyring.Keyring) error {
+	return withStore(ctx, command, cfg, func(db *store.Store, keys *keyring.Keyring) error {
 		running, err := db.Deliverers(ctx)
 		if err != nil {
 			return err

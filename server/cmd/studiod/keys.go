@@ -134,7 +134,7 @@ func (s keySource) explain(err error, dsn string) error {
 }
 
 func rotateKey(ctx context.Context, command *cli.Command) error {
-	return withKeys(ctx, command, store.Config{MustExist: true}, func(db *store.Store, keys *keyring.Keyring) error {
+	return withStore(ctx, command, store.Config{MustExist: true}, func(db *store.Store, keys *keyring.Keyring) error {
 		if keys == nil {
 			return usagef("the database has no key file; studiod serve creates one or uses --key-file")
 		}

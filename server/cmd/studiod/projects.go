@@ -31,8 +31,8 @@ func projectCommand() *cli.Command {
 		Commands: []*cli.Command{
 			leaf("import", "import a JSON file in the format of GET /projects/v2, all of it or nothing; - is stdin", "FILE",
 				[]cli.Flag{&cli.StringFlag{Name: "workspace", Usage: "id of the workspace for the projects", Required: true}},
-				importProjects),
-			described(leaf("unshare", "stop the sharing of a video of any user, whose link ends at once on all daemons", "LINK_OR_ID", nil, unshareProject),
+				onStudio(importProjects)),
+			described(leaf("unshare", "stop the sharing of a video of any user, whose link ends at once on all daemons", "LINK_OR_ID", nil, onStudio(unshareProject)),
 				`The user can share the video again, with another link, unless you also disable the user.
 
 Example: studiod project unshare https://studio.example.com/share/01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10.q9x2`),
@@ -40,7 +40,7 @@ Example: studiod project unshare https://studio.example.com/share/01936f3e-7c00-
 	}
 }
 
-func importProjects(ctx context.Context, command *cli.Command) error {
+func importProjects(ctx context.Context, command *cli.Command, service *studio.Service) error {
 	data, err := readImport(command)
 	if err != nil {
 		return err
@@ -49,25 +49,19 @@ func importProjects(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		index, err := service.ImportProjects(ctx, projects)
-		switch {
-		case errors.Is(err, studio.ErrExists):
-			return usagef("/data/%d: a project with this project_id already exists", index)
-		case errors.Is(err, studio.ErrNotFound):
-			return explain(err, "workspace")
-		case err != nil:
-			return err
-		}
-		return printLines(command, fmt.Sprintf("%d projects imported", len(projects)))
-	})
+	index, err := service.ImportProjects(ctx, projects)
+	switch {
+	case errors.Is(err, studio.ErrExists):
+		return usagef("/data/%d: a project with this project_id already exists", index)
+	case err != nil:
+		return explain(err, "workspace")
+	}
+	return printLines(command, fmt.Sprintf("%d projects imported", len(projects)))
 }
 
-func unshareProject(ctx context.Context, command *cli.Command) error {
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		_, err := service.Unshare(ctx, studio.User{Email: byCommand}, command.Args().First())
-		return explain(err, "shared video")
-	})
+func unshareProject(ctx context.Context, command *cli.Command, service *studio.Service) error {
+	_, err := service.Unshare(ctx, studio.User{Email: byCommand}, command.Args().First())
+	return explain(err, "shared video")
 }
 
 func readImport(command *cli.Command) ([]byte, error) {

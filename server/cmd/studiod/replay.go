@@ -13,34 +13,26 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
-// replay is the printed result of a replay.
-type replay struct {
-	Events int64 `json:"events"`
-	DryRun bool  `json:"dry_run"`
-}
-
-func replayEvents(ctx context.Context, command *cli.Command) error {
+func replayEvents(ctx context.Context, command *cli.Command, db *store.Store) error {
 	selected, err := selectedEvents(command)
 	if err != nil {
 		return err
 	}
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		for _, id := range selected.EventIDs {
-			if err := checkReplayable(ctx, db, id, selected.States); err != nil {
-				return err
-			}
-		}
-		n, err := studio.New(studio.Config{Store: db}).ReplayEvents(ctx, selected)
-		switch {
-		case err != nil:
+	for _, id := range selected.EventIDs {
+		if err := checkReplayable(ctx, db, id, selected.States); err != nil {
 			return err
-		case command.Bool("json"):
-			return commandline.PrintJSON(command.Root().Writer, replay{n, selected.DryRun})
-		case selected.DryRun:
-			return printLines(command, fmt.Sprintf("%d events would be sent again", n))
 		}
-		return printLines(command, fmt.Sprintf("%d events are sent again", n))
-	})
+	}
+	n, err := studio.New(studio.Config{Store: db}).ReplayEvents(ctx, selected)
+	switch {
+	case err != nil:
+		return err
+	case command.Bool("json"):
+		return commandline.PrintJSON(command.Root().Writer, map[string]any{"events": n, "dry_run": selected.DryRun})
+	case selected.DryRun:
+		return printLines(command, fmt.Sprintf("%d events would be sent again", n))
+	}
+	return printLines(command, fmt.Sprintf("%d events are sent again", n))
 }
 
 // checkReplayable returns an error that says why an event cannot be replayed.

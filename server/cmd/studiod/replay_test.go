@@ -22,15 +22,15 @@ func TestEventReplay_selectsEventsByFlags(t *testing.T) {
 		code int
 		says string
 	}{
-		{"--dry-run --until=2026-01-13T00:00:00Z --json", exitOK, `{"events":2,"dry_run":true}`},
+		{"--dry-run --until=2026-01-13T00:00:00Z --json", exitOK, `{"dry_run":true,"events":2}`},
 		{eventID(1), exitFailure, "the event is delivered; --delivered replays it"},
 		{"--until=2026-01-13T00:00:00Z", exitOK, "2 events are sent again"},
 		{"--subject " + subjectID, exitOK, "0 events are sent again"},
 		{"--subject " + subjectID + " --delivered --dry-run", exitOK, "1 events would be sent again"},
-		{"--json " + eventID(4), exitOK, `{"events":1,"dry_run":false}`},
+		{"--json " + eventID(4), exitOK, `{"dry_run":false,"events":1}`},
 		{eventID(4), exitFailure, "the event is pending; it is sent anyway"},
 		{eventID(1) + " --delivered", exitOK, "1 events are sent again"},
-		{"--all --json", exitOK, `{"events":0,"dry_run":false}`},
+		{"--all --json", exitOK, `{"dry_run":false,"events":0}`},
 	} {
 		code, stdout, stderr := studiod(t, "", append([]string{"event", "replay", db}, strings.Fields(test.args)...)...)
 		studiotest.FinishReplays(t, s, time.Now()) // there is no daemon

@@ -22,7 +22,7 @@ const (
 func rotateTokensCommand() *cli.Command {
 	return described(leaf("rotate", "sign access tokens with a new key", "", []cli.Flag{
 		&cli.BoolFlag{Name: "revoke", Usage: "delete the old keys, for example after a leak; access tokens become invalid, and clients renew them with refresh tokens"},
-	}, rotateSigningKey),
+	}, onStore(rotateSigningKey)),
 		`Daemons use the new key after a minute, when all have read it. Tokens that the old key signed stay valid until
 they expire, within an hour.
 
@@ -69,29 +69,27 @@ func (d *daemon) readSigningKeys(ctx context.Context) ([]auth.SigningKey, error)
 	return keys, err
 }
 
-func rotateSigningKey(ctx context.Context, command *cli.Command) error {
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		keys, names, err := signingKeys(ctx, db)
-		if err != nil {
-			return err
-		}
-		now := time.Now().UTC().Truncate(time.Second)
-		from := now.Add(auth.KeyOverlap)
-		if command.Bool("revoke") {
-			from = now
-		}
-		if _, err := db.Key(ctx, signingKeyFrom+from.Format(time.RFC3339), auth.NewSeed); err != nil {
-			return err
-		}
-		for i, name := range names {
-			if command.Bool("revoke") && !keys[i].From.Equal(from) || retired(keys[i], keys, now) {
-				if err := db.DeleteKey(ctx, name); err != nil {
-					return err
-				}
+func rotateSigningKey(ctx context.Context, command *cli.Command, db *store.Store) error {
+	keys, names, err := signingKeys(ctx, db)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	from := now.Add(auth.KeyOverlap)
+	if command.Bool("revoke") {
+		from = now
+	}
+	if _, err := db.Key(ctx, signingKeyFrom+from.Format(time.RFC3339), auth.NewSeed); err != nil {
+		return err
+	}
+	for i, name := range names {
+		if command.Bool("revoke") && !keys[i].From.Equal(from) || retired(keys[i], keys, now) {
+			if err := db.DeleteKey(ctx, name); err != nil {
+				return err
 			}
 		}
-		return printLines(command, "access tokens are signed with a new key from "+formatTime(from)+" on")
-	})
+	}
+	return printLines(command, "access tokens are signed with a new key from "+formatTime(from)+" on")
 }
 
 // retired reports whether all tokens that a key has signed have expired.

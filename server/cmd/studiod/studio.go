@@ -20,20 +20,42 @@ func passwordsOf(command *cli.Command) studio.Passwords {
 	return command.Root().Metadata[passwordsKey].(studio.Passwords) //nolint:forcetypeassert // run sets it
 }
 
-func withStudio(ctx context.Context, command *cli.Command, create bool, do func(*studio.Service) error) error {
-	return withStore(ctx, command, create, func(db *store.Store) error {
+// onStore returns the action of a command that needs an existing database, on which a daemon may be running.
+func onStore(do func(context.Context, *cli.Command, *store.Store) error) cli.ActionFunc {
+	return func(ctx context.Context, command *cli.Command) error {
+		return withStore(ctx, command, store.Config{MustExist: true}, func(db *store.Store, _ *keyring.Keyring) error {
+			return do(ctx, command, db)
+		})
+	}
+}
+
+// onStudio is like onStore for a command that calls the rules.
+func onStudio(do func(context.Context, *cli.Command, *studio.Service) error) cli.ActionFunc {
+	return onStore(func(ctx context.Context, command *cli.Command, db *store.Store) error {
+		return do(ctx, command, studio.New(studio.Config{Store: db, Passwords: passwordsOf(command)}))
+	})
+}
+
+// onUser is like onStudio for a command whose first argument is the email of a user.
+func onUser(do func(context.Context, *cli.Command, *studio.Service, studio.User) error) cli.ActionFunc {
+	return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
+		user, err := service.UserByEmail(ctx, command.Args().First())
+		if err != nil {
+			return explain(err, "user")
+		}
+		return do(ctx, command, service, user)
+	})
+}
+
+// withNew calls do with the rules over a database, which it creates if there is none.
+func withNew(ctx context.Context, command *cli.Command, do func(*studio.Service) error) error {
+	return withStore(ctx, command, store.Config{}, func(db *store.Store, _ *keyring.Keyring) error {
 		return do(studio.New(studio.Config{Store: db, Passwords: passwordsOf(command)}))
 	})
 }
 
-// withStore opens the database of a command and calls do. A daemon may be running on the same database.
-// Commands that need existing records do not create a database.
-func withStore(ctx context.Context, command *cli.Command, create bool, do func(*store.Store) error) error {
-	return withKeys(ctx, command, store.Config{MustExist: !create}, func(db *store.Store, _ *keyring.Keyring) error { return do(db) })
-}
-
-// withKeys is like withStore for commands that change the keys. The keys are nil if there are none.
-func withKeys(ctx context.Context, command *cli.Command, cfg store.Config, do func(*store.Store, *keyring.Keyring) error) (err error) {
+// withStore opens the database of a command and calls do with it and its keys, which are nil if there are none.
+func withStore(ctx context.Context, command *cli.Command, cfg store.Config, do func(*store.Store, *keyring.Keyring) error) (err error) {
 	dsn, err := databaseOf(command, defaultDatabase)
 	if err != nil {
 		return err

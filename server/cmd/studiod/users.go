@@ -28,18 +28,18 @@ func userCommand() *cli.Command {
 				idFlag("user"), &cli.BoolFlag{Name: "operator", Usage: "make the user an operator, who can see all users and the state of the service in the console"},
 			}, addUser),
 			described(leaf("list", "list users, the newest first", "", append(pageFlags("users"),
-				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), listUsers),
+				&cli.StringFlag{Name: "workspace", Usage: "only members of the workspace with this `ID`", Validator: checkID}), onStore(listUsers)),
 				`JSON fields: id, email, role (operator or user), in_progress (creations that wait for rendering or are being
 rendered, up to 1,000), created_at, disabled_at.
 
 Example: studiod user list`),
 			leaf("password", "set the password of a user and end all sessions of the user", "EMAIL", nil, setPassword),
-			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, setRole),
+			leaf("role", "set the role of a user; an operator can see all users and the state of the service in the console", "EMAIL operator|user", nil, onStudio(setRole)),
 			leaf("disable", "end all sessions of a user, refuse logins and API keys, and hide shared videos, until enabled", "EMAIL", nil, setEnabled(false)),
 			leaf("enable", "enable a user who is disabled", "EMAIL", nil, setEnabled(true)),
 			leaf("delete", "end all sessions of a user, and delete what is the user's; projects stay in workspaces", "EMAIL", []cli.Flag{
 				yesFlag(), mediaFlag("a directory next to the database"),
-			}, deleteUser),
+			}, onStore(deleteUser)),
 		},
 	}
 }
@@ -47,7 +47,7 @@ Example: studiod user list`),
 func tokenCommand() *cli.Command {
 	return &cli.Command{
 		Name: "token", Usage: "revoke the tokens of users, and rotate the key that signs access tokens",
-		Commands: []*cli.Command{leaf("revoke", "end all sessions of a user", "EMAIL", nil, revokeTokens), rotateTokensCommand()},
+		Commands: []*cli.Command{leaf("revoke", "end all sessions of a user", "EMAIL", nil, onStudio(revokeTokens)), rotateTokensCommand()},
 	}
 }
 
@@ -60,7 +60,7 @@ func addUser(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStudio(ctx, command, true, func(service *studio.Service) error {
+	return withNew(ctx, command, func(service *studio.Service) error {
 		add := service.AddUser
 		if command.Bool("operator") {
 			add = func(ctx context.Context, id, email, password string) (studio.User, error) {
@@ -75,18 +75,16 @@ func addUser(ctx context.Context, command *cli.Command) error {
 	})
 }
 
-func listUsers(ctx context.Context, command *cli.Command) error {
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		return columns[store.Account]{
-			{"id", "ID", func(u store.Account) any { return u.ID }},
-			{"created_at", "CREATED", func(u store.Account) any { return u.CreatedAt }},
-			{"role", "ROLE", func(u store.Account) any { return cmp.Or(string(u.Role), "user") }},
-			{"in_progress", "IN PROGRESS", func(u store.Account) any { return u.InProgress }},
-			{"disabled_at?", "DISABLED", func(u store.Account) any { return u.DisabledAt }},
-			{"email", "EMAIL", func(u store.Account) any { return u.Email }},
-		}.page(ctx, command, "no users", func(ctx context.Context, after string, limit int) ([]store.Account, error) {
-			return db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
-		})
+func listUsers(ctx context.Context, command *cli.Command, db *store.Store) error {
+	return columns[store.Account]{
+		{"id", "ID", func(u store.Account) any { return u.ID }},
+		{"created_at", "CREATED", func(u store.Account) any { return u.CreatedAt }},
+		{"role", "ROLE", func(u store.Account) any { return cmp.Or(string(u.Role), "user") }},
+		{"in_progress", "IN PROGRESS", func(u store.Account) any { return u.InProgress }},
+		{"disabled_at?", "DISABLED", func(u store.Account) any { return u.DisabledAt }},
+		{"email", "EMAIL", func(u store.Account) any { return u.Email }},
+	}.page(ctx, command, "no users", func(ctx context.Context, after string, limit int) ([]store.Account, error) {
+		return db.Users(ctx, store.UserFilter{WorkspaceID: command.String("workspace")}, after, limit)
 	})
 }
 
@@ -95,62 +93,52 @@ func setPassword(ctx context.Context, command *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		if err := service.SetPassword(ctx, command.Args().First(), password); err != nil {
-			return explain(err, "user")
-		}
-		return studio.AwaitRevocation(ctx)
-	})
+	return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
+		return revoked(ctx, explain(service.SetPassword(ctx, command.Args().First(), password), "user"))
+	})(ctx, command)
 }
 
-func setRole(ctx context.Context, command *cli.Command) error {
+func setRole(ctx context.Context, command *cli.Command, service *studio.Service) error {
 	role, ok := map[string]studio.Role{"operator": studio.Operator, "user": studio.NoRole}[command.Args().Get(1)]
 	if !ok {
 		return usagef("the role must be operator or user")
 	}
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		return explainUser(service.ChangeRole(ctx, studio.User{Email: byCommand}, command.Args().First(), role))
-	})
+	return explainUser(service.ChangeRole(ctx, studio.User{Email: byCommand}, command.Args().First(), role))
 }
 
 func setEnabled(enabled bool) cli.ActionFunc {
-	return func(ctx context.Context, command *cli.Command) error {
-		return withStudio(ctx, command, false, func(service *studio.Service) error {
-			err := service.SetUserEnabled(ctx, studio.User{Email: byCommand}, command.Args().First(), enabled)
-			if err != nil {
-				return explainUser(err)
-			}
-			return studio.AwaitRevocation(ctx)
-		})
+	return onStudio(func(ctx context.Context, command *cli.Command, service *studio.Service) error {
+		return revoked(ctx, explainUser(service.SetUserEnabled(ctx, studio.User{Email: byCommand}, command.Args().First(), enabled)))
+	})
+}
+
+func revokeTokens(ctx context.Context, command *cli.Command, service *studio.Service) error {
+	return revoked(ctx, explain(service.RevokeTokens(ctx, command.Args().First()), "user"))
+}
+
+// revoked returns the error of a revocation, or waits until all daemons have read it.
+func revoked(ctx context.Context, err error) error {
+	if err != nil {
+		return err
 	}
+	return studio.AwaitRevocation(ctx)
 }
 
-func revokeTokens(ctx context.Context, command *cli.Command) error {
-	return withStudio(ctx, command, false, func(service *studio.Service) error {
-		if err := service.RevokeTokens(ctx, command.Args().First()); err != nil {
-			return explain(err, "user")
-		}
-		return studio.AwaitRevocation(ctx)
-	})
-}
-
-func deleteUser(ctx context.Context, command *cli.Command) error {
+func deleteUser(ctx context.Context, command *cli.Command, db *store.Store) (err error) {
 	email := command.Args().First()
-	return withStore(ctx, command, false, func(db *store.Store) (err error) {
-		files, err := openFiles(ctx, command, db.Name())
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, files.Close()) }()
-		service := studio.New(studio.Config{Store: db, Passwords: passwordsOf(command), Media: files})
-		if _, err := service.UserByEmail(ctx, email); err != nil {
-			return explain(err, "user")
-		}
-		if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
-			return err
-		}
-		return explainUser(service.RemoveUser(ctx, studio.User{Email: byCommand}, email))
-	})
+	files, err := openFiles(ctx, command, db.Name())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	service := studio.New(studio.Config{Store: db, Passwords: passwordsOf(command), Media: files})
+	if _, err := service.UserByEmail(ctx, email); err != nil {
+		return explain(err, "user")
+	}
+	if err := confirm(command, "Delete "+commandline.Printable(email)+" and everything that is theirs?"); err != nil {
+		return err
+	}
+	return explainUser(service.RemoveUser(ctx, studio.User{Email: byCommand}, email))
 }
 
 func explainUser(err error) error {

@@ -24,17 +24,19 @@ func printVersion(ctx context.Context, command *cli.Command) error {
 	if !command.Bool("daemons") {
 		return printLines(command, fmt.Sprintf("studiod %s (%s, %s/%s)", commandline.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 	}
-	return withStore(ctx, command, false, func(db *store.Store) error {
-		found, err := db.Daemons(ctx)
-		if err != nil {
-			return err
-		}
-		return columns[store.Daemon]{
-			{"id", "ID", func(d store.Daemon) any { return d.ID }},
-			{"host", "HOST", func(d store.Daemon) any { return d.Host }},
-			{"version", "VERSION", func(d store.Daemon) any { return d.Version }},
-			{"started_at", "STARTED", func(d store.Daemon) any { return d.Started }},
-			{"seen_at", "LAST SEEN", func(d store.Daemon) any { return time.Now().Add(-d.Seen) }},
-		}.list(command, found, "no daemons")
-	})
+	return onStore(listDaemons)(ctx, command)
+}
+
+func listDaemons(ctx context.Context, command *cli.Command, db *store.Store) error {
+	found, err := db.Daemons(ctx)
+	if err != nil {
+		return err
+	}
+	return columns[store.Daemon]{
+		{"id", "ID", func(d store.Daemon) any { return d.ID }},
+		{"host", "HOST", func(d store.Daemon) any { return d.Host }},
+		{"version", "VERSION", func(d store.Daemon) any { return d.Version }},
+		{"started_at", "STARTED", func(d store.Daemon) any { return d.Started }},
+		{"seen_at", "LAST SEEN", func(d store.Daemon) any { return time.Now().Add(-d.Seen) }},
+	}.list(command, found, "no daemons")
 }
