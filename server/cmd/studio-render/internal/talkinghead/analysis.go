@@ -78,6 +78,9 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 			return nil, err
 		}
 		t.add(f)
+		if source.picture {
+			source.still = f.crop(0, 0, f.width, f.height)
+		}
 		switch n := len(t.track.Places); {
 		case float64(n)/source.rate.float() > maxDuration.Seconds():
 			return nil, tooLong(name)

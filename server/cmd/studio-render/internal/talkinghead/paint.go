@@ -1,28 +1,6 @@
 package talkinghead
 
-import (
-	"math"
-	"slices"
-)
-
-// cellSide is the side of the cells of a mesh, in eye distances, for luma. Cells of chroma are twice as large. The warp
-// of the skin is nearly linear across a cell.
-const cellSide = 1.0 / 32
-
-// A node is a corner of the cells of a mesh, in which the skin around the lips is warped.
-type node struct {
-	from point   // from where the skin is copied
-	own  float64 // how much of the skin comes from the mouth's own frame, from 0 to 1
-	kind nodeKind
-}
-
-type nodeKind int
-
-const (
-	untouched nodeKind = iota
-	skinNode
-	lipNode // at the inner edges of the lips, where the warp is not smooth
-)
+import "math"
 
 // A canvas is what paint knows about planes of the same size.
 type canvas struct {
@@ -38,18 +16,12 @@ type canvas struct {
 	seen     transform // from the face to base
 	own      transform // from the face to from
 
-	left, top, right, bottom int // the part of the planes that is painted
-	// The nodes between these bounds are lip nodes.
-	lipsSide, lipsTop, lipsBottom float64
-	cos, sin                      float64 // from pixels to the face
+	left, top, right, bottom int     // the part of the planes that is painted
+	cos, sin                 float64 // from pixels to the face
 }
 
 // paint draws the mouth on a face in f. strength is the opacity, from 0 to 1.
 func (m *mouth) paint(f *frame, face pose, s shape, strength float64) {
-	m.paintWith((*canvas).cells, f, face, s, strength)
-}
-
-func (m *mouth) paintWith(draw func(*canvas), f *frame, face pose, s shape, strength float64) {
 	if strength <= 0 {
 		m.lit = false
 		return
@@ -68,7 +40,7 @@ func (m *mouth) paintWith(draw func(*canvas), f *frame, face pose, s shape, stre
 			first: group[0], to: to[group[0]:group[1]], from: from[group[0]:group[1]],
 		}
 		if c.prepare() {
-			draw(&c)
+			c.draw()
 		}
 	}
 }
@@ -86,61 +58,7 @@ func (c *canvas) prepare() bool {
 	c.seen.y -= float64(c.top)
 	c.sin, c.cos = math.Sincos(c.face.Angle)
 	c.sin, c.cos = c.sin/c.face.Scale, c.cos/c.face.Scale
-	margin := 1.5*cellSide*p.step() + c.soft
-	c.lipsSide = c.Lips.Half*max(c.stretch, 1) + margin
-	c.lipsTop, c.lipsBottom = slices.Min(c.Lips.Upper[:])-c.up-margin, slices.Max(c.Lips.Lower[:])+c.down+margin
 	return true
-}
-
-// cells draws the mouth cell by cell.
-func (c *canvas) cells() {
-	cell := max(int(c.face.Scale*cellSide), 1) // in pixels of the plane
-	columns := (c.right-c.left+cell-1)/cell + 1
-	above, below := make([]node, columns), make([]node, columns)
-	c.nodes(below, c.top, cell)
-	for top := c.top; top < c.bottom; top += cell {
-		above, below = below, above
-		c.nodes(below, top+cell, cell)
-		for row := top; row < min(top+cell, c.bottom); row++ {
-			down := float64(row-top) / float64(cell)
-			for i := range columns - 1 {
-				left := c.left + i*cell
-				right := min(left+cell, c.right)
-				switch max(above[i].kind, above[i+1].kind, below[i].kind, below[i+1].kind) {
-				case untouched:
-				case skinNode:
-					c.skin(row, left, right, cell, above[i].towards(&below[i], down), above[i+1].towards(&below[i+1], down))
-				case lipNode:
-					c.lips(row, left, right)
-				}
-			}
-		}
-	}
-}
-
-// nodes computes a row of the mesh.
-func (c *canvas) nodes(nodes []node, row, cell int) {
-	for i := range nodes {
-		q := c.toFace(row, c.left+i*cell)
-		n := &nodes[i]
-		*n = node{from: q}
-		if q.X <= -mouthSide || q.X >= mouthSide || q.Y <= mouthTop || q.Y >= mouthBottom {
-			continue
-		}
-		n.from = c.at(q.X, q.Y).from
-		n.own = c.ownPart(n.from)
-		switch {
-		case math.Abs(q.X) < c.lipsSide && q.Y > c.lipsTop && q.Y < c.lipsBottom:
-			n.kind = lipNode
-		case n.own > 0 && !c.picture || n.from.minus(q).length()*c.face.Scale > 0.01:
-			n.kind = skinNode
-		}
-	}
-}
-
-// towards returns the node between n and other.
-func (n *node) towards(other *node, part float64) node {
-	return node{from: n.from.plus(other.from.minus(n.from).times(part)), own: n.own + (other.own-n.own)*part}
 }
 
 // toFace returns the point of the face at a pixel.
@@ -149,35 +67,29 @@ func (c *canvas) toFace(row, column int) point {
 	return point{c.cos*dx + c.sin*dy, c.cos*dy - c.sin*dx}
 }
 
-// skin draws part of a row of a cell, whose left and right end are given.
-func (c *canvas) skin(row, left, right, cell int, from, to node) {
-	step := 1 / float64(cell)
-	dx, dy, down := (to.from.X-from.from.X)*step, (to.from.Y-from.from.Y)*step, (to.own-from.own)*step
-	for column := left; column < right; column++ {
-		for i := range c.to {
-			c.set(i, row, column, c.skinAt(i, from.from, from.own))
-		}
-		from.from.X += dx
-		from.from.Y += dy
-		from.own += down
-	}
-}
-
-// lips draws part of a row of a cell that lips are in.
-func (c *canvas) lips(row, left, right int) {
-	for column := left; column < right; column++ {
-		q := c.toFace(row, column)
-		move := c.at(q.X, q.Y)
-		own := c.ownPart(move.from)
-		for i := range c.to {
-			var skin float64
-			if move.inside < 1 {
-				skin = c.skinAt(i, move.from, own)
+// draw draws the mouth. What the mouth does not move stays as it is.
+func (c *canvas) draw() {
+	for row := c.top; row < c.bottom; row++ {
+		for column := c.left; column < c.right; column++ {
+			q := c.toFace(row, column)
+			if q.X <= -mouthSide || q.X >= mouthSide || q.Y <= mouthTop || q.Y >= mouthBottom {
+				continue
 			}
-			if move.inside > 0 {
-				skin += (c.interior.tone(c.first+i, move) - skin) * move.inside
+			move := c.at(q.X, q.Y)
+			own := c.ownPart(move.from)
+			if move.inside == 0 && (own == 0 || c.picture) && move.from.minus(q).length()*c.face.Scale <= 0.01 {
+				continue
 			}
-			c.set(i, row, column, skin)
+			for i := range c.to {
+				var skin float64
+				if move.inside < 1 {
+					skin = c.skinAt(i, move.from, own)
+				}
+				if move.inside > 0 {
+					skin += (c.interior.tone(c.first+i, move) - skin) * move.inside
+				}
+				c.set(i, row, column, skin)
+			}
 		}
 	}
 }
