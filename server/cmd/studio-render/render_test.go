@@ -67,43 +67,15 @@ func TestRun_makesAvatarAndVideo(t *testing.T) {
 	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || !strings.HasPrefix(failure.Reason, "The voice does not exist any more.") {
 		t.Errorf("a lost voice: %v", err)
 	}
-}
-
-// The program lists the voices of espeak-ng, and none if another program speaks.
-func TestRun_listsVoices(t *testing.T) {
-	t.Parallel()
-	harness.Need(t, "espeak-ng")
-	request := protocol.Request{Kind: protocol.Voices, Request: []byte(`{}`), OutputDir: t.TempDir()}
-	known, err := exchange(t, request)
-	harness.Check(t, err)
-	for _, want := range []protocol.Voice{
-		{ID: "en-gb", Language: "en-GB", Name: "English (Great Britain)", Gender: "male"},
-		{ID: "fr-fr+Annie", Language: "fr-FR", Name: "French (France), Annie", Gender: "female"},
-	} {
-		if !slices.Contains(known.Voices, want) {
-			t.Errorf("%+v is not among %d voices", want, len(known.Voices))
-		}
-	}
-	if known, err = exchange(t, request, "-speech", "exec:true"); err != nil || len(known.Voices) > 0 {
-		t.Errorf("voices of another program: %v, %v", known.Voices, err)
-	}
-}
-
-// Failures caused by the input are reported as permanent, with exit status 0.
-func TestRun_reportsInputFailures(t *testing.T) {
-	t.Parallel()
-	harness.Need(t, "ffmpeg", "ffprobe")
-	text := filepath.Join(t.TempDir(), "text")
-	harness.Check(t, os.WriteFile(text, []byte("no media"), 0o600))
-	_, err := exchange(t, protocol.Request{Kind: protocol.Lipsync, Request: []byte(`{}`), OutputDir: t.TempDir()})
-	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || !strings.Contains(failure.Reason, "audio_url") {
-		t.Errorf("nothing to say: %v", err)
-	}
-	_, err = exchange(t, protocol.Request{
-		Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": text}, OutputDir: t.TempDir(),
-	})
+	request = protocol.Request{Kind: protocol.Avatar, Request: []byte(`{}`), Inputs: map[string]string{"base_video_url": voice}, OutputDir: t.TempDir()}
+	_, err = exchange(t, request)
 	if failure, ok := errors.AsType[*protocol.Error](err); !ok || !failure.Permanent || len(failure.Checks) != 1 || failure.Checks[0].Status != protocol.Failed {
 		t.Errorf("an avatar of text: %v", err)
+	}
+	known, err := exchange(t, protocol.Request{Kind: protocol.Voices, Request: []byte(`{}`), OutputDir: t.TempDir()})
+	harness.Check(t, err)
+	if annie := (protocol.Voice{ID: "fr-fr+Annie", Language: "fr-FR", Name: "French (France), Annie", Gender: "female"}); !slices.Contains(known.Voices, annie) {
+		t.Errorf("%+v is not among %d voices", annie, len(known.Voices))
 	}
 }
 

@@ -3,6 +3,7 @@ package render_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -177,50 +178,39 @@ func TestSQLite_retriesARenderingBeforeTheSubjectFails(t *testing.T) {
 	}
 }
 
-// A rendering is canceled when its subject is deleted, and no event is sent.
-func TestSQLite_cancelsTheRenderingOfADeletedSubject(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
-	onSQLite(t, func(s *poolFixture) {
-		var took time.Duration
-		s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
-			if err := s.studio.Delete(ctx, subject.UserID, subject.Kind, subject.ID); err != nil {
-				s.t.Error(err)
-			}
-			began := time.Now()
-			<-ctx.Done()
-			took = time.Since(began)
-			return studio.Rendering{}, ctx.Err()
-		}
-		avatar := s.create()
-		s.work(10 * time.Minute)
-		if took == 0 || took > 500*time.Millisecond {
-			s.t.Errorf("the rendering was cancelled after %v", took)
-		}
-		if _, err := s.db.Subject(s.t.Context(), avatar.ID); !errors.Is(err, studio.ErrNotFound) {
-			s.t.Errorf("error %v", err)
-		}
-	})
-}
-
-// A process cancels a rendering that another process has taken over, and writes no result.
-func TestSQLite_cancelsARenderingThatAnotherProcessTookOver(t *testing.T) { //nolint:paralleltest // inBubble calls Parallel
-	onSQLite(t, func(s *poolFixture) {
-		var took time.Duration
-		s.renderer = func(ctx context.Context, _ studio.Subject) (studio.Rendering, error) {
-			s.exec(`UPDATE renderings SET process_id = 'another', leased_until = 1 << 60`) //nolint:contextcheck // it has that of the test
-			began := time.Now()
-			<-ctx.Done()
-			took = time.Since(began)
-			return studio.Rendering{Video: "late.mp4"}, nil
-		}
-		avatar := s.create()
-		s.work(10 * time.Minute)
-		if took == 0 || took > 2*time.Second {
-			s.t.Errorf("the rendering was cancelled after %v", took)
-		}
-		if left := s.subject(avatar.ID); left.Status != studio.Processing || left.RenderTries != 0 || left.Rendering.Video != "" || left.Sequence != 1 {
-			s.t.Errorf("the avatar is %+v", left)
-		}
-	})
+// A rendering is canceled when its subject is deleted, or when another process has taken it over. No result is written.
+func TestSQLite_cancelsARenderingThatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, deleted := range []bool{true, false} {
+		t.Run(fmt.Sprint(deleted), func(t *testing.T) {
+			onSQLite(t, func(s *poolFixture) {
+				var took time.Duration
+				s.renderer = func(ctx context.Context, subject studio.Subject) (studio.Rendering, error) {
+					if !deleted {
+						s.exec(`UPDATE renderings SET process_id = 'another', leased_until = 1 << 60`) //nolint:contextcheck // it has that of the test
+					} else if err := s.studio.Delete(ctx, subject.UserID, subject.Kind, subject.ID); err != nil {
+						s.t.Error(err)
+					}
+					began := time.Now()
+					<-ctx.Done()
+					took = time.Since(began)
+					return studio.Rendering{Video: "late.mp4"}, nil
+				}
+				avatar := s.create()
+				s.work(10 * time.Minute)
+				if took == 0 || took > 2*time.Second {
+					s.t.Errorf("the rendering was cancelled after %v", took)
+				}
+				left, err := s.db.Subject(s.t.Context(), avatar.ID)
+				if deleted != errors.Is(err, studio.ErrNotFound) {
+					s.t.Errorf("error %v", err)
+				}
+				if !deleted && (left.Status != studio.Processing || left.RenderTries != 0 || left.Rendering.Video != "" || left.Sequence != 1) {
+					s.t.Errorf("the avatar is %+v", left)
+				}
+			})
+		})
+	}
 }
 
 // A new user gets the next free worker, however many renderings of another user wait. Both users
