@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/media/bucket"
@@ -41,8 +40,6 @@ type Store struct {
 
 	name    string // see Name
 	guarded bool   // see Guard
-
-	signers *sync.Pool
 }
 
 var _ studio.Media = (*Store)(nil)
@@ -58,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (s *Store, err error) {
 	if len(cfg.Key) == 0 {
 		return nil, errors.New("media: a key is required")
 	}
-	s = &Store{cfg: cfg, signers: newSigners(cfg.Key)}
+	s = &Store{cfg: cfg}
 	if s.bucket, err = bucket.Open(cfg.Bucket); err != nil {
 		return nil, err
 	}

@@ -5,14 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"hash"
 	"io"
 	"net/http"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server"
@@ -28,24 +26,11 @@ const retryAfter = 5 * time.Second
 // minSpeed is the minimum speed at which a client must read, in bytes per second.
 const minSpeed = 32 << 10
 
-// signer signs texts with one key. Signers are pooled because creating one costs more than using it.
-type signer struct {
-	mac  hash.Hash
-	text []byte
-}
-
-func newSigners(key []byte) *sync.Pool {
-	return &sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }}
-}
-
 // sign returns the signature of a key and the time at which its URL expires.
 func (s *Store) sign(key, expires string) string {
-	signer := s.signers.Get().(*signer) //nolint:forcetypeassert // newSigners stores no other type
-	defer s.signers.Put(signer)
-	signer.mac.Reset()
-	signer.text = append(append(append(signer.text[:0], key...), '\n'), expires...)
-	_, _ = signer.mac.Write(signer.text) // does not fail
-	return base64.RawURLEncoding.EncodeToString(signer.mac.Sum(signer.text[:0]))
+	mac := hmac.New(sha256.New, s.cfg.Key)
+	_, _ = io.WriteString(mac, key+"\n"+expires) // does not fail
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // verify reports whether a URL was returned by URL and has not expired. The signature is compared in

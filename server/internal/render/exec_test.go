@@ -208,7 +208,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	s := fixture{t: t, studio: studio.New(cfg), media: cfg.Media.(*memstore.Media), log: &harness.Buffer{}, dir: dir}
 	s.user = studiotest.AddUser(t, s.studio, "ada@example.com")
 	self, err := os.Executable()
-	s.check(err)
+	check(t, err)
 	s.Exec, err = render.NewExec(t.Context(), render.ExecConfig{
 		Program: []string{self, "program", behaviour}, Limits: limits, Directory: s.dir, Studio: s.studio,
 		Fetch: func(_ context.Context, _ studio.Subject, url string, file *os.File) error {
@@ -220,7 +220,7 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
-	s.check(err)
+	check(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -232,17 +232,10 @@ func setupIn(t *testing.T, dir, behaviour string, limits render.Limits) fixture 
 	return s
 }
 
-func (s fixture) check(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 func (s fixture) lipsync(request string) studio.Subject {
 	s.t.Helper()
 	subject, err := s.studio.CreateLipsync(s.t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(request)})
-	s.check(err)
+	check(s.t, err)
 	return subject
 }
 
@@ -278,22 +271,22 @@ func TestExec_rendersAvatarAndVideo(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	s.check(err)
+	check(t, err)
 	result, err := s.Render(t.Context(), avatar)
-	s.check(err)
+	check(t, err)
 	if len(result.Checks) != 1 || result.Checks[0] != (studio.Check{Name: "one_face", OK: true, Message: "One."}) {
 		t.Errorf("checks %v", result.Checks)
 	}
 	_, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
-	s.check(err)
+	check(t, err)
 	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"audio_url":"https://example.com/a"}`)})
-	s.check(err)
+	check(t, err)
 	for range 2 { // the second time as after a crash
 		result, err = s.Render(t.Context(), video)
-		s.check(err)
+		check(t, err)
 	}
 	file, err := s.media.Open(t.Context(), studio.ResultKey(video.ID, result.Video))
-	s.check(err)
+	check(t, err)
 	if content, _ := io.ReadAll(file); string(content) != "video of https://example.com/aface" {
 		t.Errorf("the video is %q", content)
 	}
@@ -319,16 +312,16 @@ func TestExec_namesSimulatedAvatar(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	s.check(err)
+	check(t, err)
 	result, err := simulate.Renderer{}.Render(t.Context(), avatar)
-	s.check(err)
+	check(t, err)
 	avatar, err = s.studio.Rendered(t.Context(), avatar.ID, result, nil)
-	s.check(err)
+	check(t, err)
 	if len(avatar.Rendering.Checks) != 1 || !strings.Contains(avatar.Rendering.Checks[0].Message, "simulated") {
 		t.Errorf("the avatar is %+v", avatar)
 	}
 	video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(`{"text":"Hello"}`)})
-	s.check(err)
+	check(t, err)
 	_, err = s.Render(t.Context(), video)
 	if failure, ok := errors.AsType[*studio.RenderError](err); !ok || failure.Retry || !strings.Contains(failure.Reason, "The avatar is simulated") {
 		t.Errorf("error is %v", err)
@@ -436,7 +429,7 @@ func TestExec_killsLeftoverProcesses(t *testing.T) {
 func testLeftover(t *testing.T) {
 	s := setup(t, "leaves a child", render.Limits{})
 	_, err := s.Render(t.Context(), s.lipsync(`{}`))
-	s.check(err)
+	check(t, err)
 	s.waitExit(s.child())
 }
 
@@ -465,11 +458,11 @@ func TestNewExec_removesStaleDirectories(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "works", render.Limits{})
 	dead := filepath.Join(s.dir, "studiod-render-1")
-	s.check(os.MkdirAll(filepath.Join(dead, "work-1", "output"), 0o700))
-	s.check(os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600))
+	check(t, os.MkdirAll(filepath.Join(dead, "work-1", "output"), 0o700))
+	check(t, os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600))
 	second, err := render.NewExec(t.Context(), render.ExecConfig{Program: []string{"true"}, Directory: s.dir})
-	s.check(err)
-	defer func() { s.check(second.Close()) }()
+	check(t, err)
+	defer func() { check(t, second.Close()) }()
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
 		t.Errorf("%s is still there, %v", dead, err)
 	}

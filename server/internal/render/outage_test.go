@@ -54,16 +54,16 @@ func TestExec_Voices_withoutADirectoryAreUnavailable(t *testing.T) {
 		s := setup(t, "speaks", render.Limits{})
 		if listed {
 			_, err := s.Voices(t.Context())
-			s.check(err)
+			check(t, err)
 		}
 		found, err := filepath.Glob(filepath.Join(s.dir, "studiod-render-*"))
-		s.check(err)
-		s.check(os.Rename(found[0], found[0]+".away"))
+		check(t, err)
+		check(t, os.Rename(found[0], found[0]+".away"))
 		for range 2 {
 			if voices, err := s.Voices(t.Context()); errors.Is(err, studio.ErrUnavailable) == listed || len(voices) > 0 != listed {
 				t.Errorf("listed before %t: %v, %v", listed, voices, err)
 			}
 		}
-		s.check(os.Rename(found[0]+".away", found[0]))
+		check(t, os.Rename(found[0]+".away", found[0]))
 	}
 }

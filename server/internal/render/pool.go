@@ -50,8 +50,6 @@ type Config struct {
 	Tracer trace.Tracer
 	// Logger gets one line for each rendering, and the errors of the database. Default: none.
 	Logger *slog.Logger
-	// Now returns the current time. Default time.Now.
-	Now func() time.Time
 }
 
 // Pool claims renderings that are due and runs them. Use one per process.
@@ -78,9 +76,6 @@ func New(cfg Config) *Pool {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.OnRendering == nil {
 		cfg.OnRendering = func(studio.Kind, Outcome, time.Duration) {}
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
 	}
 	p := &Pool{
 		Config: cfg, faults: faultlog.Log{Logger: cfg.Logger}, pollInterval: solePollInterval,
@@ -234,7 +229,7 @@ func (p *Pool) acquire() (free int) {
 }
 
 // now returns the time by the clock of the database.
-func (p *Pool) now() time.Time { return p.Now().Add(p.clockOffset) }
+func (p *Pool) now() time.Time { return time.Now().Add(p.clockOffset) }
 
 // readClock reads the clock of a shared database once every sharedPollInterval.
 func (p *Pool) readClock(stop context.Context) (err error) {

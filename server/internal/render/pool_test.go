@@ -81,7 +81,7 @@ func onRealPostgres(t *testing.T, test func(s *poolFixture)) {
 // pool returns a pool that learns of due renderings without polling.
 func (s *poolFixture) pool() *render.Pool {
 	pool := render.New(render.Config{
-		Store: s.db, Studio: s.studio, Renderer: s.renderer, Timeout: time.Minute, Workers: s.workers, Now: time.Now,
+		Store: s.db, Studio: s.studio, Renderer: s.renderer, Timeout: time.Minute, Workers: s.workers,
 	})
 	pool.SetPollInterval(time.Hour)
 	if s.bubble {

@@ -63,7 +63,7 @@ func (p *Pool) release(ctx context.Context, subjectID string) (done bool) {
 // renderOnce renders a subject once and writes the result. After an error the subject is still due.
 func (p *Pool) renderOnce(ctx, stop context.Context, subject studio.Subject) error {
 	subjectID := subject.ID
-	kind, outcome, began := subject.Kind, Discarded, p.Now()
+	kind, outcome, began := subject.Kind, Discarded, time.Now()
 	spanContext, span := p.startSpan(ctx, subject)
 	defer func() { endSpan(span, outcome) }()
 	renderContext, cancel := context.WithCancelCause(ctx)
@@ -77,7 +77,7 @@ func (p *Pool) renderOnce(ctx, stop context.Context, subject studio.Subject) err
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	took := p.Now().Sub(began)
+	took := time.Since(began)
 	defer func() { p.OnRendering(kind, outcome, took) }()
 	if takenOver {
 		p.Logger.WarnContext(ctx, "rendering result discarded", "id", subjectID, "err", errTakenOver)

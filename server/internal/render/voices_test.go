@@ -32,7 +32,7 @@ func TestExec_listsVoices(t *testing.T) {
 		}
 		for range 2 {
 			voices, err := s.Voices(t.Context())
-			s.check(err)
+			check(t, err)
 			if diff := cmp.Diff(want, voices); diff != "" {
 				t.Errorf("%s: %s", behaviour, diff)
 			}
@@ -50,9 +50,9 @@ func TestExec_choosesVoice(t *testing.T) {
 	t.Parallel()
 	s := setup(t, "speaks", render.Limits{})
 	avatar, err := s.studio.CreateAvatar(t.Context(), studio.Creation{UserID: s.user.ID, Request: []byte(`{}`)})
-	s.check(err)
+	check(t, err)
 	_, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-	s.check(err)
+	check(t, err)
 	for request, want := range map[string]string{
 		`{"text":"Hello"}`: "video by ",
 		`{"text":"Hello","voice":null,"language":"de-AT"}`:           "video by de+f",
@@ -63,7 +63,7 @@ func TestExec_choosesVoice(t *testing.T) {
 		`{"text":"a","audio_url":"https://a.example/","voice":"fr"}`: "video by ",
 	} {
 		video, err := s.studio.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: s.user.ID, Request: []byte(request)})
-		s.check(err)
+		check(t, err)
 		made, err := s.Render(t.Context(), video)
 		if want == "" {
 			if failure, ok := errors.AsType[*studio.RenderError](err); !ok || failure.Retry || !strings.HasPrefix(failure.Reason, "The voice does not exist any more.") {
@@ -71,9 +71,9 @@ func TestExec_choosesVoice(t *testing.T) {
 			}
 			continue
 		}
-		s.check(err)
+		check(t, err)
 		file, err := s.media.Open(t.Context(), studio.ResultKey(video.ID, "out.mp4"))
-		s.check(err)
+		check(t, err)
 		if content, _ := io.ReadAll(file); string(content) != want {
 			t.Errorf("%s: %q", request, content)
 		}
