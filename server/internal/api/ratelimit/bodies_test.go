@@ -2,11 +2,9 @@ package ratelimit
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -179,15 +177,4 @@ func TestBodies_exemptsStreamedBodies(t *testing.T) {
 		c.wantBegun(2 * readPlaces)
 		close(c.released)
 	})
-}
-
-func TestBodies_boundsWhatTheGuideSays(t *testing.T) {
-	t.Parallel()
-	guide, err := os.ReadFile("../../web/guide/network.md")
-	harness.Check(t, err)
-	promise := fmt.Sprintf("more than %d KiB, except uploads, each daemon reads %d at a time and works on one; another one waits, and gets 503 after %.0f seconds",
-		smallBody>>10, readPlaces, bodyWait.Seconds())
-	if !strings.Contains(strings.Join(strings.Fields(string(guide)), " "), promise) || workPlaces != 1 {
-		t.Errorf("the guide does not say %q", promise)
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,35 +56,4 @@ func TestManager_order_endsWithItsContext(t *testing.T) {
 	if err := m.order(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-}
-
-// When a claim has lapsed, one of the daemons that notice it gets the next one.
-func TestManager_claim_isOfOneDaemon(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		db := studiotest.Open(t, dsn)
-		m, err := New("studio.example.com", "")
-		harness.Check(t, err)
-		harness.Check(t, m.Open(t.Context(), db))
-		for round := range 20 {
-			harness.Check(t, db.SetKey(t.Context(), m.key(m.domain+" claim"), claimUntil(time.Now().Add(-time.Second))))
-			var claims atomic.Int64
-			var daemons sync.WaitGroup
-			for range 8 {
-				daemons.Go(func() {
-					mine, err := m.claim(t.Context())
-					if err != nil {
-						t.Error(err)
-					}
-					if mine != nil {
-						claims.Add(1)
-					}
-				})
-			}
-			daemons.Wait()
-			if claims.Load() != 1 {
-				t.Fatalf("in round %d, %d daemons have a claim", round, claims.Load())
-			}
-		}
-	})
 }

@@ -40,13 +40,13 @@ func TestProjects_showMembersSafely(t *testing.T) {
 		"title": "Welcome", "status": "PUBLISHED", "language": "english", "available_credits": 120, "utilised_credits": 7, "thumbnail": "/media/own.png", "recording_script": "Hello & welcome.", "video": "https://videos.example/a.mp4",
 		"tags": map[string]any{"names": []string{"onboarding", "plain"}, "colors": []string{"#2D7FF9", "javascript:red"}},
 	}, map[string]any{"title": hostile, "status": hostile, "language": hostile, "thumbnail": "javascript:alert(1)", "tags": map[string]any{"names": []string{hostile}, "colors": []string{hostile}}},
-		map[string]any{"title": "\u200b\u3164\ufe0f"}, map[string]any{"title": nil, "thumbnail": "https://elsewhere.example/a.png"}, map[string]any{"thumbnail": "https://ada:hunter2@elsewhere.example/"},
+		map[string]any{"title": "\u200b\u3164\ufe0f"}, map[string]any{"title": "Take\n two\u202e", "tags": map[string]any{"names": []string{"first\u2028cut"}}}, map[string]any{"title": nil, "thumbnail": "https://elsewhere.example/a.png"}, map[string]any{"thumbnail": "https://ada:hunter2@elsewhere.example/"},
 		map[string]any{"thumbnail": "//hidden.example/a.png"}, map[string]any{"thumbnail": "///hidden.example/a.png"}, map[string]any{"thumbnail": `/\hidden.example/a.png`}, map[string]any{"thumbnail": "data:text/html,<script>"})
 	p := s.signIn(t, email).get("/console/projects")
 	p.want(t, http.StatusOK, "<h2>Welcome</h2>", `class="badge published">PUBLISHED`, "english", "onboarding", `fill="#2D7FF9"`, "<dd>120</dd>", "<dd>7</dd>",
-		`src="/media/own.png"`, `href="/console/videos/new?text=Hello&#43;%26&#43;welcome.&amp;title=Welcome"`, ">Watch on videos.example<", `href="/console/avatars/new"`, "Untitled project", "&lt;script&gt;",
+		`src="/media/own.png"`, `href="/console/videos/new?text=Hello&#43;%26&#43;welcome.&amp;title=Welcome"`, ">Watch on videos.example<", `href="/console/avatars/new"`, "Untitled project", "&lt;script&gt;", "Take two", "first cut",
 		`<a href="https://elsewhere.example/a.png" target="_blank" rel="noopener noreferrer">Thumbnail on elsewhere.example</a>`)
-	p.wantNone(t, "<h2></h2>", "<script>document", "javascript:", `src="http`, "hunter2", "hidden.example", "data:text")
+	p.wantNone(t, "<h2></h2>", "<script>document", "javascript:", `src="http`, "hunter2", "hidden.example", "data:text", "\u202e", "\u2028")
 }
 
 // made is a rendering with small pictures.

@@ -4,13 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
@@ -199,43 +197,39 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// blocked is a body that says when it is read, and does not come before the end of the test.
+type blocked struct {
+	read, sent chan struct{}
+}
+
+func (b blocked) Read([]byte) (int, error) {
+	b.read <- struct{}{}
+	<-b.sent
+	return 0, io.EOF
+}
+
 // The number of concurrent forms of a user is limited.
 func TestSession_limitsConcurrentForms(t *testing.T) {
 	t.Parallel()
 	s, v := signedIn(t)
-	client := *v.http
-	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
-	defer transport.CloseIdleConnections()
-	client.Transport = transport
-	var sending []*io.PipeWriter
-	var admitted, responses sync.WaitGroup
-	defer responses.Wait()
+	body := blocked{make(chan struct{}), make(chan struct{})}
+	var responses sync.WaitGroup
 	for range 16 {
-		in, out := io.Pipe()
-		admitted.Add(1)
-		done := sync.OnceFunc(admitted.Done)
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: done})
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/console/events/replay", in)
-		check(t, err)
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		request.Header.Set("Expect", "100-continue") // so that the server says when it reads the form
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/console/events/replay", body)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, cookie := range v.http.Jar.Cookies(mustParse(t, s.URL+"/console")) {
+			r.AddCookie(cookie)
+		}
 		responses.Go(func() {
-			answer, err := client.Do(request)
-			done()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
-				t.Errorf("the status is %s", answer.Status)
+			w := httptest.NewRecorder()
+			if s.Config.Handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+				t.Errorf("the status is %d", w.Code)
 			}
 		})
-		sending = append(sending, out)
+		<-body.read
 	}
-	admitted.Wait()
 	v.post("/console/events/replay", nil).want(t, http.StatusTooManyRequests, "Too many forms are sent at once.")
 	v.get("/console/events").want(t, http.StatusOK)
-	for _, out := range sending {
-		check(t, out.Close())
-	}
+	close(body.sent)
+	responses.Wait()
 }
