@@ -37,8 +37,6 @@ const (
 )
 
 // reaches has the operations of the document that are not public.
-//
-//nolint:gochecknoglobals // a table
 var reaches = map[reach][]string{
 	service: {"GET /v1/voices", "POST /v1/media"},
 	creates: {"POST /v1/avatars/create_avatar", "POST /v1/lipsync/create_lipsync"},

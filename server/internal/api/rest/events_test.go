@@ -177,7 +177,7 @@ func TestReplayEvents_selectsEvents(t *testing.T) {
 	})
 }
 
-// Endpoints are listed by their URLs, without the query. One that is paused holds its events, until its user enables it.
+// Endpoints are listed by their URLs, without the query. One that is paused holds its events until it is enabled.
 func TestEndpoints_arePausedAndEnabled(t *testing.T) {
 	onSQLite(t, func(s *setup, db *store.Store) {
 		s.addEvents()

@@ -258,9 +258,9 @@ func (tab *Tab) Clipboard() string {
 	return Read(tab, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
 }
 
-// Inspect checks the current page in the windows of a phone, a tablet and a desktop computer. The page must not be wider
-// than the window, its buttons must not touch each other, and axe-core must find no accessibility problem, in both color
-// schemes. The window is that of a phone afterwards, so that the test goes on there.
+// Inspect checks the current page in the windows of a desktop computer, a tablet and a phone. The page must not be
+// wider than the window, its buttons must not touch each other, and axe-core must find no accessibility problem, in
+// both color schemes. The window is that of a phone afterwards, so that the test goes on there.
 func (tab *Tab) Inspect(name string) {
 	tab.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {

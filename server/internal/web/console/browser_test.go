@@ -224,7 +224,7 @@ func TestBrowser_showsMovingThumbnailsAndShares(t *testing.T) {
 	tab.Inspect("project-shared")
 }
 
-// A user creates an avatar from an uploaded file. Its page is updated although the service restarts during the rendering.
+// A user creates an avatar from an uploaded file. Its page is updated although the service restarts meanwhile.
 func TestBrowser_createsAvatarFromUpload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))

@@ -39,7 +39,9 @@ func TestCreate_createsEachKind(t *testing.T) {
 	hidden := s.createPublished(t, "\u200b\u2066")
 	v.post("/console/videos/new", url.Values{"avatar_id": {hidden.ID}, "text": {"Good morning."}}).want(t, http.StatusOK, ">Untitled avatar</a>")
 	uploaded := v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video")
-	var upload struct{ URL string }
+	var upload struct {
+		URL string `json:"url"`
+	}
 	check(t, json.Unmarshal([]byte(uploaded.text), &upload))
 	v.post("/console/avatars/new", url.Values{"base_video_url": {upload.URL}}).want(t, http.StatusOK, "an uploaded file")
 	v.send(http.MethodPost, "/console/uploads", "text/html", "<script>").want(t, http.StatusUnsupportedMediaType)

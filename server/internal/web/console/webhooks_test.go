@@ -232,7 +232,7 @@ func TestEvents_replaySelectedEvents(t *testing.T) {
 	}
 }
 
-// The list of events shows new events as they occur, those without a webhook, too. It changes with the end of its session.
+// The list of events shows new events as they occur, those without a webhook, too, and the end of its session.
 func TestEvents_streamNewEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t), rarelyPolled)
