@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 )
 
 // A creation is kept with the members that the document does not name. Each member that is the URL of a file is kept in
@@ -38,30 +36,6 @@ func TestCreations_areKept(t *testing.T) {
 		}
 		if found < 4 {
 			t.Errorf("the document has %d such members", found)
-		}
-	})
-}
-
-// A webhook is registered only if it is enabled by true and has a URL. An absent member is neither.
-func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
-	inMemory(t, func(s *setup) {
-		const webhook = `{"webhook_data":{"webhook_url":"https://hooks.example.com/"}`
-		for body, want := range map[string]string{
-			webhook + `,"webhook":{"enabled":true}}`:                            "https://hooks.example.com/",
-			webhook + `,"webhook":{"enabled":false}}`:                           "",
-			webhook + `,"webhook":{"enabled":null}}`:                            "",
-			webhook + `,"webhook":null}`:                                        "",
-			webhook + `}`:                                                       "",
-			`{"webhook_data":{"webhook_url":null},"webhook":{"enabled":false}}`: "",
-			`{"webhook_data":null}`:                                             "",
-		} {
-			for kind, path := range map[studio.Kind]string{studio.Avatar: "/v1/avatars/create_avatar", studio.Lipsync: "/v1/lipsync/create_lipsync"} {
-				subject, err := s.studio.Find(s.t.Context(), s.user.ID, kind, s.record("POST", path, body, nil).id())
-				s.check(err)
-				if subject.WebhookURL != want {
-					s.t.Errorf("%s %s registers %q, want %q", path, body, subject.WebhookURL, want)
-				}
-			}
 		}
 	})
 }

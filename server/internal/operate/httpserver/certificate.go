@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -30,11 +29,11 @@ func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 
 // load reads the files and reports whether they have changed.
 func (c *Certificate) load() (changed bool, err error) {
-	certPEM, err := readFile(c.certFile)
+	certPEM, err := os.ReadFile(c.certFile)
 	if err != nil {
 		return false, err
 	}
-	keyPEM, err := readFile(c.keyFile)
+	keyPEM, err := os.ReadFile(c.keyFile)
 	if err != nil {
 		return false, err
 	}
@@ -47,18 +46,6 @@ func (c *Certificate) load() (changed bool, err error) {
 		c.current.Store(&pair)
 	}
 	return true, err
-}
-
-// readFile reads a regular file. It rejects a pipe, because opening one would block.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	return os.ReadFile(path)
 }
 
 // Run reads the files every second until ctx ends. New connections use the new certificate. While the files

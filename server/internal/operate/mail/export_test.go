@@ -20,8 +20,3 @@ func (m *Mailer) SetTimes(wait, timeout time.Duration) {
 	}
 	m.timeout = timeout
 }
-
-// FailDials makes each connection fail.
-func (m *Mailer) FailDials(err error) {
-	m.dial = func(context.Context, string, string) (net.Conn, error) { return nil, err }
-}

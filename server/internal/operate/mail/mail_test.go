@@ -5,12 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -81,24 +78,21 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 		roots  *x509.CertPool
 		want   string // the failure in the log; "" if the mail is sent
 	}{
-		"STARTTLS":                 {starttls, smtptest.Config{TLS: security, Password: "pass"}, roots, ""},
-		"implicit TLS":             {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, roots, ""},
-		"AUTH LOGIN":               {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "LOGIN"}, roots, ""},
-		"without STARTTLS":         {starttls, smtptest.Config{Password: "pass"}, roots, "starttls"},
-		"no login, no STARTTLS":    {"smtp://example.com?from=robot@example.com", smtptest.Config{}, roots, "starttls"},
-		"unknown certificate":      {starttls, smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), "certificate"},
-		"unknown, implicit TLS":    {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, x509.NewCertPool(), "certificate"},
-		"old TLS":                  {starttls, smtptest.Config{TLS: old, Password: "pass"}, roots, "tls"},
-		"old implicit TLS":         {implicit, smtptest.Config{TLS: old, Password: "pass", Implicit: true}, roots, "tls"},
-		"wrong password":           {starttls, smtptest.Config{TLS: security, Password: "other"}, roots, "refused status=535"},
-		"unknown login":            {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "GSSAPI"}, roots, "login"},
-		"no greeting":              {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "hello" }}, roots, "greeting"},
-		"refused greeting":         {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "554 no" }}, roots, "refused status=554"},
-		"loopback":                 {"smtp://127.0.0.1?from=robot@example.com", smtptest.Config{}, nil, ""},
-		"loopback with a login":    {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass"}, nil, ""},
-		"loopback with AUTH LOGIN": {"smtp://robot@127.0.0.1?from=robot@example.com", smtptest.Config{Password: "pass", Logins: "LOGIN"}, nil, ""},
-		"loopback with STARTTLS":   {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), ""},
-		"loopback, unknown login":  {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass", Logins: "GSSAPI"}, nil, "login"},
+		"STARTTLS":               {starttls, smtptest.Config{TLS: security, Password: "pass"}, roots, ""},
+		"implicit TLS":           {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, roots, ""},
+		"AUTH LOGIN":             {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "LOGIN"}, roots, ""},
+		"without STARTTLS":       {starttls, smtptest.Config{Password: "pass"}, roots, "starttls"},
+		"no login, no STARTTLS":  {"smtp://example.com?from=robot@example.com", smtptest.Config{}, roots, "starttls"},
+		"unknown certificate":    {starttls, smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), "certificate"},
+		"unknown, implicit TLS":  {implicit, smtptest.Config{TLS: security, Password: "pass", Implicit: true}, x509.NewCertPool(), "certificate"},
+		"old TLS":                {starttls, smtptest.Config{TLS: old, Password: "pass"}, roots, "tls"},
+		"wrong password":         {starttls, smtptest.Config{TLS: security, Password: "other"}, roots, "refused status=535"},
+		"unknown login":          {starttls, smtptest.Config{TLS: security, Password: "pass", Logins: "GSSAPI"}, roots, "login"},
+		"no greeting":            {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "hello" }}, roots, "greeting"},
+		"refused greeting":       {"smtp://example.com?from=robot@example.com", smtptest.Config{Answer: func(string) string { return "554 no" }}, roots, "refused status=554"},
+		"loopback":               {"smtp://127.0.0.1?from=robot@example.com", smtptest.Config{}, nil, ""},
+		"loopback with a login":  {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{Password: "pass"}, nil, ""},
+		"loopback with STARTTLS": {"smtp://robot@localhost?from=robot@example.com", smtptest.Config{TLS: security, Password: "pass"}, x509.NewCertPool(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,23 +118,6 @@ func TestMailer_Send_usesTLSBeyondThisMachine(t *testing.T) {
 			}
 			harness.Eventually(t, "that no connection is open", func() bool { _, open := server.Connections(); return open == 0 })
 		})
-	}
-}
-
-// The log names why there is no connection.
-func TestMailer_Send_namesWhyThereIsNoConnection(t *testing.T) {
-	t.Parallel()
-	server := smtptest.Start(t, smtptest.Config{})
-	for want, err := range map[string]error{
-		"dns":     &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}},
-		"connect": &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
-		"timeout": &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
-	} {
-		m, _, log := newMailer(t, "smtp://example.com?from=robot@example.com", "", server)
-		m.FailDials(err)
-		if err := m.Send(t.Context(), hello); err == nil || !strings.Contains(log.String(), "failure="+want+" ") {
-			t.Errorf("%v: %s", err, log)
-		}
 	}
 }
 

@@ -38,6 +38,12 @@ func TestCreate_createsEachKind(t *testing.T) {
 	video.want(t, http.StatusOK, "<h1>Untitled video</h1>", "Good morning.", ">Published</a>", "<dd>de</dd>", "<dd>1.25</dd>")
 	hidden := s.createPublished(t, "\u200b\u2066")
 	v.post("/console/videos/new", url.Values{"avatar_id": {hidden.ID}, "text": {"Good morning."}}).want(t, http.StatusOK, ">Untitled avatar</a>")
+	other, err := s.studio.AddWorkspace(t.Context(), "", "Others")
+	check(t, err)
+	check(t, s.studio.AddMember(t.Context(), other.ID, email))
+	v.get("/console/avatars/new").want(t, http.StatusOK, `<option value="`+other.ID+`">Others</option>`)
+	v.post("/console/avatars/new", url.Values{"title": {"Chosen"}, "workspace_id": {other.ID}}).want(t, http.StatusOK, "It has been created.")
+	v.get("/console/projects?workspace="+other.ID).want(t, http.StatusOK, "Chosen")
 	uploaded := v.send(http.MethodPost, "/console/uploads", "video/mp4", "a video")
 	var upload struct {
 		URL string `json:"url"`

@@ -97,21 +97,6 @@ func TestOperator_pausesEndpointsOfUsers(t *testing.T) {
 	log.wantNone(t, "good.example", ">olga@example.com</td></tr>")
 }
 
-// An operator stops the sharing of a video of another user by its link.
-func TestOperator_stopsTheSharingOfVideos(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	v := s.join(t, "olga@example.com", studio.Operator)
-	made := s.create(t, studio.Lipsync, "Greeting")
-	project, err := s.studio.UpdateProject(t.Context(), s.user.ID, made.ID, studio.ProjectChange{Shared: new(true)})
-	check(t, err)
-	link := url.Values{"link": {s.studio.ShareURL(project.Subject)}}
-	s.signIn(t, email).post("/console/users/unshare", link).want(t, http.StatusNotFound)
-	v.post("/console/users/unshare", link).want(t, http.StatusOK, "It is no longer shared.")
-	v.post("/console/users/unshare", link).want(t, http.StatusUnprocessableEntity, "No such video is shared.", made.ID)
-	v.get("/console/users/log").want(t, http.StatusOK, "stopped the sharing of a video", made.ID)
-}
-
 // For other users, the pages for operators do not exist, with any method, and nothing links to them. Removing the
 // role takes effect at once.
 func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {

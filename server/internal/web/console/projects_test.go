@@ -154,17 +154,3 @@ func TestProjects_areChangedByTheOwner(t *testing.T) {
 	v.post(form, url.Values{"title": {"\x00"}}).want(t, http.StatusBadRequest)
 	v.post(form, url.Values{"tags": {strings.Repeat("a", 65)}}).want(t, http.StatusBadRequest, "/tags/names/0") // as the API
 }
-
-// A member of several workspaces chooses that of a project.
-func TestProjects_areCreatedInTheChosenWorkspace(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	v.get("/console/avatars/new").wantNone(t, "workspace_id")
-	other, err := s.studio.AddWorkspace(t.Context(), "", "Others")
-	check(t, err)
-	check(t, s.studio.AddMember(t.Context(), other.ID, email))
-	v.get("/console/avatars/new").want(t, http.StatusOK, `<option value="`+other.ID+`">Others</option>`)
-	v.post("/console/avatars/new", url.Values{"title": {"Ada"}, "workspace_id": {other.ID}}).want(t, http.StatusOK, "It has been created.")
-	v.get("/console/projects?workspace="+other.ID).want(t, http.StatusOK, "Ada")
-	v.get("/console/projects?workspace="+s.workspace).wantNone(t, "Ada")
-}

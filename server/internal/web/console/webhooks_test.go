@@ -12,7 +12,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
-	"github.com/avatarstudio/avatarstudio/server/sender"
 )
 
 // addEvent creates a lip-sync with a webhook, and records an attempt to deliver its event.
@@ -131,25 +130,6 @@ func TestEvents_listInWords(t *testing.T) {
 	deleted := v.get("/console/events")
 	deleted.want(t, http.StatusOK, "Deleted avatar", "What it is about was deleted.")
 	deleted.wantNone(t, "Replay")
-}
-
-// Each failure of package sender has words.
-func TestEvents_describeAllFailures(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	for _, failure := range []sender.Failure{
-		sender.FailureInvalid, sender.FailureBlocked, sender.FailureDNS, sender.FailureConnect, sender.FailureTLS, sender.FailureTimeout,
-		sender.FailureReset, sender.FailureProtocol, sender.FailureStatus, sender.FailureCanceled,
-	} {
-		attempt := studio.Attempt{Failure: string(failure)}
-		if failure == sender.FailureStatus {
-			attempt.Status = http.StatusInternalServerError
-		}
-		event := s.addEvent(t, "https://hooks.example.com/", attempt, store.Outcome{State: studio.EventPending, RetryAt: time.Now()})
-		if p := v.get("/console/events/" + event.ID); strings.Contains(p.text, "The attempt failed.") || strings.Contains(p.text, ">"+string(failure)) {
-			t.Errorf("%s has no words:\n%s", failure, p.text)
-		}
-	}
 }
 
 // The page of an event shows its attempts, the responses of the receiver, and a header with a valid signature.
