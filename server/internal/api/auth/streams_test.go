@@ -2,11 +2,11 @@ package auth_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server"
 	"github.com/avatarstudio/avatarstudio/server/internal/api/auth"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
 // silent is an implementation whose streams have no events.
@@ -27,25 +28,25 @@ func (silent) StreamEvents(ctx context.Context, _ gen.StreamEventsRequestObject)
 
 func TestTokens_EndStreams(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, tokens *auth.Tokens, now *atomic.Pointer[time.Time]){
-		"expired": func(_ *testing.T, _ *auth.Tokens, now *atomic.Pointer[time.Time]) {
-			now.Store(new(now.Load().Add(auth.TokenLifetime)))
+	for name, end := range map[string]func(ctx context.Context, tokens *auth.Tokens, later func(time.Duration) time.Time) error{
+		"expired": func(_ context.Context, _ *auth.Tokens, later func(time.Duration) time.Time) error {
+			later(auth.TokenLifetime)
+			return nil
 		},
-		"revoked": func(t *testing.T, tokens *auth.Tokens, now *atomic.Pointer[time.Time]) {
-			check(t, tokens.Revocations.Load(t.Context(), *now.Load()))
+		"revoked": func(ctx context.Context, tokens *auth.Tokens, later func(time.Duration) time.Time) error {
+			return tokens.Revocations.Load(ctx, later(0))
 		},
-		"key removed": func(t *testing.T, tokens *auth.Tokens, _ *atomic.Pointer[time.Time]) {
-			check(t, tokens.SetKeys([]auth.SigningKey{{Seed: auth.NewSeed()}}))
+		"key removed": func(_ context.Context, tokens *auth.Tokens, _ func(time.Duration) time.Time) error {
+			return tokens.SetKeys([]auth.SigningKey{{Seed: auth.NewSeed()}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var now atomic.Pointer[time.Time]
-			now.Store(new(time.Now()))
-			tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, func() time.Time { return *now.Load() })
+			clock := studiotest.NewClock()
+			tokens, err := auth.NewTokens([]auth.SigningKey{{Seed: auth.NewSeed()}}, clock.Now)
 			check(t, err)
 			tokens.Revocations = &auth.Revocations{Read: func(context.Context, time.Time) (map[string]time.Time, error) {
-				return map[string]time.Time{"ada": now.Load().Add(time.Second)}, nil
+				return map[string]time.Time{"ada": clock.Now()}, nil
 			}}
 			handler, err := server.New(silent{}, server.Config{
 				Authenticator: tokens, Middleware: []gen.StrictMiddlewareFunc{tokens.EndStreams},
@@ -53,11 +54,11 @@ func TestTokens_EndStreams(t *testing.T) {
 			check(t, err)
 			service := httptest.NewServer(handler)
 			t.Cleanup(service.Close)
-			open := func(issued time.Time) *http.Response {
-				token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: issued})
+			ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
+			t.Cleanup(cancel)
+			open := func() *http.Response {
+				token, err := tokens.Issue(studio.AccessToken{UserID: "ada", SessionID: "session", IssuedAt: clock.Now()})
 				check(t, err)
-				ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
-				t.Cleanup(cancel)
 				request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.URL+"/v1/events/stream", http.NoBody)
 				check(t, err)
 				request.Header.Set("Authorization", "Bearer "+token)
@@ -69,21 +70,19 @@ func TestTokens_EndStreams(t *testing.T) {
 				}
 				return response
 			}
-			ending := []*http.Response{open(*now.Load()), open(*now.Load())}
-			end(t, tokens, &now)
-			for _, response := range ending {
+			first, second := open(), open()
+			check(t, end(t.Context(), tokens, func(d time.Duration) time.Time { clock.Add(d); return clock.Now() }))
+			clock.Add(time.Second)
+			later := open() // a new login
+			for _, response := range []*http.Response{first, second} {
 				text, err := io.ReadAll(response.Body)
 				if !strings.HasPrefix(string(text), "event: error\n") || !strings.Contains(string(text), `"status":401`) || err != nil {
 					t.Errorf("the stream ends with %q, %v", text, err)
 				}
 			}
-			later := open(now.Load().Add(2 * time.Second)) // a new login
-			ended := make(chan struct{})
-			go func() { defer close(ended); _, _ = io.Copy(io.Discard, later.Body) }()
-			select {
-			case <-ended:
-				t.Error("a stream with a valid token ends")
-			case <-time.After(100 * time.Millisecond):
+			cancel()
+			if text, err := io.ReadAll(later.Body); !errors.Is(err, context.Canceled) {
+				t.Errorf("a stream with a valid token ends with %q, %v", text, err)
 			}
 		})
 	}

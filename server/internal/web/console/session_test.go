@@ -45,25 +45,16 @@ func mustParse(t testing.TB, text string) *url.URL {
 	return u
 }
 
-// A new password or a revocation ends sessions at once.
+// A session that was ended leads to the login, and its streams end.
 func TestSession_endsWhenTokensAreRevoked(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newSQLite(t))
-	for name, end := range map[string]func() error{
-		"revocation": func() error { return s.studio.RevokeTokens(t.Context(), email) },
-		"password":   func() error { return s.studio.SetPassword(t.Context(), email, password) },
-	} {
-		v := s.signIn(t, email)
-		check(t, end())
-		p := v.get("/console/projects")
-		if p.path != "/console/login" {
-			t.Errorf("%s: the session continues at %s", name, p.path)
-		}
-		p.want(t, http.StatusOK, "Your session has ended.", `value="/console/projects"`)
-		live := v.get("/console/avatars/live")
-		live.want(t, http.StatusOK, "event: done")
-		live.wantNone(t, "event: state")
-	}
+	s, v := signedIn(t)
+	check(t, s.studio.RevokeTokens(t.Context(), email))
+	p := v.get("/console/projects")
+	p.want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.", `value="/console/projects"`)
+	live := v.get("/console/avatars/live")
+	live.want(t, http.StatusOK, "event: done")
+	live.wantNone(t, "event: state")
 }
 
 // If a session has ended, a form leads to the login, and the login back to the page of the form.
@@ -128,18 +119,15 @@ func TestSession_replacesPlantedCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newSQLite(t))
 	studiotest.AddUser(t, s.studio, "eve@example.com")
-	eve := s.signIn(t, "eve@example.com").http.Jar.Cookies(mustParse(t, s.URL+"/console"))
-	for _, planted := range []string{"planted", eve[0].Value} {
-		v := s.newVisitor(t)
-		v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: eve[0].Name, Value: planted, Path: "/console"}})
-		v.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
-		if now := v.http.Jar.Cookies(mustParse(t, s.URL+"/console")); len(now) != 1 || now[0].Value == planted {
-			t.Errorf("the cookies are %v", now)
-		}
-		other := s.newVisitor(t)
-		other.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), []*http.Cookie{{Name: eve[0].Name, Value: planted, Path: "/console"}})
-		other.get("/console/projects").wantNone(t, email)
+	console, eve, v := mustParse(t, s.URL+"/console"), s.signIn(t, "eve@example.com"), s.newVisitor(t)
+	planted := eve.http.Jar.Cookies(console)
+	planted[0].Path = console.Path
+	v.http.Jar.SetCookies(console, planted)
+	v.post("/console/login", url.Values{"email": {email}, "password": {password}}).want(t, http.StatusOK, email)
+	if now := v.http.Jar.Cookies(console); len(now) != 1 || now[0].Value == planted[0].Value {
+		t.Errorf("the cookies are %v", now)
 	}
+	eve.get("/console/projects").wantNone(t, email)
 }
 
 // The login redirects to pages of the console only.

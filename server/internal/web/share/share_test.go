@@ -252,12 +252,9 @@ func TestPage_showsHostileTitlesAsText(t *testing.T) {
 	for title, want := range map[string]string{
 		`</title><script>alert(1)</script>"'>`:  "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&gt;",
 		"\u202egnp.\u2066exe\x1b\r\n\tone line": "gnp.exe one line",
-		"مرحبا بالعالم":                         "مرحبا بالعالم",
 		"👩‍👩‍👧‍👦 Family":                        "👩‍👩‍👧‍👦 Family",
 		strings.Repeat("é", 10_000):             strings.Repeat("é", 199) + "…",
-		" \u200f\n":                             "Untitled video",
 		"\u200b\u3164\ufe0f":                    "Untitled video",
-		"":                                      "Untitled video",
 	} {
 		s.update(id, studio.ProjectChange{Title: &title})
 		_, text := s.get(page)
