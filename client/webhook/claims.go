@@ -39,8 +39,8 @@ const (
 )
 
 // NewMemoryClaims returns Claims that keep at least the latest size ids in memory, and at most twice as many, at about
-// 100 bytes each. If size is zero or less, it is 10,000. A claim expires after 5 minutes. If a callback takes longer, the
-// notification may be handled twice.
+// 100 bytes each. If size is zero or less, it is 10,000. A claim expires after 5 minutes. If a callback takes longer,
+// the notification may be handled twice.
 func NewMemoryClaims(size int) Claims {
 	if size <= 0 {
 		size = remembered

@@ -17,7 +17,7 @@ import (
 
 // subject is an avatar, a video or a lip-sync.
 type subject struct {
-	document []byte // of the service
+	document json.RawMessage // of the service
 
 	AvatarID      string     `json:"avatar_id"`
 	InferenceID   string     `json:"inference_id"`
@@ -65,7 +65,7 @@ func (s *subject) UnmarshalJSON(document []byte) error {
 }
 
 // MarshalJSON returns the document.
-func (s *subject) MarshalJSON() ([]byte, error) { return s.document, nil }
+func (s *subject) MarshalJSON() ([]byte, error) { return s.document.MarshalJSON() }
 
 // request is a call that returns a subject or a list of them.
 type request func(context.Context, *client.Client, ...client.CallOption) error
