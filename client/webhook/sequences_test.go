@@ -80,18 +80,15 @@ func TestReceiver_dropsStaleEventsWithoutHook(t *testing.T) {
 		check(t, receiver.Handle(t.Context(), numbered(id, sequence), []byte(body)))
 		return len(called.calls)
 	}
-	for subject := range 20_001 {
+	for subject := range 10_001 {
 		if deliver(subject, "b", "2") != 1 {
 			t.Fatalf("subject %d was not handled", subject)
 		}
 	}
-	for _, remembered := range []int{10_001, 20_000} {
+	for _, remembered := range []int{1, 10_000} {
 		if deliver(remembered, "b", "2") != 1 || deliver(remembered, "a", "1") != 0 {
 			t.Errorf("subject %d was forgotten, or its last event is stale when it comes again", remembered)
 		}
-	}
-	if deliver(1, "a", "1") != 1 {
-		t.Error("20,001 subjects are remembered")
 	}
 }
 
