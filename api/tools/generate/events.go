@@ -160,7 +160,7 @@ func fieldName(name string, ref *openapi3.SchemaRef) string {
 	return codegen.Property{JsonFieldName: name, Extensions: extended(ref.Extensions, ref.Value.Extensions)}.GoFieldName()
 }
 
-// sampleOf returns the data of the first example. Without an example, it generates data from the schema.
+// sampleOf returns the data of the first example, or a value of its type.
 func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 		if value, ok := media.Examples[name].Value.Value.(map[string]any); ok {
@@ -170,62 +170,24 @@ func sampleOf(media *openapi3.MediaType, data *openapi3.Schema) ([]byte, error) 
 	if value, ok := media.Example.(map[string]any); ok {
 		return json.Marshal(value["data"])
 	}
-	return json.Marshal(invent(data, 0))
+	return json.Marshal(plainValue(data))
 }
 
-// invent returns a value that a schema allows. It supports only common keywords.
-func invent(schema *openapi3.Schema, depth int) any {
-	switch {
-	case schema == nil || depth > 8:
-		return nil
+// plainValue returns the example of a schema, or a value of its type.
+func plainValue(schema *openapi3.Schema) any {
+	switch types := schema.Type; {
 	case schema.Example != nil:
 		return schema.Example
-	case schema.Const != nil:
-		return schema.Const
-	case len(schema.Enum) > 0:
-		return schema.Enum[0]
-	}
-	for _, refs := range []openapi3.SchemaRefs{schema.OneOf, schema.AnyOf} {
-		if len(refs) > 0 {
-			return invent(refs[0].Value, depth+1)
-		}
-	}
-	types := schema.Type.Slice()
-	switch {
-	case slices.Contains(types, "object") || len(schema.AllOf) > 0:
-		object := map[string]any{}
-		for _, part := range append(slices.Clone(schema.AllOf), &openapi3.SchemaRef{Value: schema}) {
-			for _, name := range part.Value.Required {
-				if property := part.Value.Properties[name]; property != nil {
-					object[name] = invent(property.Value, depth+1)
-				}
-			}
-		}
-		return object
-	case slices.Contains(types, "array"):
-		items := []any{}
-		for range schema.MinItems {
-			items = append(items, invent(schema.Items.Value, depth+1))
-		}
-		return items
-	case slices.Contains(types, "integer") || slices.Contains(types, "number"):
-		if schema.Min != nil {
-			return *schema.Min
-		}
+	case len(literalsOf(schema)) > 0:
+		return literalsOf(schema)[0]
+	case types.Includes("object"):
+		return map[string]any{}
+	case types.Includes("array"):
+		return []any{}
+	case types.Includes("integer") || types.Includes("number"):
 		return 0
-	case slices.Contains(types, "boolean"):
+	case types.Includes("boolean"):
 		return true
 	}
-	return inventString(schema)
-}
-
-func inventString(schema *openapi3.Schema) string {
-	text := cmp.Or(map[string]string{
-		"uuid": "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30", "date-time": "2026-01-12T09:30:00Z", "date": "2026-01-12",
-		"uri": "https://example.com/", "email": "ada@example.com",
-	}[schema.Format], "example")
-	for uint64(len(text)) < schema.MinLength {
-		text += "."
-	}
-	return text
+	return "example"
 }

@@ -181,7 +181,7 @@ func (s *sample) describeResponse(definition *openapi3.Operation) {
 	}
 }
 
-// exampleOf returns the first example of a parameter or body. Without an example, it generates a value from the schema.
+// exampleOf returns the first example of a parameter or body. Without an example, it returns a value of its type.
 func exampleOf(one any, several openapi3.Examples, schema *openapi3.SchemaRef) any {
 	if one != nil {
 		return one
@@ -197,7 +197,7 @@ func exampleOf(one any, several openapi3.Examples, schema *openapi3.SchemaRef) a
 	if schema == nil {
 		return "example"
 	}
-	return invent(schema.Value, 0)
+	return plainValue(schema.Value)
 }
 
 // typescriptType returns the type of a schema in the output of openapi-typescript.
