@@ -129,8 +129,6 @@ func (e *exchange) respondSpoilt(o operation, s sample) {
 		return
 	}
 	e.change, e.service.response = nil, x.spoilt
-	e.service.silent.Store(true)
-	defer e.service.silent.Store(false)
 	_, err := e.invoke(o, s)
 	if failed, ok := errors.AsType[*client.Error](err); !ok && isRefusal(err) {
 		return

@@ -192,12 +192,8 @@ func isTag(name string) bool {
 
 // values checks the values of an enum, which become constants.
 func (n *names) values(schema *openapi3.Schema) {
-	all := schema.Enum
-	if schema.Const != nil {
-		all = []any{schema.Const}
-	}
 	given, _ := schema.Extensions["x-enum-varnames"].([]any)
-	for i, value := range all {
+	for i, value := range literalsOf(schema) {
 		name := fmt.Sprint(value)
 		at := locate(schema.Origin)
 		if schema.Origin != nil && i < len(schema.Origin.Sequences["enum"]) {

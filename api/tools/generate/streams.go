@@ -97,24 +97,12 @@ func streamOf(content openapi3.Content, media string) *itemStream {
 }
 
 func streamTag(media string) string {
-	switch media {
-	case "text/event-stream":
-		return "EventStream"
-	case "application/jsonl":
-		return "JSONL"
-	case "application/x-ndjson":
-		return "NDJSON"
-	}
-	return codegen.SchemaNameToTypeName(media)
+	tags := map[string]string{"text/event-stream": "EventStream", "application/jsonl": "JSONL", "application/x-ndjson": "NDJSON"}
+	return cmp.Or(tags[media], codegen.SchemaNameToTypeName(media))
 }
 
 func hasStream(content openapi3.Content) bool {
-	for media := range content {
-		if strings.HasPrefix(media, streamed) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(content)), func(media string) bool { return strings.HasPrefix(media, streamed) })
 }
 
 // nameStreams renames the media types whose items have a Go type, and makes their item schema refer to the component

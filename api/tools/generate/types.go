@@ -75,11 +75,7 @@ func isObject(schema *openapi3.Schema) bool {
 
 // typeOfLiterals returns the JSON type of the const and enum of a schema, or "" if they have none or several.
 func typeOfLiterals(schema *openapi3.Schema) (name string) {
-	values := schema.Enum
-	if schema.Const != nil {
-		values = []any{schema.Const}
-	}
-	for _, value := range values {
+	for _, value := range literalsOf(schema) {
 		one := ""
 		switch value.(type) {
 		case string:
