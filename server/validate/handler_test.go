@@ -67,18 +67,6 @@ func status(err *validate.Error) int {
 	return err.Status
 }
 
-// countingReader counts the bytes read from a body.
-type countingReader struct {
-	io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
 func TestOperation_Handler_limitsTheBody(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
@@ -88,7 +76,7 @@ func TestOperation_Handler_limitsTheBody(t *testing.T) {
 		size     int
 		declared int64 // Content-Length, or -1 for chunked
 		status   int
-		maxRead  int64
+		maxRead  int
 	}{
 		{limit, limit, 0, limit},
 		{limit, -1, 0, limit},
@@ -96,12 +84,12 @@ func TestOperation_Handler_limitsTheBody(t *testing.T) {
 		{100 * limit, -1, 413, limit + 1},
 		{100 * limit, 10, 413, limit + 1}, // and not declared so
 	} {
-		reader := &countingReader{Reader: strings.NewReader(bodyOf(c.size))}
+		unread := strings.NewReader(bodyOf(c.size))
 		r := jsonRequest("POST", "/p", "")
-		r.Body, r.ContentLength = io.NopCloser(reader), c.declared
+		r.Body, r.ContentLength = io.NopCloser(unread), c.declared
 		got := serve(t, o, r)
-		if status(got.err) != c.status || got.err != nil && got.err.Detail != "The body is larger than 1000 bytes." || reader.n > c.maxRead {
-			t.Errorf("%+v: got %v, and %d bytes have been read", c, got.err, reader.n)
+		if status(got.err) != c.status || got.err != nil && got.err.Detail != "The body is larger than 1000 bytes." || c.size-unread.Len() > c.maxRead {
+			t.Errorf("%+v: got %v, and %d bytes have been read", c, got.err, c.size-unread.Len())
 		}
 		if got.err == nil && (got.body != bodyOf(c.size) || got.contentLength != int64(c.size)) {
 			t.Errorf("%+v: next has got %d of %d bytes", c, len(got.body), got.contentLength)

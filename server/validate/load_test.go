@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -14,20 +15,12 @@ import (
 func places(tb testing.TB, err error) []*validate.DocumentError {
 	tb.Helper()
 	var all []*validate.DocumentError
-	var collect func(error)
-	collect = func(err error) {
-		switch e := err.(type) {
-		case *validate.DocumentError:
-			all = append(all, e)
-		case interface{ Unwrap() error }:
-			collect(e.Unwrap())
-		case interface{ Unwrap() []error }:
-			for _, inner := range e.Unwrap() {
-				collect(inner)
-			}
+	if joined, ok := errors.Unwrap(err).(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			place, _ := errors.AsType[*validate.DocumentError](one)
+			all = append(all, place)
 		}
 	}
-	collect(err)
 	return all
 }
 

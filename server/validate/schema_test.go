@@ -27,6 +27,7 @@ func TestSchema_Validate_reportsViolations(t *testing.T) {
 			"required but not declared", `{"type": "object", "required": ["x/y~z"], "additionalProperties": false}`,
 			map[string]string{`{}`: "/x~1y~0z required", `{"x/y~z": 1}`: " additionalProperties"},
 		},
+		// An error has 32 violations at most.
 		{"required of many", `{"required": [` + names(130, func(name string) string { return `"` + name + `"` }) + `]}`, map[string]string{
 			`{}`: names(32, func(name string) string { return "/" + name + " required" }),
 			`{` + names(129, func(name string) string { return `"` + name + `": 1` }) + `}`: "/p129 required",

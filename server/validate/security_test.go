@@ -36,7 +36,6 @@ func TestOperation_Security_listsAlternatives(t *testing.T) {
 		{``, ``, ""},
 		{`"security": [{}],`, ``, "()"},
 		{``, `"security": [],`, ""},
-		{``, `"security": [{"bearer": []}],`, "(bearer:bearer)"},
 		{`"security": [{"bearer": []}],`, `"security": [],`, ""},
 		{`"security": [{}],`, `"security": [{"bearer": []}],`, "(bearer:bearer)"},
 		{`"security": [{"bearer": ["admin"]}, {}],`, ``, "(bearer:bearer[admin])()"},

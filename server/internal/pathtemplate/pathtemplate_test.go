@@ -77,11 +77,8 @@ func TestRoutes_Find(t *testing.T) {
 		"POST /plain":          "405 GET, HEAD",
 		"GET /plain/":          "404",
 		"GET /":                "GET /",
-		"GET /x":               "404",
 		"GET /slash/":          "GET /slash/",
-		"GET /slash":           "404",
 		"GET /slash/more":      "404",
-		"GET /of/7":            "GET /of/{id} id=7",
 		"HEAD /of/7":           "GET /of/{id} id=7",
 		"DELETE /of/a%2Fb%20c": "DELETE /of/{id} id=a/b c",
 		"PUT /of/7":            "405 DELETE, GET, HEAD",
@@ -94,7 +91,6 @@ func TestRoutes_Find(t *testing.T) {
 		"GET /of/7:cancel":     "GET /of/{id} id=7:cancel",
 		"GET /of/..":           "404",
 		"GET //7":              "404",
-		"GET /of/me/1":         "GET /of/{id}/{part} id=me part=1",
 		"GET /by/me/1":         "GET /{any}/me/{part} part=1 any=by",
 	} {
 		method, target, _ := strings.Cut(request, " ")
