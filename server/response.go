@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 
@@ -117,18 +116,6 @@ func (w *bufferedResponse) Write(body []byte) (int, error) {
 		return w.ResponseWriter.Write(body)
 	}
 	return w.body.Write(body)
-}
-
-// ReadFrom implements [io.ReaderFrom], so that the connection can use sendfile for streams.
-func (w *bufferedResponse) ReadFrom(body io.Reader) (int64, error) {
-	w.WriteHeader(http.StatusOK)
-	switch {
-	case w.dropped:
-		return io.Copy(io.Discard, body)
-	case w.stream:
-		return io.Copy(w.ResponseWriter, body)
-	}
-	return w.body.ReadFrom(body)
 }
 
 // Unwrap supports [http.ResponseController].

@@ -125,30 +125,10 @@ func (c *compiler) securityScheme(name string, scopes *document.Node) *SecurityS
 		}
 	case kind.Text == "apiKey" && source.Get("in") != nil && source.Get("name") != nil:
 		scheme.Kind, scheme.In, scheme.Parameter = SecurityAPIKey, source.Get("in").Text, source.Get("name").Text
-	case kind.Text == "oauth2":
-		scheme.Kind = SecurityBearer
-		c.checkScopes(source, name, scopes)
-	case kind.Text == "openIdConnect":
+	case kind.Text == "oauth2", kind.Text == "openIdConnect":
 		scheme.Kind = SecurityBearer
 	case kind.Text == "mutualTLS":
 		scheme.Kind = SecurityMutualTLS
 	}
 	return scheme
-}
-
-// checkScopes reports scopes that no OAuth 2 flow offers.
-func (c *compiler) checkScopes(source *document.Node, name string, scopes *document.Node) {
-	flows := source.Get("flows")
-	if flows == nil {
-		return
-	}
-	for _, scope := range scopes.Elements {
-		offered := false
-		for _, flow := range flows.All() {
-			offered = offered || flow.Get("scopes").Get(scope.Text) != nil
-		}
-		if !offered {
-			c.Fail(scope, "is no scope of the flows of "+name)
-		}
-	}
 }

@@ -78,7 +78,6 @@ func TestLoad_rejectsInvalidSecurity(t *testing.T) {
 		`[{"nameless": []}]`:              "/components/securitySchemes/nameless",
 		`[{"tls": []}]`:                   "/components/securitySchemes/flowless",
 		`[{"oidc": []}]`:                  "/components/securitySchemes/undiscovered",
-		`[{"oauth": ["read", "delete"]}]`: "/security/0/oauth/1",
 	} {
 		_, err := validate.Load(document(t, `{"security": `+security+`, "paths": {"/p": {"get": {"responses": {"200": {"description": "d"}}}}},
 			"components": {`+schemes+","+invalidSchemes+`}}}`), validate.Config{})
