@@ -70,14 +70,14 @@ func TestOperation_Security_listsAlternatives(t *testing.T) {
 func TestLoad_rejectsInvalidSecurity(t *testing.T) {
 	t.Parallel()
 	for security, place := range map[string]string{
-		`[{"missing": []}]`:               "/security/0/missing",
-		`[{"bearer": [], "none": []}]`:    "/security/0/none",
-		`[{}, {"digest": []}]`:            "/components/securitySchemes/digest/scheme",
-		`[]`:                              "/components/securitySchemes/other/type",
-		`[{}]`:                            "/components/securitySchemes/body/in",
-		`[{"nameless": []}]`:              "/components/securitySchemes/nameless",
-		`[{"tls": []}]`:                   "/components/securitySchemes/flowless",
-		`[{"oidc": []}]`:                  "/components/securitySchemes/undiscovered",
+		`[{"missing": []}]`:            "/security/0/missing",
+		`[{"bearer": [], "none": []}]`: "/security/0/none",
+		`[{}, {"digest": []}]`:         "/components/securitySchemes/digest/scheme",
+		`[]`:                           "/components/securitySchemes/other/type",
+		`[{}]`:                         "/components/securitySchemes/body/in",
+		`[{"nameless": []}]`:           "/components/securitySchemes/nameless",
+		`[{"tls": []}]`:                "/components/securitySchemes/flowless",
+		`[{"oidc": []}]`:               "/components/securitySchemes/undiscovered",
 	} {
 		_, err := validate.Load(document(t, `{"security": `+security+`, "paths": {"/p": {"get": {"responses": {"200": {"description": "d"}}}}},
 			"components": {`+schemes+","+invalidSchemes+`}}}`), validate.Config{})

@@ -66,9 +66,9 @@
 //   - an HTTP authentication scheme other than bearer and basic
 //
 // Rules of OpenAPI about what only people and other programs read, such as examples, tags, the variables of servers
-// and the flows of OAuth, are left to linters, besides the types of their members. Load never accepts a schema that
-// contains itself without a member or element in between, or a path in which two parameters follow each other without
-// a text in between.
+// and the flows of OAuth, are left to linters, besides the types of their members. So is the use of a component that
+// nothing refers to. Load never accepts a schema that contains itself without a member or element in between, or a path
+// in which two parameters follow each other without a text in between.
 //
 // References may lead to [Config.Documents], and to no file or URL.
 //
@@ -261,33 +261,7 @@ func (c *compiler) validator() *Validator {
 			v.webhooks[key] = o
 		}
 	}
-	c.unused()
 	return v
-}
-
-// unused compiles the components that no reference leads to, only to report errors.
-func (c *compiler) unused() {
-	for _, source := range c.Unused("parameters") {
-		if name, in := source.Get("name"), source.Get("in"); name != nil && in != nil && !c.isWholeQuery(in) {
-			c.parameter(source, name.Text, in)
-		}
-	}
-	for name, source := range c.Unused("headers") {
-		c.parameter(source, name, nil)
-	}
-	for _, source := range c.Unused("requestBodies") {
-		c.requestBody(source)
-	}
-	for _, source := range c.Unused("responses") {
-		c.response(source)
-	}
-	for _, source := range c.Unused("mediaTypes") {
-		c.Schema(source.Get("schema"))
-		c.Schema(itemSchema(source))
-	}
-	for _, source := range c.Unused("pathItems") {
-		c.pathItem("", source)
-	}
 }
 
 // Operation returns the operation with the given method and path. The names of the path parameters are

@@ -42,7 +42,6 @@ type Document struct {
 	links     []link               // references to resolve
 	ids       map[string]bool      // of the operations
 	targets   map[*Node]*Node      // by the value of $ref or $dynamicRef
-	used      map[*Node]bool       // the targets, once they have been asked for
 }
 
 // resource is a document, or a schema with an $id.

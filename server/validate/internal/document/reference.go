@@ -1,7 +1,6 @@
 package document
 
 import (
-	"iter"
 	"net/url"
 	"slices"
 	"strings"
@@ -129,21 +128,4 @@ func (d *Document) SecurityScheme(name string, scopes *Node) *Node {
 		d.Fail(scopes, "is no security scheme of the document")
 	}
 	return scheme
-}
-
-// Unused iterates over the components of a group that no reference leads to.
-func (d *Document) Unused(group string) iter.Seq2[string, *Node] {
-	return func(yield func(string, *Node) bool) {
-		if d.used == nil {
-			d.used = make(map[*Node]bool, len(d.targets))
-			for _, target := range d.targets {
-				d.used[target] = true
-			}
-		}
-		for name, component := range d.Root.Get("components").Get(group).All() {
-			if component = d.Resolve(component); component != nil && !d.used[component] && !yield(name, component) {
-				return
-			}
-		}
-	}
 }
