@@ -221,11 +221,6 @@ func (d *deployment) startOn(dsn string, args ...string) *harness.Daemon {
 	d.t.Helper()
 	path, err := daemonProgram()
 	check(d.t, err)
-	return d.startProgram(path, dsn, args...)
-}
-
-func (d *deployment) startProgram(path, dsn string, args ...string) *harness.Daemon {
-	d.t.Helper()
 	args = append([]string{"--renderer=simulate:0s"}, args...)
 	p := harness.RunDaemon(d.t, harness.Serve(context.Background(), []string{path}, dsn, args...))
 	d.connect(p)
