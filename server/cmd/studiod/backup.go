@@ -116,12 +116,10 @@ func explainRestore(err error, source keySource, dsn string) error {
 		return usagef("restore PostgreSQL with: %s", restoreLine)
 	case errors.Is(err, fs.ErrExist):
 		return usagef("the database already exists; set another --db, or move %s and its -wal file", strings.TrimPrefix(dsn, "sqlite:"))
-	case errors.Is(err, fs.ErrNotExist):
-		return usagef("%w", err)
 	case errors.Is(err, store.ErrNewer):
 		return usagef("the backup was %w", err)
-	case errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, backup.ErrPlace), errors.Is(err, backup.ErrTime),
-		errors.Is(err, backup.ErrNone), errors.Is(err, backup.ErrPlain):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrNoDatabase), errors.Is(err, store.ErrDamaged), errors.Is(err, backup.ErrPlace),
+		errors.Is(err, backup.ErrTime), errors.Is(err, backup.ErrNone), errors.Is(err, backup.ErrPlain):
 		return usagef("%w", err)
 	case errors.Is(err, keyring.ErrNoKey):
 		return usagef("the key of the backup is missing, and %s; copy the key file of the daemon that wrote it there, or set --key-file", source.lacks(dsn))

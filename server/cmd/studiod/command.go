@@ -14,6 +14,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/commandline"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
+	"github.com/avatarstudio/avatarstudio/server/internal/web/guide"
 )
 
 // Exit codes. exitUsage is returned for every error that the caller can fix with other input.
@@ -80,6 +81,14 @@ COMMANDS:{{template "visibleCommandCategoryTemplate" .}}
 	audited(root)
 	commandline.Prepare(root, stdin, stdout, stderr)
 	return root
+}
+
+// topics returns the pages of the guide, which "studiod help" and "studiod man" print.
+func topics() (all []*cli.Command) {
+	for _, page := range guide.Pages() {
+		all = append(all, commandline.Topic(page.Name, page.Summary, page.Text()))
+	}
+	return all
 }
 
 // leaf returns a command that uses the database. See [commandline.Leaf].

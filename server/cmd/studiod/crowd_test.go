@@ -157,8 +157,8 @@ func examine(ctx context.Context, url, token string, requests int) *health {
 }
 
 // besideCrowds runs crowds against a process, which share n connections, and checks the results of a healthy client. If
-// one of its requests fails or its latency exceeds limit, which may happen while the crowds arrive on a busy machine, it
-// measures up to twice again.
+// one of its requests fails or its latency exceeds limit, which may happen while the crowds arrive, it measures up to
+// twice again.
 func besideCrowds(t *testing.T, p *process, crowds []*crowd, token string, n, addresses int, limit time.Duration) {
 	t.Helper()
 	names := ""
@@ -186,8 +186,8 @@ func besideCrowds(t *testing.T, p *process, crowds []*crowd, token string, n, ad
 // ends their responses. On a very busy machine, the limit is a multiple of the latency without slow readers.
 const maxP99 = 5 * time.Second
 
-// TestProcess_survivesHostileConnections opens up to 1,000 hostile connections at a time. With -v it prints the results of a
-// healthy client.
+// TestProcess_survivesHostileConnections opens up to 1,000 hostile connections at a time. With -v it prints the results
+// of a healthy client.
 func TestProcess_survivesHostileConnections(t *testing.T) {
 	harness.SkipShort(t, "it opens thousands of connections")
 	for name, create := range studiotest.Databases() {

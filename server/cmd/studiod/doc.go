@@ -8,7 +8,7 @@
 //     store, the API of package rest, the console, and the work that delivery.go, renderer.go and media.go configure.
 //     run.go stops a daemon in order.
 //   - studio.go, users.go, accounts.go and their like open the database for a command, and call the same rules.
-//   - tls.go, domain.go and admin.go are the ports of a daemon, and docs.go is what it serves besides the API.
+//   - listen.go, domain.go and admin.go are the ports of a daemon, and docs.go is what it serves besides the API.
 //   - keys.go finds the key file, and signing.go the keys of access tokens. private.go and secrets.go keep secrets from
 //     other users and processes.
 //   - log.go, traces.go and health.go report to operators.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/operate/acme"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/store/keyring"
 )
@@ -59,20 +57,12 @@ func resetKey(ctx context.Context, command *cli.Command) error {
 
 // lostWith returns lines about what is lost with secrets that cannot be decrypted.
 func lostWith(found store.Unreadable) (lines []string) {
-	signing := func(name string) bool { return name == signingKeyName || strings.HasPrefix(name, signingKeyFrom) }
-	if slices.ContainsFunc(found.Keys, signing) {
-		lines = append(lines, "  Access tokens are no longer valid. Clients renew them with their refresh tokens, which stay valid.")
-	}
-	if slices.Contains(found.Keys, mediaKeyName) {
-		lines = append(lines, "  URLs of files that the service itself serves are no longer valid. Records have new ones.")
-	}
-	if slices.Contains(found.Keys, serviceKeyName) {
+	if len(found.Keys) > 0 {
 		lines = append(lines,
-			"  Links to shared projects are no longer valid. Their owners find new ones in their projects.",
-			"  Lists that are read page by page must be read again from the beginning.")
-	}
-	if slices.ContainsFunc(found.Keys, acme.IsKey) {
-		lines = append(lines, "  The certificate of --domain is lost. The daemon gets a new one when it starts.")
+			"  Access tokens are no longer valid. Clients renew them with their refresh tokens, which stay valid.",
+			"  URLs of files and links to shared projects are no longer valid. Records and projects have new ones.",
+			"  Lists that are read page by page must be read again from the beginning.",
+			"  The certificate of --domain, if there is one, is lost. The daemon gets a new one when it starts.")
 	}
 	if found.Secrets > 0 {
 		lines = append(lines, fmt.Sprintf("  Webhook secrets (%d, users: %d). Each user gets a new one, and receivers reject webhooks until they have it.", found.Secrets, found.Users))

@@ -88,3 +88,15 @@ func (d *daemon) url() string {
 	}
 	return "http://" + address
 }
+
+// strictTransport makes browsers use only https for a year after a response.
+const strictTransport = "max-age=31536000"
+
+// withStrictTransport makes browsers use only https for the host of a request (HSTS, RFC 6797). Without it, the first
+// request of a visit may be plain http, which anyone on the way can change.
+func withStrictTransport(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Strict-Transport-Security", strictTransport)
+		next.ServeHTTP(w, r)
+	})
+}

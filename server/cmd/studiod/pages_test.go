@@ -13,8 +13,8 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/browsertest"
 )
 
-// A user makes an avatar and a video of it in the browser, with the built-in renderer. Anybody with its URL can play the
-// video until it is deleted.
+// A user makes an avatar and a video of it in the browser, with the built-in renderer. Anybody with its URL can play
+// the video until it is deleted.
 func TestConsole_makesVideos(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it renders in front of a browser")

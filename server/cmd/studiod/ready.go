@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -82,65 +81,37 @@ func unless(met bool) error {
 	return errNotMet
 }
 
-// probe is a check whose result is shared.
-type probe struct {
-	check    func(ctx context.Context) error
-	interval time.Duration
-
-	mu    sync.Mutex
-	last  *probing // nil before the first call
-	began time.Time
-}
-
-// probing is one run of a check.
-type probing struct {
-	done chan struct{} // closed when err is set
-	err  error
-}
-
-// newProbe returns a check that runs check if its last success began an interval ago, or its last failure
-// failureInterval ago. There is one run at a time, however many callers wait for it, and it ends after readyTimeout if
-// it respects its context.
+// newProbe returns a check that runs check if its last success ended an interval ago, or its last failure
+// failureInterval ago. There is one run at a time, whose result all callers share, and it ends after readyTimeout if it
+// respects its context.
 func newProbe(check func(ctx context.Context) error, interval time.Duration) func(ctx context.Context) error {
-	p := &probe{check: check, interval: interval}
+	turn, last, until := make(chan struct{}, 1), error(nil), time.Time{} // the last two belong to whose turn it is
 	return func(ctx context.Context) error {
-		run := p.run(ctx)
+		ended := make(chan error, 1)
 		select {
-		case <-run.done:
-			return run.err
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		go func() {
+			defer func() { <-turn }()
+			if time.Now().After(until) {
+				run, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // other callers share the result
+				defer cancel()
+				last, until = check(run), time.Now().Add(interval)
+				if last != nil {
+					until = time.Now().Add(failureInterval)
+				}
+			}
+			ended <- last
+		}()
+		select {
+		case err := <-ended:
+			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-}
-
-// run returns the last run, or begins another one.
-func (p *probe) run(ctx context.Context) *probing {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.last != nil {
-		select {
-		default:
-			return p.last
-		case <-p.last.done:
-		}
-		valid := p.interval
-		if p.last.err != nil {
-			valid = failureInterval
-		}
-		if time.Since(p.began) < valid {
-			return p.last
-		}
-	}
-	run := &probing{done: make(chan struct{})}
-	p.last, p.began = run, time.Now()
-	go func() {
-		defer close(run.done)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // other callers share the result
-		defer cancel()
-		run.err = p.check(ctx)
-	}()
-	return run
 }
 
 // ready responds with 200 if all conditions are met. It reports the waiting work, but that does not affect readiness:

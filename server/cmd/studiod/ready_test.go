@@ -107,11 +107,12 @@ func TestProbe_sharesRuns(t *testing.T) {
 		time.Sleep(13 * time.Second)
 		err = os.ErrPermission
 		want(1, nil)
-		time.Sleep(time.Second)
+		time.Sleep(3 * time.Second)
 		want(2, err)
 		err = nil
-		want(3, nil) // the run took a second
-		time.Sleep(15 * time.Second)
+		time.Sleep(2 * time.Second)
+		want(3, nil)
+		time.Sleep(16 * time.Second)
 		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if err := probe(impatient); !errors.Is(err, context.DeadlineExceeded) {

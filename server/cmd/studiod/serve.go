@@ -216,7 +216,7 @@ func serve(ctx context.Context, command *cli.Command) error {
 	if cfg.Render.Workers == noWorkers && isSQLite(cfg.Database) {
 		return usagef("--render-workers 0 needs studiod work to render, and studiod work needs PostgreSQL")
 	}
-	ctx = untilStopped(ctx, cfg.Logger)
+	ctx = untilStopped(ctx)
 	slog.SetDefault(cfg.Logger) // net/http sometimes writes to the standard logger
 	tuneCollector(cfg.Listener.MaxConnections)
 	if err := hideProcess(); err != nil {

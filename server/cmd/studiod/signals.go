@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,27 +13,17 @@ import (
 // the process.
 //
 // SIGHUP of a terminal that is closed also stops the process. Without a terminal, SIGHUP asks a daemon to read its
-// settings again. There is nothing to do then, and only a log line says so.
-func untilStopped(ctx context.Context, logger *slog.Logger) context.Context {
+// settings again. It is ignored then: certificates and key files are read when they change.
+func untilStopped(ctx context.Context) context.Context {
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	switch {
 	case signal.Ignored(syscall.SIGHUP): // by nohup
 	case term.IsTerminal(int(os.Stdin.Fd())):
 		stops = append(stops, syscall.SIGHUP)
 	default:
-		ignored := make(chan os.Signal, 1)
+		ignored := make(chan os.Signal, 1) // nobody reads it; other programs would inherit signal.Ignore
 		signal.Notify(ignored, syscall.SIGHUP)
 		context.AfterFunc(ctx, func() { signal.Stop(ignored) })
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-ignored:
-					logger.InfoContext(ctx, "SIGHUP ignored: certificates and key files are read when they change; other settings need a restart")
-				}
-			}
-		}()
 	}
 	stopped, stop := signal.NotifyContext(ctx, stops...)
 	context.AfterFunc(stopped, func() {

@@ -36,7 +36,7 @@ func work(ctx context.Context, command *cli.Command) error {
 	case cfg.Render.Missing != "":
 		return usagef("%s; or set another renderer with --renderer exec:PROGRAM", cfg.Render.Missing)
 	}
-	ctx = untilStopped(ctx, cfg.Logger)
+	ctx = untilStopped(ctx)
 	slog.SetDefault(cfg.Logger)
 	if err := hideProcess(); err != nil {
 		return err

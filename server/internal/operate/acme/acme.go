@@ -47,9 +47,6 @@ const (
 
 var errTooOld = errors.New("the new certificate is already due for renewal; check the clock")
 
-// IsKey reports whether a key with this name is of this package.
-func IsKey(name string) bool { return strings.HasPrefix(name, keyPrefix) }
-
 // Manager has the certificate of a domain.
 type Manager struct {
 	domain, directory string
