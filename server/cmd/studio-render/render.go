@@ -66,15 +66,15 @@ type renderer struct {
 	talkinghead.Config
 	output io.Writer
 	last   float64 // the progress that was written last
-	stage  talkinghead.Stage
+	stage  protocol.Stage
 	failed error
 }
 
 // progress writes a message for each percent and each stage.
-func (r *renderer) progress(done float64, stage talkinghead.Stage) {
+func (r *renderer) progress(done float64, stage protocol.Stage) {
 	if r.failed == nil && (done >= r.last+0.01 || stage != r.stage) {
 		r.last, r.stage = done, stage
-		r.failed = protocol.Write(r.output, protocol.Message{Progress: &done, Stage: protocol.Stage(stage)})
+		r.failed = protocol.Write(r.output, protocol.Message{Progress: &done, Stage: stage})
 	}
 }
 
@@ -101,66 +101,36 @@ func (r *renderer) render(ctx context.Context, request protocol.Request) (protoc
 	if err := json.Unmarshal(request.Request, &p); err != nil {
 		return protocol.Message{}, err
 	}
-	var (
-		result protocol.Result
-		video  talkinghead.Video
-		err    error
-	)
+	var result protocol.Result
+	var err error
 	switch request.Kind { //nolint:exhaustive // Voices is no rendering
 	case protocol.Avatar:
-		var avatar talkinghead.Avatar
-		avatar, err = r.MakeAvatar(ctx, request.Inputs["base_video_url"], request.OutputDir)
-		result.Files, video.Checks = avatar.Files, avatar.Checks
-		video.Thumbnail, video.Previews = avatar.Thumbnail, avatar.Previews
+		result, err = r.MakeAvatar(ctx, request.Inputs["base_video_url"], request.OutputDir)
 	case protocol.Video:
-		video, err = r.MakeVideo(ctx, request.AvatarFiles,
+		result, err = r.MakeVideo(ctx, request.AvatarFiles,
 			talkinghead.Speech{Text: p.Text, Audio: request.Inputs["audio_url"], Voice: request.Voice, Language: p.Language, Speed: p.Speed}, request.OutputDir)
 	case protocol.Lipsync:
-		video, err = r.MakeLipsync(ctx, talkinghead.Lipsync{
+		result, err = r.MakeLipsync(ctx, talkinghead.Lipsync{
 			Video: request.Inputs["video_url"], Audio: request.Inputs["audio_url"],
 			UseAudioFromVideo: p.UseAudioFromVideo, Mode: p.SyncMode,
 		}, request.OutputDir)
 	}
-	result.Checks = checks(video.Checks)
 	if reason, ok := errors.AsType[*talkinghead.InputError](err); ok {
 		return protocol.Message{Error: &protocol.Error{Reason: reason.Reason, Permanent: true, Checks: result.Checks}}, nil
 	}
-	if err != nil {
-		return protocol.Message{}, err
-	}
-	result.Video, result.Thumbnail, result.Voice = name(video.Path), name(video.Thumbnail), name(video.Voice)
-	result.Previews = protocol.Previews{
-		Still: name(video.Previews.Still), StillPlay: name(video.Previews.StillPlay),
-		Animation: name(video.Previews.Animation), AnimationPlay: name(video.Previews.AnimationPlay),
-	}
-	result.Subtitles, result.Captions, result.Language = name(video.Subtitles), name(video.Captions), video.Language
-	result.DurationSeconds = video.Seconds
-	return protocol.Message{Result: &result}, nil
-}
-
-func (r *renderer) voices(ctx context.Context) (protocol.Message, error) {
-	found, err := r.Voices(ctx)
-	var result protocol.Result
-	for _, v := range found {
-		result.Voices = append(result.Voices, protocol.Voice(v))
+	previews := &result.Previews
+	for _, path := range []*string{
+		&result.Video, &result.Thumbnail, &result.Voice, &result.Subtitles, &result.Captions,
+		&previews.Still, &previews.StillPlay, &previews.Animation, &previews.AnimationPlay,
+	} {
+		if *path != "" {
+			*path = filepath.Base(*path)
+		}
 	}
 	return protocol.Message{Result: &result}, err
 }
 
-func name(path string) string {
-	if path == "" {
-		return ""
-	}
-	return filepath.Base(path)
-}
-
-func checks(found []talkinghead.Check) (list []protocol.Check) {
-	for _, c := range found {
-		status := protocol.Failed
-		if c.OK {
-			status = protocol.Succeeded
-		}
-		list = append(list, protocol.Check{Name: c.Name, Status: status, Message: c.Message})
-	}
-	return list
+func (r *renderer) voices(ctx context.Context) (protocol.Message, error) {
+	voices, err := r.Voices(ctx)
+	return protocol.Message{Result: &protocol.Result{Voices: voices}}, err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Requirements on a face.
@@ -18,34 +20,34 @@ const (
 	minSeen     = 0.1 // of the frames
 )
 
-// A Check is one finding about an input. Name is in snake case, and Message is a sentence for the person
-// who sent the input.
-type Check struct {
-	Name    string
-	OK      bool
-	Message string
+// check returns a finding about an input, with one of two sentences for the person who sent it.
+func check(name string, ok bool, good, bad string) protocol.Check {
+	if ok {
+		return protocol.Check{Name: name, Status: protocol.Succeeded, Message: good}
+	}
+	return protocol.Check{Name: name, Status: protocol.Failed, Message: bad}
 }
 
 // analysis is the result of analyse.
 type analysis struct {
 	track  track
-	checks []Check
+	checks []protocol.Check
 }
 
 // failed returns the first failed check as an [*InputError], or nil.
 func (a *analysis) failed() error {
-	for _, check := range a.checks {
-		if !check.OK {
-			return &InputError{check.Message}
+	for _, c := range a.checks {
+		if c.Status == protocol.Failed {
+			return &InputError{c.Message}
 		}
 	}
 	return nil
 }
 
 // unreadable returns the checks of an input that cannot be read.
-func unreadable(err error) []Check {
+func unreadable(err error) []protocol.Check {
 	if reason, ok := errors.AsType[*InputError](err); ok {
-		return []Check{{Name: "readable", Message: reason.Reason}}
+		return []protocol.Check{check("readable", false, "", reason.Reason)}
 	}
 	return nil
 }
@@ -55,16 +57,12 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 	if source.noPictures != nil {
 		return nil, source.noPictures
 	}
-	detector, err := newDetector()
-	if err != nil {
-		return nil, err
-	}
 	d, err := source.decode(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer d.stop()
-	t := newTracker(detector, source.width, source.height, source.rate.float(), source.picture)
+	t := newTracker(newDetector(), source.width, source.height, source.rate.float(), source.picture)
 	expected := source.duration * source.rate.float()
 	for {
 		f, err := d.next()
@@ -85,7 +83,7 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 		case float64(n)/source.rate.float() > maxDuration.Seconds():
 			return nil, tooLong(name)
 		case n%16 == 0:
-			c.progress(Analysing, from, to, float64(n)/max(expected, 1))
+			c.progress(protocol.Analysing, from, to, float64(n)/max(expected, 1))
 		}
 	}
 	found := &analysis{track: t.finish()}
@@ -102,13 +100,7 @@ func (c Config) analyse(ctx context.Context, source *media, name string, from, t
 
 // check sets a.checks.
 func (a *analysis) check(t *tracker, name string, seconds float64) {
-	add := func(check string, ok bool, good, bad string) {
-		if !ok {
-			good = bad
-		}
-		a.checks = append(a.checks, Check{check, ok, good})
-	}
-
+	add := func(name string, ok bool, good, bad string) { a.checks = append(a.checks, check(name, ok, good, bad)) }
 	add("readable", true, name+" can be read.", "")
 	if t.track.Picture {
 		add("long_enough", true, "A picture is long enough.", "")

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Names of the files of an avatar.
@@ -26,44 +28,33 @@ const maxTrack = 256 << 20
 // analysedAvatar is the progress of an avatar when its face has been found. Most of the time, its video is encoded.
 const analysedAvatar = 0.2
 
-// An Avatar is a face that can speak.
-type Avatar struct {
-	// Files are the names, without a directory, of the files that [Config.MakeVideo] needs.
-	Files []string
-	// Thumbnail is the path of a JPEG file.
-	Thumbnail string
-	Previews  Previews
-	// Checks are the findings about the input. They are set even if MakeAvatar fails.
-	Checks []Check
-}
-
 // MakeAvatar prepares the face in a video or picture for [Config.MakeVideo]. If input is empty, the face is
 // that of a presenter. Of a video, MakeAvatar uses the first two minutes. It writes its
-// files to dir. If a check fails, the error is an [*InputError].
-func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, error) {
+// files to dir. If a check fails, the error is an [*InputError], and the result has the checks.
+func (c Config) MakeAvatar(ctx context.Context, input, dir string) (protocol.Result, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
-		return Avatar{}, err
+		return protocol.Result{}, err
 	}
 	defer os.RemoveAll(work)
 	if input == "" {
 		source, t, err := presenterSource(ctx, work)
 		if err != nil {
-			return Avatar{}, err
+			return protocol.Result{}, err
 		}
-		checks := []Check{{"readable", true, "The base_video_url is missing, so the presenter is used."}}
-		return c.writeAvatar(ctx, source, t, Avatar{Checks: checks}, work, dir)
+		checks := []protocol.Check{check("readable", true, "The base_video_url is missing, so the presenter is used.", "")}
+		return c.writeAvatar(ctx, source, t, protocol.Result{Checks: checks}, work, dir)
 	}
 	source, err := open(ctx, input, "The file of base_video_url")
 	if err != nil {
-		return Avatar{Checks: unreadable(err)}, err
+		return protocol.Result{Checks: unreadable(err)}, err
 	}
 	source.limit = maxFootage
 	found, err := c.analyse(ctx, source, "The file of base_video_url", 0, analysedAvatar)
 	if err != nil {
-		return Avatar{Checks: unreadable(err)}, err
+		return protocol.Result{Checks: unreadable(err)}, err
 	}
-	avatar := Avatar{Checks: found.checks}
+	avatar := protocol.Result{Checks: found.checks}
 	if failed := found.failed(); failed != nil {
 		return avatar, failed
 	}
@@ -71,7 +62,7 @@ func (c Config) MakeAvatar(ctx context.Context, input, dir string) (Avatar, erro
 }
 
 // writeAvatar writes the files of an avatar to dir. work is a directory for temporary files.
-func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar Avatar, work, dir string) (Avatar, error) {
+func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar protocol.Result, work, dir string) (protocol.Result, error) {
 	var data bytes.Buffer
 	if err := gob.NewEncoder(&data).Encode(t); err != nil {
 		return avatar, err
@@ -79,7 +70,7 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	if err := os.WriteFile(filepath.Join(dir, trackName), data.Bytes(), 0o600); err != nil {
 		return avatar, err
 	}
-	c.progress(Finishing, analysedAvatar, 1, 0)
+	c.progress(protocol.Finishing, analysedAvatar, 1, 0)
 	name := footageName
 	if source.picture {
 		name = pictureName
@@ -87,9 +78,9 @@ func (c Config) writeAvatar(ctx context.Context, source *media, t *track, avatar
 	if err := source.copy(ctx, filepath.Join(dir, name)); err != nil {
 		return avatar, err
 	}
-	c.progress(Finishing, analysedAvatar, 1, 0.9)
+	c.progress(protocol.Finishing, analysedAvatar, 1, 0.9)
 	avatar.Files, avatar.Thumbnail = []string{trackName, name}, filepath.Join(dir, thumbnailName)
-	defer c.progress(Finishing, 0, 1, 1)
+	defer c.progress(protocol.Finishing, 0, 1, 1)
 	var err error
 	avatar.Previews, err = source.previewAvatar(ctx, t, work, dir)
 	return avatar, err

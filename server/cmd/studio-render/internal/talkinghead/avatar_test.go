@@ -10,10 +10,11 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // keep moves the files of an avatar to another directory, as the daemon does, and returns their paths.
-func keep(t *testing.T, avatar talkinghead.Avatar, dir string) map[string]string {
+func keep(t *testing.T, avatar protocol.Result, dir string) map[string]string {
 	t.Helper()
 	files, elsewhere := map[string]string{}, t.TempDir()
 	for _, name := range avatar.Files {
@@ -39,7 +40,7 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 			dir := t.TempDir()
 			avatar, err := talkinghead.Config{}.MakeAvatar(t.Context(), input(), dir)
 			harness.Check(t, err)
-			if slices.ContainsFunc(avatar.Checks, func(c talkinghead.Check) bool { return !c.OK || c.Message == "" }) || len(avatar.Checks) == 0 {
+			if slices.ContainsFunc(avatar.Checks, func(c protocol.Check) bool { return c.Status == protocol.Failed || c.Message == "" }) || len(avatar.Checks) == 0 {
 				t.Errorf("checks are %+v", avatar.Checks)
 			}
 			if _, err := os.Stat(avatar.Thumbnail); err != nil {
@@ -48,8 +49,8 @@ func TestMakeAvatar_canSpeak(t *testing.T) {
 			files := keep(t, avatar, dir)
 			made, err := talkinghead.Config{}.MakeVideo(t.Context(), files, talkinghead.Speech{Text: "It says what it was asked."}, dir)
 			harness.Check(t, err)
-			f := watch(t, made.Path)
-			if made.Seconds < 1.5 || math.Abs(f.video-f.audio) > 1/f.rate {
+			f := watch(t, made.Video)
+			if made.DurationSeconds < 1.5 || math.Abs(f.video-f.audio) > 1/f.rate {
 				t.Errorf("it lasts %v s, its sound %v s", f.video, f.audio)
 			}
 			if open := f.dark(t); slices.Max(open) < 0.04 {
@@ -92,7 +93,7 @@ func TestMakeAvatar_reportsEveryCheckUpToTheFailure(t *testing.T) {
 		var got []string
 		for _, c := range avatar.Checks {
 			sign := "-"
-			if c.OK {
+			if c.Status == protocol.Succeeded {
 				sign = "+"
 			}
 			got = append(got, sign+c.Name)
@@ -113,7 +114,7 @@ func TestMakeLipsync_usesItsOwnSound(t *testing.T) {
 		"-vf", "scale=240:-2", "-pix_fmt", "yuv420p", video)
 	made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: video, UseAudioFromVideo: true}, t.TempDir())
 	harness.Check(t, err)
-	if f := watch(t, made.Path); math.Abs(f.video-1) > 0.041 || math.Abs(f.audio-1) > 0.041 {
+	if f := watch(t, made.Video); math.Abs(f.video-1) > 0.041 || math.Abs(f.audio-1) > 0.041 {
 		t.Errorf("pictures last %v s, the sound %v s", f.video, f.audio)
 	}
 }

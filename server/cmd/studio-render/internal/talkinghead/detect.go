@@ -24,27 +24,26 @@ type detector struct {
 	pupil, nose, corner, lipTop, lipBottom *pigo.PuplocCascade
 }
 
-func newDetector() (*detector, error) {
+func newDetector() *detector {
 	read := func(name string) []byte {
 		data, err := cascades.ReadFile("cascade/" + name)
 		if err != nil {
-			panic(err) // the file is embedded
+			panic(err) // the file is embedded, as those below are
 		}
 		return data
 	}
+	mark := func(name string) *pigo.PuplocCascade {
+		cascade, err := pigo.NewPuplocCascade().UnpackCascade(read(name))
+		if err != nil {
+			panic(err)
+		}
+		return cascade
+	}
 	faces, err := pigo.NewPigo().Unpack(read("facefinder"))
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
-	d := &detector{faces: faces}
-	for name, cascade := range map[string]**pigo.PuplocCascade{
-		"puploc": &d.pupil, "lp93": &d.nose, "lp84": &d.corner, "lp81": &d.lipTop, "lp82": &d.lipBottom,
-	} {
-		if *cascade, err = pigo.NewPuplocCascade().UnpackCascade(read(name)); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
+	return &detector{faces, mark("puploc"), mark("lp93"), mark("lp84"), mark("lp81"), mark("lp82")}
 }
 
 // A sighting is a detected face.

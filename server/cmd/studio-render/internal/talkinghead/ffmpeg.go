@@ -19,7 +19,7 @@ import (
 const framesAhead = 3
 
 // waitDelay is how long the pipes of a program may be open after its end.
-const waitDelay = 2 * time.Second
+const waitDelay = 5 * time.Second
 
 // A process is a program that this package runs.
 type process struct {

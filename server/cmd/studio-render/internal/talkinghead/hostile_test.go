@@ -13,6 +13,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Input that cannot be used fails with an InputError, whose reason is a sentence without a path of this
@@ -125,7 +126,7 @@ func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	output, sound := t.TempDir(), newSound(t, "sine=sample_rate=16000", "8")
 	ctx, cancel := context.WithCancel(t.Context())
 	var last float64
-	_, err := talkinghead.Config{Progress: func(done float64, _ talkinghead.Stage) {
+	_, err := talkinghead.Config{Progress: func(done float64, _ protocol.Stage) {
 		if last = done; done > 0.3 {
 			cancel()
 		}

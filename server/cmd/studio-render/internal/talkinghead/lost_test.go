@@ -26,7 +26,7 @@ func TestMakeLipsync_framesWithoutMouthAreUnchanged(t *testing.T) {
 			made := makeLipsync(t, talkinghead.Lipsync{Video: video, Audio: sound})
 			plain := filepath.Join(dir, "plain.mp4")
 			ffmpeg(t, "-i", video, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", plain)
-			original, speaking := watch(t, plain), watch(t, made.Path)
+			original, speaking := watch(t, plain), watch(t, made.Video)
 			between := func(from, to float64) float64 {
 				return difference(speaking, original, func(frame, _, _ int) bool {
 					at := float64(frame) / speaking.rate

@@ -7,6 +7,8 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // minSound is the minimum length of the sound, in seconds.
@@ -24,9 +26,9 @@ type performance struct {
 	said     transcript // the sound, if it is known
 	words    []word     // of the text that is spoken
 	shapes   shapes
-	seconds  float64 // of the sound
-	checks   []Check // of the sound
-	drawFrom float64 // the progress before the first frame is drawn
+	seconds  float64          // of the sound
+	checks   []protocol.Check // of the sound
+	drawFrom float64          // the progress before the first frame is drawn
 }
 
 // hear opens a sound and analyses it. name is the subject of a sentence about the file.
@@ -69,12 +71,9 @@ func (p *performance) analyseSound(ctx context.Context) error {
 const quietMono = 0.01
 
 // heardInMono checks whether a sound is heard from one speaker, too, such as from that of a phone.
-func heardInMono(found heard) Check {
-	c := Check{Name: "heard_in_mono", OK: found.mono >= quietMono*found.loud, Message: "The sound can be heard from one speaker, too."}
-	if !c.OK {
-		c.Message = "One channel of the sound is the inverse of the other. From one speaker, such as that of a phone, it is silent."
-	}
-	return c
+func heardInMono(found heard) protocol.Check {
+	return check("heard_in_mono", found.mono >= quietMono*found.loud, "The sound can be heard from one speaker, too.",
+		"One channel of the sound is the inverse of the other. From one speaker, such as that of a phone, it is silent.")
 }
 
 // frames returns the number of frames of a video that is made from n frames.
@@ -94,55 +93,54 @@ const (
 )
 
 // render draws and encodes the video.
-func (p *performance) render(ctx context.Context) (_ Video, err error) {
+func (p *performance) render(ctx context.Context) (_ protocol.Result, err error) {
 	rate := p.source.rate.float()
 	n := len(p.track.Places)
 	total := p.frames(n)
-	made := Video{
-		Path: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName), Voice: filepath.Join(p.dir, voiceName),
-		Seconds: float64(total) / rate, Checks: p.checks,
+	made := protocol.Result{
+		Video: filepath.Join(p.dir, videoName), Thumbnail: filepath.Join(p.dir, thumbnailName), Voice: filepath.Join(p.dir, voiceName),
+		DurationSeconds: float64(total) / rate, Checks: p.checks,
 	}
 	stage, err := p.stage(ctx)
 	if err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	defer stage.player.close()
 	output, err := (&clip{
-		path: made.Path, voice: made.Voice, width: p.source.width, height: p.source.height, rate: p.source.rate, tags: p.source.tags,
+		path: made.Video, voice: made.Voice, width: p.source.width, height: p.source.height, rate: p.source.rate, tags: p.source.tags,
 		frames: total, sound: p.sound,
 	}).encode(ctx)
 	if err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	defer output.process.stop()
 	previews, err := p.source.preview(ctx, total/3, total, p.work, p.dir)
 	if err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	defer previews.stop()
-	previews.late = !p.source.picture
 	f := newFrame(p.source.width, p.source.height)
 	for i := range total {
 		if err := stage.draw(ctx, f, i, total); err != nil {
-			return Video{}, err
+			return protocol.Result{}, err
 		}
 		if err := cmp.Or(previews.show(i, f), output.write(f)); err != nil {
-			return Video{}, cmp.Or(ctx.Err(), err)
+			return protocol.Result{}, cmp.Or(ctx.Err(), err)
 		}
 		if i%max(int(rate/2), 1) == 0 {
-			p.progress(Drawing, p.drawFrom, 1, drawnPart*float64(i)/float64(total))
+			p.progress(protocol.Drawing, p.drawFrom, 1, drawnPart*float64(i)/float64(total))
 		}
 	}
-	p.progress(Finishing, p.drawFrom, 1, drawnPart)
+	p.progress(protocol.Finishing, p.drawFrom, 1, drawnPart)
 	stage.player.close()
-	if err := cmp.Or(previews.close(), output.close()); err != nil {
-		return Video{}, cmp.Or(ctx.Err(), err)
+	if err := cmp.Or(output.close(), previews.close()); err != nil {
+		return protocol.Result{}, cmp.Or(ctx.Err(), err)
 	}
 	made.Previews = previews.made
-	if err := errors.Join(markVideo(made.Path), markPicture(made.Previews.Still), markPicture(made.Previews.StillPlay)); err != nil {
-		return Video{}, err
+	if err := errors.Join(markVideo(made.Video), markPicture(made.Previews.Still), markPicture(made.Previews.StillPlay)); err != nil {
+		return protocol.Result{}, err
 	}
-	p.progress(Finishing, 0, 1, 1)
+	p.progress(protocol.Finishing, 0, 1, 1)
 	return made, nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Names of the previews and of the voice in the output directory.
@@ -36,12 +38,11 @@ const (
 // A previewer makes the thumbnail and the previews of a video from some of its frames. The still pictures show the
 // first of them.
 type previewer struct {
-	made    Previews
+	made    protocol.Previews
 	from    int     // the first frame that is shown
 	frames  int     // how many are shown
 	step    float64 // from one to the next
 	written int
-	late    bool     // whether close starts the process, which saves memory before
 	input   *os.File // of the process
 	process *process
 }
@@ -50,7 +51,7 @@ type previewer struct {
 // They show it from a frame on, or from an earlier one if it is too short. The caller must show all frames, and call
 // close and then stop. work is a directory for temporary files.
 func (m *media) preview(ctx context.Context, from, total int, work, dir string) (*previewer, error) {
-	p := &previewer{step: max(m.rate.float()/animationRate, 1), made: Previews{
+	p := &previewer{step: max(m.rate.float()/animationRate, 1), made: protocol.Previews{
 		Still: filepath.Join(dir, stillName), StillPlay: filepath.Join(dir, stillPlayName),
 		Animation: filepath.Join(dir, animationName), AnimationPlay: filepath.Join(dir, animationPlayName),
 	}}
@@ -108,48 +109,34 @@ func (p *previewer) show(i int, f *frame) error {
 	if !p.shows(i) {
 		return nil
 	}
-	if _, err := p.input.Write(f.pix); err != nil {
-		return err
-	}
-	if p.written++; p.written < p.frames || p.late {
-		return nil
-	}
-	return p.process.Start()
+	p.written++
+	_, err := p.input.Write(f.pix)
+	return err
 }
 
-// close waits until the files are complete.
-func (p *previewer) close() error {
-	if p.process.Process == nil {
-		return p.process.run()
-	}
-	return p.process.wait()
-}
+// close makes the files. It comes last, because the process takes as much memory as that which encodes the video.
+func (p *previewer) close() error { return p.process.run() }
 
-// stop kills the process if it runs.
-func (p *previewer) stop() {
-	_ = p.input.Close()
-	if p.process.Process != nil {
-		p.process.stop()
-	}
-}
+// stop gives what show has used back.
+func (p *previewer) stop() { _ = p.input.Close() }
 
 // previewAvatar makes the thumbnail and the previews of an avatar in dir. They show the beginning of its video. A
 // picture moves its head and blinks.
-func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (Previews, error) {
+func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (protocol.Previews, error) {
 	total := len(t.Places)
 	if m.picture {
 		total = int(animationSeconds * m.rate.float())
 	}
 	p, err := m.preview(ctx, 0, total, work, dir)
 	if err != nil {
-		return Previews{}, err
+		return protocol.Previews{}, err
 	}
 	defer p.stop()
 	var next func(i int) (*frame, error)
 	if m.picture {
 		still, err := m.firstFrame(ctx)
 		if err != nil {
-			return Previews{}, err
+			return protocol.Previews{}, err
 		}
 		h, f := newHead(still, t.Places[0].Face, t.Scenes[0].Eyes, animationSeconds), newFrame(m.width, m.height)
 		next = func(i int) (*frame, error) {
@@ -162,7 +149,7 @@ func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (
 	} else {
 		d, err := m.decode(ctx)
 		if err != nil {
-			return Previews{}, err
+			return protocol.Previews{}, err
 		}
 		defer d.stop()
 		next = func(int) (*frame, error) { return d.next() }
@@ -170,10 +157,10 @@ func (m *media) previewAvatar(ctx context.Context, t *track, work, dir string) (
 	for i := 0; p.written < p.frames; i++ {
 		f, err := next(i)
 		if err != nil {
-			return Previews{}, err
+			return protocol.Previews{}, err
 		}
 		if err := p.show(i, f); err != nil {
-			return Previews{}, err
+			return protocol.Previews{}, err
 		}
 	}
 	return p.made, p.close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // A video has a still picture and a moving one of two seconds, each with and without a play button, and its sound. An
@@ -54,7 +55,7 @@ func TestPreviews_ofAVideoAndAnAvatar(t *testing.T) {
 	}
 }
 
-func checkPreviews(t *testing.T, p talkinghead.Previews, width, height, smallWidth, smallHeight, frames int) {
+func checkPreviews(t *testing.T, p protocol.Previews, width, height, smallWidth, smallHeight, frames int) {
 	t.Helper()
 	still, play := readPNG(t, p.Still), readPNG(t, p.StillPlay)
 	checkButton(t, still, play, width, height)
@@ -112,13 +113,13 @@ func read(t *testing.T, path string) []byte {
 
 // checkProvenance checks that programs find the IPTC term for synthetic media in a video and in its still pictures, but
 // not in those of an avatar, which are as the camera took them.
-func checkProvenance(t *testing.T, made talkinghead.Video, avatar talkinghead.Avatar) {
+func checkProvenance(t *testing.T, made protocol.Result, avatar protocol.Result) {
 	t.Helper()
 	const term = "http://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic"
-	if tags := command(t, "ffprobe", "-v", "error", "-export_xmp", "1", "-show_entries", "format_tags=xmp", made.Path); !bytes.Contains(tags, []byte(term)) {
+	if tags := command(t, "ffprobe", "-v", "error", "-export_xmp", "1", "-show_entries", "format_tags=xmp", made.Video); !bytes.Contains(tags, []byte(term)) {
 		t.Errorf("ffprobe reads %s", tags)
 	}
-	film := read(t, made.Path)
+	film := read(t, made.Video)
 	var box []byte
 	for len(film) > 0 { // the boxes fill the file
 		size := binary.BigEndian.Uint32(film)

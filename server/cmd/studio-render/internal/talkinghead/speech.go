@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Speech is the speech of an avatar: the sound at the path Audio, or Text if Audio is empty.
@@ -46,7 +48,7 @@ type speaking struct {
 	path     string // of a WAV file
 	said     transcript
 	language string // BCP 47; "" if it is unknown
-	checks   []Check
+	checks   []protocol.Check
 }
 
 // speak writes the spoken text to a file in dir.
@@ -71,7 +73,7 @@ func (c Config) speak(ctx context.Context, speech Speech, dir string) (speaking,
 		return speaking{}, unusable("This service cannot speak text: no program for speech is installed. Send audio_url instead.")
 	}
 	id := cmp.Or(speech.Voice, defaultVoice)
-	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
+	i := slices.IndexFunc(voices, func(v protocol.Voice) bool { return v.ID == id })
 	if i < 0 {
 		return speaking{}, unusable("The voice does not exist any more. Choose another one and create the video again.")
 	}
@@ -91,7 +93,7 @@ func (c Config) speak(ctx context.Context, speech Speech, dir string) (speaking,
 	}
 	s.said = parsePhonemes(string(output))
 	s.said.part = n > maxSpoken
-	s.checks = []Check{voices[i].reads(text), spokenWhole(!s.said.part)}
+	s.checks = []protocol.Check{reads(voices[i], text), spokenWhole(!s.said.part)}
 	return s, nil
 }
 
@@ -106,12 +108,8 @@ func speakable(text string) string {
 	return strings.ReplaceAll(text, "[", "[ ")
 }
 
-func spokenWhole(whole bool) Check {
-	c := Check{Name: "spoken_whole", OK: whole, Message: "The whole text is spoken."}
-	if !whole {
-		c.Message = fmt.Sprintf("Only the first %d minutes of the text are spoken.", int(maxDuration.Minutes()))
-	}
-	return c
+func spokenWhole(whole bool) protocol.Check {
+	return check("spoken_whole", whole, "The whole text is spoken.", fmt.Sprintf("Only the first %d minutes of the text are spoken.", int(maxDuration.Minutes())))
 }
 
 // runSpeech writes the output of a program that reads text to a file, up to limit bytes. It stops the program after

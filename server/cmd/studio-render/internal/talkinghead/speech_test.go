@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Each voice has an id that espeak-ng knows, and the first voice of a language is its usual one.
@@ -19,7 +20,7 @@ func TestVoices_areThoseOfEspeak(t *testing.T) {
 	voices, err := Config{}.Voices(t.Context())
 	harness.Check(t, err)
 	first := func(code string) string {
-		i := slices.IndexFunc(voices, func(v Voice) bool { return strings.HasPrefix(v.Language+"-", code+"-") })
+		i := slices.IndexFunc(voices, func(v protocol.Voice) bool { return strings.HasPrefix(v.Language+"-", code+"-") })
 		if i < 0 {
 			return ""
 		}
@@ -96,7 +97,7 @@ func TestSpeak_cutsLongTexts(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Config{}.speak(t.Context(), Speech{Text: text}, dir)
 	harness.Check(t, err)
-	if len(s.checks) != 2 || s.checks[0].OK || !strings.Contains(s.checks[0].Message, "100% of the letters") || !s.checks[1].OK {
+	if len(s.checks) != 2 || s.checks[0].Status == protocol.Succeeded || !strings.Contains(s.checks[0].Message, "100% of the letters") || s.checks[1].Status == protocol.Failed {
 		t.Errorf("checks are %+v", s.checks)
 	}
 	const kept = 12 * spokenBytes
@@ -136,7 +137,7 @@ func TestVoice_readsItsScripts(t *testing.T) {
 		{"sr", "Dobar dan", true},
 		{"hi", "hello", false},
 	} {
-		if got := (Voice{Language: c.language, Name: "X"}).reads(c.text); got.OK != c.reads || got.Message == "" {
+		if got := reads(protocol.Voice{Language: c.language, Name: "X"}, c.text); (got.Status == protocol.Succeeded) != c.reads || got.Message == "" {
 			t.Errorf("%s %s: %+v", c.language, c.text, got)
 		}
 	}

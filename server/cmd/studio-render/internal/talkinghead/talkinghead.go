@@ -7,18 +7,19 @@
 // 64 × 64 pixels. A sound to be spoken lasts at least 0.1 seconds. Everything that is made shows an input as a player
 // does; what is transparent is white.
 //
-// Frames and samples are streamed through pipes, so memory use does not depend on the length of a video. An
-// error that wraps [*InputError] is permanent and about the input. Any other error may be transient.
+// The files of a [protocol.Result] are paths here. Frames and samples are streamed through pipes, so memory use does not
+// depend on the length of a video. An error that wraps [*InputError] is permanent and about the input. Any other error
+// may be transient.
 package talkinghead
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // Config configures how videos are made. Its zero value works. Its methods are safe for concurrent use if
@@ -29,37 +30,7 @@ type Config struct {
 	Speech []string
 	// Progress is called with the part that is done, from 0 to 1, and what is done now. The part never decreases.
 	// Nil is allowed.
-	Progress func(done float64, stage Stage)
-}
-
-// Stage is what is done to make a video or an avatar.
-type Stage string
-
-// The stages, in their order.
-const (
-	Analysing Stage = "analysing" // the face and the sound
-	Speaking  Stage = "speaking"  // the text
-	Drawing   Stage = "drawing"   // the pictures
-	Finishing Stage = "finishing" // the files
-)
-
-// A Video is a finished video. All files are paths, which are empty if the file was not made.
-type Video struct {
-	Path      string // of an MP4 file
-	Thumbnail string // of a JPEG file
-	Previews  Previews
-	Voice     string  // of an M4A file with the speech
-	Subtitles string  // of an SRT file
-	Captions  string  // of a WebVTT file with the same subtitles
-	Language  string  // of the speech and the subtitles, a BCP 47 tag; "" if it is unknown
-	Seconds   float64 // length of the video
-	Checks    []Check // findings about the text and the sound
-}
-
-// Previews are the paths of small pictures of a video or avatar.
-type Previews struct {
-	Still, StillPlay         string // a PNG, and the same with a play button
-	Animation, AnimationPlay string // a GIF of two seconds, and the same with a play button
+	Progress func(done float64, stage protocol.Stage)
 }
 
 // Lipsync describes a lip-sync. Audio is required unless UseAudioFromVideo is set.
@@ -82,7 +53,7 @@ const (
 	captionsName  = "out.vtt"
 )
 
-func (c Config) progress(stage Stage, from, to, done float64) {
+func (c Config) progress(stage protocol.Stage, from, to, done float64) {
 	if c.Progress != nil {
 		c.Progress(from+(to-from)*min(max(done, 0), 1), stage)
 	}
@@ -101,46 +72,38 @@ func Missing() (programs []string) {
 
 // MakeLipsync makes a video in which the face of l.Video speaks. It writes the video and its thumbnail to
 // dir. It fails with an [*InputError] if the input cannot be used.
-func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, error) {
+func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (protocol.Result, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	defer os.RemoveAll(work)
 	if !slices.Contains([]SyncMode{"", Bounce, Loop, CutOff, Silence, Remap}, l.Mode) {
-		return Video{}, unusable("The sync_mode must be one of bounce, loop, cut_off, silence and remap.")
+		return protocol.Result{}, unusable("The sync_mode must be one of bounce, loop, cut_off, silence and remap.")
 	}
 	if l.Video == "" && l.UseAudioFromVideo {
-		return Video{}, unusable("The video_url is missing. The sound of the video is used.")
+		return protocol.Result{}, unusable("The video_url is missing. The sound of the video is used.")
 	}
 	if l.Audio == "" && !l.UseAudioFromVideo {
-		return Video{}, unusable("The audio_url is missing.")
+		return protocol.Result{}, unusable("The audio_url is missing.")
 	}
 	p := performance{Config: c, mode: l.Mode, dir: dir, work: work}
-	c.progress(Analysing, 0, 0, 0)
-	var unheard error
-	var hearing sync.WaitGroup
-	hearingCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if !l.UseAudioFromVideo { // at the same time as the pictures, because both mostly wait for programs to start
-		hearing.Go(func() { unheard = p.hear(hearingCtx, l.Audio, "The file of audio_url") })
-	}
-	var source *media // hear may read p.source
+	c.progress(protocol.Analysing, 0, 0, 0)
 	if l.Video == "" {
-		source, p.track, err = presenterSource(ctx, work)
+		p.source, p.track, err = presenterSource(ctx, work)
 	} else {
-		source, err = open(ctx, l.Video, "The video")
+		p.source, err = open(ctx, l.Video, "The video")
+	}
+	switch {
+	case err != nil:
+	case l.UseAudioFromVideo:
+		p.sound = p.source
+		err = p.analyseSound(ctx)
+	default:
+		err = p.hear(ctx, l.Audio, "The file of audio_url")
 	}
 	if err != nil {
-		cancel()
-	}
-	hearing.Wait()
-	if p.source = source; err == nil && l.UseAudioFromVideo {
-		p.sound = source
-		unheard = p.analyseSound(ctx)
-	}
-	if err = cmp.Or(err, unheard); err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	if p.track == nil {
 		if p.drawFrom = openedPart; !p.source.picture {
@@ -148,10 +111,10 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 		}
 		found, err := c.analyse(ctx, p.source, "The video", openedPart, p.drawFrom)
 		if err != nil {
-			return Video{}, err
+			return protocol.Result{}, err
 		}
 		if failed := found.failed(); failed != nil {
-			return Video{}, failed
+			return protocol.Result{}, failed
 		}
 		p.track = &found.track
 	}
@@ -161,29 +124,29 @@ func (c Config) MakeLipsync(ctx context.Context, l Lipsync, dir string) (Video, 
 // MakeVideo makes a video in which an avatar speaks. files maps the names in [Avatar].Files to paths.
 // MakeVideo writes the video, its thumbnail and the subtitles of a text to dir. It fails with an [*InputError] if the
 // text or sound cannot be used.
-func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (Video, error) {
+func (c Config) MakeVideo(ctx context.Context, files map[string]string, speech Speech, dir string) (protocol.Result, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	defer os.RemoveAll(work)
 	p := performance{Config: c, mode: Bounce, dir: dir, work: work}
 	if p.source, p.track, err = readAvatar(ctx, files); err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	spoken, name := speaking{path: speech.Audio}, "The file of audio_url"
 	if speech.Audio == "" {
-		c.progress(Speaking, 0, 0, 0)
+		c.progress(protocol.Speaking, 0, 0, 0)
 		if spoken, err = c.speak(ctx, speech, work); err != nil {
-			return Video{}, err
+			return protocol.Result{}, err
 		}
 		// A voice names the letters that it does not read. In Japanese, it reads the others.
-		foreign := !strings.HasPrefix(spoken.language, "ja") && slices.ContainsFunc(spoken.checks, func(c Check) bool { return c.Name == speaksLanguage && !c.OK })
+		foreign := !strings.HasPrefix(spoken.language, "ja") && slices.ContainsFunc(spoken.checks, func(c protocol.Check) bool { return c.Name == speaksLanguage && c.Status == protocol.Failed })
 		name = "The speech"
 		p.said, p.words = spoken.said, wordsOf(cleanText(speech.Text), foreign)
 	}
 	if err := p.hear(ctx, spoken.path, name); err != nil {
-		return Video{}, err
+		return protocol.Result{}, err
 	}
 	made, err := p.render(ctx)
 	if err != nil || len(p.words) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/cmd/studio-render/internal/talkinghead"
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
 )
 
 // The size of the faces that a viewer sees, and how many columns at the left are erased from transparent ones.
@@ -126,14 +127,14 @@ func TestMake_showsWhatAViewerSees(t *testing.T) {
 			harness.Check(t, os.Mkdir(odd, 0o700))
 			made, err := talkinghead.Config{}.MakeLipsync(t.Context(), talkinghead.Lipsync{Video: path, Audio: sound}, odd)
 			harness.Check(t, err)
-			check("video", made.Path, 4)
+			check("video", made.Video, 4)
 			check("thumbnail", made.Thumbnail, 4)
 			if !kind.always {
 				return
 			}
 			check("still", made.Previews.Still, 4)
 			check("animation", made.Previews.Animation, 8)
-			for _, s := range watch(t, made.Path).streams {
+			for _, s := range watch(t, made.Video).streams {
 				if s.Kind == "video" && s.Transfer != "bt709" {
 					t.Errorf("the video says that it is %q", s.Transfer)
 				}
@@ -180,7 +181,7 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
 			ffmpeg(t, append(append([]string{"-f", "lavfi", "-i", voice, "-f", "lavfi", "-i", silence}, strings.Fields(test.args)...), path)...)
 			made := makeLipsync(t, talkinghead.Lipsync{Video: face, Audio: path})
-			open := slices.Max(watch(t, made.Path).dark(t))
+			open := slices.Max(watch(t, made.Video).dark(t))
 			t.Logf("the mouth is open by %.3f", open)
 			if open < 0.04 != test.silent {
 				t.Errorf("the mouth is open by %.3f", open)
@@ -194,7 +195,7 @@ func TestMake_soundsAsAListenerHears(t *testing.T) {
 			}
 			var check string
 			for _, c := range made.Checks {
-				check = fmt.Sprint(c.OK)
+				check = fmt.Sprint(c.Status == protocol.Succeeded)
 			}
 			if check != test.check {
 				t.Errorf("the check is %q, want %q", check, test.check)
@@ -221,7 +222,7 @@ func TestMakeLipsync_deinterlaces(t *testing.T) {
 		}
 		return sum
 	}
-	before, after := watch(t, path), watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: newSound(t, "sine", "0.4")}).Path)
+	before, after := watch(t, path), watch(t, makeLipsync(t, talkinghead.Lipsync{Video: path, Audio: newSound(t, "sine", "0.4")}).Video)
 	if combs(before) < 10_000 || combs(after) > combs(before)/10 || after.rate != 25 {
 		t.Errorf("combs are %.0f, before %.0f, at %v frames per second", combs(after), combs(before), after.rate)
 	}

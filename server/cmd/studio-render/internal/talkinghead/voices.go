@@ -12,15 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-)
 
-// A Voice is a voice of espeak-ng.
-type Voice struct {
-	ID       string
-	Language string // BCP 47
-	Name     string // for people
-	Gender   string // female or male
-}
+	"github.com/avatarstudio/avatarstudio/server/internal/render/protocol"
+)
 
 // defaultVoice speaks if no voice is chosen.
 const defaultVoice = "en-gb"
@@ -30,7 +24,7 @@ const woman = "Annie"
 
 // Voices returns the voices of espeak-ng, the usual ones of each language first. There are none if another program
 // speaks, or if espeak-ng is not installed.
-func (c Config) Voices(ctx context.Context) ([]Voice, error) {
+func (c Config) Voices(ctx context.Context) ([]protocol.Voice, error) {
 	if _, missing := exec.LookPath(speechProgram); len(c.Speech) > 0 || missing != nil {
 		return nil, nil //nolint:nilerr // a program that is not installed has no voices
 	}
@@ -47,7 +41,7 @@ func (c Config) Voices(ctx context.Context) ([]Voice, error) {
 
 // A listedVoice is a line of espeak-ng --voices.
 type listedVoice struct {
-	Voice
+	protocol.Voice
 
 	code string // of the language
 	rank int    // among the voices of the language; 0 is the best
@@ -56,14 +50,14 @@ type listedVoice struct {
 var voiceLine = regexp.MustCompile(`^ *\d+ +([a-z0-9-]+) +\S*/([FM]) +(\S+) +\S+ *(.*)$`) // it does not find those in capitals
 
 // parseVoices returns the voices in the output of espeak-ng --voices. With women, each has a variant.
-func parseVoices(output []byte, women bool) (voices []Voice) {
+func parseVoices(output []byte, women bool) (voices []protocol.Voice) {
 	var list []listedVoice
 	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
 		field := voiceLine.FindStringSubmatch(lines.Text())
 		if field == nil || slices.ContainsFunc(list, func(v listedVoice) bool { return v.ID == field[1] }) {
 			continue
 		}
-		v := listedVoice{Voice: Voice{
+		v := listedVoice{Voice: protocol.Voice{
 			ID: field[1], Language: languageTag(field[1]), Gender: map[string]string{"F": "female", "M": "male"}[field[2]],
 			Name: strings.TrimSpace(strings.ReplaceAll(field[3], "_", " ")),
 		}}
@@ -85,7 +79,7 @@ func parseVoices(output []byte, women bool) (voices []Voice) {
 	for _, v := range list {
 		voices = append(voices, v.Voice)
 		if women {
-			voices = append(voices, Voice{ID: v.ID + "+" + woman, Language: v.Language, Name: v.Name + ", " + woman, Gender: "female"})
+			voices = append(voices, protocol.Voice{ID: v.ID + "+" + woman, Language: v.Language, Name: v.Name + ", " + woman, Gender: "female"})
 		}
 	}
 	return voices
@@ -135,8 +129,8 @@ const mostForeign = 0.2
 // speaksLanguage is the name of the check of reads.
 const speaksLanguage = "speaks_language"
 
-// reads checks whether the voice reads the letters of a text.
-func (v Voice) reads(text string) Check {
+// reads checks whether a voice reads the letters of a text.
+func reads(v protocol.Voice, text string) protocol.Check {
 	code, script, _ := strings.Cut(v.Language, "-")
 	tables := scripts[code]
 	if tables == nil || strings.HasPrefix(script, "Latn") {
@@ -151,12 +145,9 @@ func (v Voice) reads(text string) Check {
 			}
 		}
 	}
-	c := Check{Name: speaksLanguage, OK: true, Message: "The voice reads the letters of the text."}
-	if share := float64(foreign) / float64(max(letters, 1)); share > mostForeign {
-		c.OK = false
-		c.Message = fmt.Sprintf("The voice speaks %s, and does not read %.0f%% of the letters of the text. Choose another voice, or write the text in letters that it reads.", v.Name, 100*share)
-	}
-	return c
+	share := float64(foreign) / float64(max(letters, 1))
+	return check(speaksLanguage, share <= mostForeign, "The voice reads the letters of the text.",
+		fmt.Sprintf("The voice speaks %s, and does not read %.0f%% of the letters of the text. Choose another voice, or write the text in letters that it reads.", v.Name, 100*share))
 }
 
 var tagForm = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,7}$`)
