@@ -337,6 +337,7 @@ func TestExec_failuresBecomeRenderErrors(t *testing.T) {
 		behaviour, reason string
 		retry             bool
 	}{
+		{"works", "The video_url cannot be fetched.", false},
 		{"reports failure", "No face.", false},
 		{"environment", "No.", true},
 		{"crashes", mistake, true},
@@ -351,8 +352,11 @@ func TestExec_failuresBecomeRenderErrors(t *testing.T) {
 	} {
 		t.Run(test.behaviour, func(t *testing.T) {
 			t.Parallel()
-			s := setup(t, test.behaviour, render.Limits{})
-			_, err := s.Render(t.Context(), s.lipsync(`{}`))
+			s, request := setup(t, test.behaviour, render.Limits{}), `{}`
+			if test.behaviour == "works" {
+				request = `{"video_url":"https://example.com/404"}`
+			}
+			_, err := s.Render(t.Context(), s.lipsync(request))
 			failure, ok := errors.AsType[*studio.RenderError](err)
 			if !ok || failure.Reason != test.reason || failure.Retry != test.retry {
 				t.Errorf("failure %+v, %v", failure, err)
@@ -381,17 +385,6 @@ func TestExec_hidesEnvironmentAndCleansLog(t *testing.T) {
 	if strings.Contains(log, "geheim") || strings.Contains(log, `\x1b`) || !strings.Contains(log, "PATH=") || !strings.Contains(log, "in [31m work-") {
 		t.Errorf("log:\n%s", log)
 	}
-}
-
-func TestExec_fetchFailureNamesMember(t *testing.T) {
-	t.Parallel()
-	s := setup(t, "works", render.Limits{})
-	_, err := s.Render(t.Context(), s.lipsync(`{"video_url":"https://example.com/404"}`))
-	failure, ok := errors.AsType[*studio.RenderError](err)
-	if !ok || failure.Retry || failure.Reason != "The video_url cannot be fetched." {
-		t.Errorf("failure %v", err)
-	}
-	s.noWorkDirs()
 }
 
 func TestExec_cancelKillsProcesses(t *testing.T) {

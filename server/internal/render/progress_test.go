@@ -18,7 +18,6 @@ func TestEstimate_isRightWithinAFactorOfTwo(t *testing.T) {
 	}
 	const second = time.Second
 	for name, parts := range map[string][]part{
-		"a steady program":        {{"", 1, 8 * second}},
 		"a start that takes long": {{"", 0, 2 * second}, {"", 1, 8 * second}},
 		"a slow voice":            {{protocol.Speaking, 0.05, 10 * second}, {protocol.Drawing, 0.98, 10 * second}, {protocol.Finishing, 1, second}},
 		"fast, then slow":         {{protocol.Analysing, 0.3, second}, {protocol.Drawing, 0.98, 4 * second}, {protocol.Finishing, 1, second / 5}},

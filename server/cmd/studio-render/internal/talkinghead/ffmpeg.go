@@ -241,48 +241,32 @@ type encoder struct {
 	input   io.WriteCloser
 }
 
-// A clip describes a video to encode.
-type clip struct {
-	path          string
-	voice         string // the path of an M4A file with the sound
-	width, height int
-	rate          rate
-	tags          colorTags
-	frames        int
-	sound         *media
-}
-
-// encode starts writing the video. The caller must call close or stop.
-func (c *clip) encode(ctx context.Context) (*encoder, error) {
+// encode starts writing a video of some frames to one file, and its sound to another. The caller must call close or stop.
+func (p *performance) encode(ctx context.Context, video, voice string, frames int) (*encoder, error) {
+	m := p.source
 	args := []string{
-		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", c.width, c.height),
-		"-framerate", c.rate.String(), "-i", "pipe:0",
+		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", m.width, m.height),
+		"-framerate", m.rate.String(), "-i", "pipe:0",
 	}
-	args = append(args, c.sound.inputArgs()...)
+	args = append(args, p.sound.inputArgs()...)
 	args = append(args,
-		"-map", "0:v:0", "-map", fmt.Sprintf("1:%d", c.sound.sound.Index), "-map_metadata", "-1", "-map_chapters", "-1",
+		"-map", "0:v:0", "-map", fmt.Sprintf("1:%d", p.sound.sound.Index), "-map_metadata", "-1", "-map_chapters", "-1",
 		"-af", soundFilter(48000)+",apad",
-		"-t", strconv.FormatFloat(float64(c.frames)/c.rate.float(), 'f', 6, 64))
-	args = append(args, encoding...)
-	args = append(args, c.tags.args()...)
+		"-t", strconv.FormatFloat(float64(frames)/m.rate.float(), 'f', 6, 64))
+	args = append(args,
+		"-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p",
+		"-threads", "2", "-x264-params", "sync-lookahead=0") // saves memory
+	args = append(args, m.tags.args()...)
 	escape := strings.NewReplacer(`\`, `\\`, `'`, `\'`, `|`, `\|`).Replace
 	args = append(args, "-c:a", "aac", "-b:a", "160k", "-metadata", "comment="+generated,
 		"-flags", "+global_header", // which tee does not ask for
-		"-f", "tee", "[f=mp4:movflags=+faststart]file:"+escape(c.path)+"|[f=ipod:movflags=+faststart:select=a]file:"+escape(c.voice))
+		"-f", "tee", "[f=mp4:movflags=+faststart]file:"+escape(video)+"|[f=ipod:movflags=+faststart:select=a]file:"+escape(voice))
 	e := &encoder{process: ffmpeg(ctx, args...)}
 	var err error
 	if e.input, err = e.process.StdinPipe(); err != nil {
 		return nil, err
 	}
 	return e, e.process.Start()
-}
-
-// encoding is the list of arguments for encoding the pictures of a video.
-//
-//nolint:gochecknoglobals // a list of arguments
-var encoding = []string{
-	"-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-profile:v", "high", "-pix_fmt", "yuv420p",
-	"-threads", "2", "-x264-params", "sync-lookahead=0", // saves memory
 }
 
 // write encodes a frame. If it fails, the encoder has ended.

@@ -84,8 +84,6 @@ func TestMakeLipsync_rejectsUnusableInput(t *testing.T) {
 		"a codec of pictures":       {video(lavfi("odd.mkv", "testsrc=s=320x240:r=25", "-t", "1.2", "-c:v", "ffv1")), `The video is in the format "ffv1", which is not accepted.`},
 		"a moving WebP":             {video(lavfi("moving.webp", "testsrc=s=64x64", "-frames:v", "2", "-c:v", "libwebp_anim")), "not accepted: animated WebP."},
 		"a HEIC":                    {video(file("photo.heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"))), "not accepted: HEIC or AVIF."},
-		"a JPEG XL":                 {video(file("photo.jxl", []byte("\x00\x00\x00\x0cJXL \r\n\x87\n"))), "not accepted: JPEG XL."},
-		"a JPEG 2000":               {video(file("photo.jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n"))), "not accepted: JPEG 2000."},
 		"an answer for a sound":     {sound(file("answer.wav", []byte(`{"error":"not found"}`))), "not accepted: JSON."},
 		"an MPEG stream":            {video(lavfi("stream.ts", "testsrc=s=64x64", "-frames:v", "2", "-c:v", "mpeg2video")), "not accepted: MPEG."},
 		"nothing to say":            {talkinghead.Lipsync{Video: face}, "audio_url"},
@@ -137,11 +135,7 @@ func TestMakeLipsync_cancelStopsAndCleansUp(t *testing.T) {
 	if last > 0.9 {
 		t.Errorf("it went on to %v", last)
 	}
-	left, err := os.ReadDir(output)
-	harness.Check(t, err)
-	for _, entry := range left {
-		if entry.IsDir() {
-			t.Errorf("%s is left", entry.Name())
-		}
+	if left, err := filepath.Glob(filepath.Join(output, "work-*")); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

@@ -184,16 +184,6 @@ func (f *finder) find(t testing.TB, luma []byte, width, height int) seen {
 	}
 }
 
-// opening returns, for each frame, the dark area between the lips minus that of closed lips, in squares of
-// the eye distance.
-func (f *film) opening(t testing.TB, closed float64) []float64 {
-	open := f.dark(t)
-	for i := range open {
-		open[i] = max(open[i]-closed, 0)
-	}
-	return open
-}
-
 // dark returns, for each frame, the dark area between the lips, in squares of the eye distance.
 func (f *film) dark(t testing.TB) []float64 {
 	t.Helper()

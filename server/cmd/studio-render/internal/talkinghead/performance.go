@@ -106,10 +106,7 @@ func (p *performance) render(ctx context.Context) (_ protocol.Result, err error)
 		return protocol.Result{}, err
 	}
 	defer stage.player.close()
-	output, err := (&clip{
-		path: made.Video, voice: made.Voice, width: p.source.width, height: p.source.height, rate: p.source.rate, tags: p.source.tags,
-		frames: total, sound: p.sound,
-	}).encode(ctx)
+	output, err := p.encode(ctx, made.Video, made.Voice, total)
 	if err != nil {
 		return protocol.Result{}, err
 	}

@@ -71,7 +71,7 @@ func (m *media) play(dir string) *player {
 	return &player{media: m, dir: filepath.Join(dir, "segments"), index: -1, segment: -1}
 }
 
-// frame returns the frame with the given number in the file. The frame is valid until the next call.
+// frame returns the frame with the given number in the file. It is valid until the next call.
 func (p *player) frame(ctx context.Context, index int) (*frame, error) {
 	switch {
 	case index == p.index:

@@ -49,33 +49,6 @@ func TestMouthShapes_closedInSilence(t *testing.T) {
 	}
 }
 
-// The interior of a mouth shows what each viseme does.
-func TestInterior_showsTeethAndTongue(t *testing.T) {
-	t.Parallel()
-	lit := tones{Skin: [3]float64{120, 115, 150}, Lips: [3]float64{90, 115, 165}}
-	of := func(ipa rune, depth float64) float64 {
-		m := mouth{scene: &scene{Lips: lips{Half: 0.4}}}
-		s := visemeTable[visemeOf(ipa)].shape
-		o := m.opening(s, 100)
-		in := lit.interior(s, o.up+o.down, m.Lips.Half)
-		// The shadow of the lips covers all of a narrow opening.
-		return (in.tone(0, motion{depth: depth}) - in.dark[0]*0.7) / (in.teeth[0] * 0.7)
-	}
-	for _, ipa := range "sfiɛʃt" {
-		if seen := of(ipa, 0.25); seen < 0.6 {
-			t.Errorf("%c shows teeth by %.2f", ipa, seen)
-		}
-	}
-	for _, ipa := range "uo" {
-		if seen := of(ipa, 0.25); seen > 0.3 {
-			t.Errorf("%c shows teeth by %.2f", ipa, seen)
-		}
-	}
-	if tongue, none := of('θ', 0.7), of('k', 0.7); tongue < none+0.2 {
-		t.Errorf("th shows a tongue by %.2f, k by %.2f", tongue, none)
-	}
-}
-
 func TestSyncMode_ordersFrames(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[SyncMode]struct {
