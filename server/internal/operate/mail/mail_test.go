@@ -34,7 +34,7 @@ func newMailer(t *testing.T, url, password string, server *smtptest.Server) (m *
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	check(t, err)
-	m.SetTimes(time.Millisecond, 10*time.Second)
+	m.SetTimes(time.Millisecond, harness.Timeout)
 	t.Cleanup(func() { m.Close() })
 	return m, func(outcome mail.Outcome) int { return strings.Count(outcomes.String(), string(outcome)) }, log
 }
@@ -235,7 +235,9 @@ func TestMailer_Queue_retriesWhatMayPass(t *testing.T) {
 				return test.answer
 			}})
 			m, count, log := newMailer(t, "smtp://%s?from=robot@example.com", "", server)
-			m.SetTimes(time.Millisecond, time.Second)
+			if test.answer == "hang" {
+				m.SetTimes(time.Millisecond, 3*time.Second)
+			}
 			m.Queue(hello)
 			harness.Eventually(t, "the end", func() bool { return count(mail.Sent)+count(mail.Failed) == 1 })
 			if all, _ := server.Connections(); all != test.tries || (len(server.Mails()) == 1) != test.sent || (count(mail.Sent) == 1) != test.sent {

@@ -1,12 +1,16 @@
 package share_test
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/browsertest"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -19,10 +23,16 @@ func TestBrowser_playsWithCaptions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, studiotest.Open(t, studiotest.NewSQLite(t)))
 	id, page := s.share(studio.Rendering{Video: "video.mp4", Captions: "speech.vtt", Language: "en"})
-	video, err := os.Open(browsertest.NewVideo(t))
+	harness.Need(t, "ffmpeg")
+	path := filepath.Join(t.TempDir(), "video.mp4")
+	output, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=0.5:size=64x36:rate=4",
+		"-f", "lavfi", "-i", "sine=duration=0.5", "-pix_fmt", "yuv420p", "-movflags", "faststart", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	video, err := os.ReadFile(path)
 	check(t, err)
-	t.Cleanup(func() { check(t, video.Close()) })
-	check(t, s.media.Write(t.Context(), studio.ResultKey(id, "video.mp4"), video))
+	check(t, s.media.Write(t.Context(), studio.ResultKey(id, "video.mp4"), bytes.NewReader(video)))
 	check(t, s.media.Write(t.Context(), studio.ResultKey(id, "speech.vtt"), strings.NewReader("WEBVTT\n\n00:00.000 --> 00:01.000\n<i>Good</i> morning.\n")))
 	s.update(id, studio.ProjectChange{Title: new("Welcome to the team 👩‍👩‍👧‍👦 — " + strings.Repeat("Donaudampfschifffahrtsgesellschaft ", 3))})
 	tab := browsertest.Open(t, s.URL)
@@ -34,7 +44,7 @@ func TestBrowser_playsWithCaptions(t *testing.T) {
 		for (const name of ["ended", "error"]) video.addEventListener(name, () => resolve([name, video.videoWidth, track.mode, track.cues[0].text].join(" ")))
 		video.play().catch(reason => resolve(String(reason)))
 	})`, chromedp.EvalAwaitPromise))
-	if played != "ended 640 showing <i>Good</i> morning." {
+	if played != "ended 64 showing <i>Good</i> morning." {
 		t.Errorf("playing the video ends with %q", played)
 	}
 	tab.Visit(page+"A", "main > h1")

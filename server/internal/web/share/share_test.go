@@ -182,41 +182,39 @@ func TestPage_servesItsFilesOnly(t *testing.T) {
 // A response does not show why a link does not work, and a link does not work again.
 func TestPage_isNotFoundForEveryOtherLink(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		s := newSite(t, db)
-		id, page := s.share(all)
-		_, other := s.share(all)
-		_, want := s.get(studio.SharePath + "other")
-		wantNone := func(path string) {
-			t.Helper()
-			response, text := s.get(path)
-			wantPrivate(t, response)
-			if response.StatusCode != http.StatusNotFound || text != want {
-				t.Errorf("%s: %s, %s", path, response.Status, text)
-			}
+	s := newSite(t, studiotest.Open(t, studiotest.NewPostgres(t)))
+	id, page := s.share(all)
+	_, other := s.share(all)
+	_, want := s.get(studio.SharePath + "other")
+	wantNone := func(path string) {
+		t.Helper()
+		response, text := s.get(path)
+		wantPrivate(t, response)
+		if response.StatusCode != http.StatusNotFound || text != want {
+			t.Errorf("%s: %s, %s", path, response.Status, text)
 		}
-		link := strings.TrimPrefix(page, studio.SharePath)
-		signature := strings.TrimPrefix(link, id)
-		for _, path := range []string{
-			"", link[:len(link)-1], link + "A", strings.ToUpper(link), "." + link, id, id + ".", signature, link + "/a/b", link + "%2f..",
-			id + other[strings.Index(other, "."):], s.user.ID + signature, "%00", "%ff", id + "%00" + signature, strings.Repeat("a", 4000),
-		} {
-			wantNone(studio.SharePath + path)
-		}
-		s.update(id, studio.ProjectChange{Shared: new(false)})
-		again := s.update(id, studio.ProjectChange{Shared: new(true)})
-		for _, path := range []string{"", "/video.mp4", "/captions.vtt"} {
-			wantNone(page + path)
-		}
-		if response, _ := s.get(again); response.StatusCode != http.StatusOK {
-			t.Errorf("shared again: %s", response.Status)
-		}
-		check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, id))
-		wantNone(again)
-		wantNone(again + "/video.mp4")
-		_, simulated := s.share(studio.Rendering{})
-		wantNone(simulated)
-	})
+	}
+	link := strings.TrimPrefix(page, studio.SharePath)
+	signature := strings.TrimPrefix(link, id)
+	for _, path := range []string{
+		"", link[:len(link)-1], link + "A", strings.ToUpper(link), "." + link, id, id + ".", signature, link + "/a/b", link + "%2f..",
+		id + other[strings.Index(other, "."):], s.user.ID + signature, "%00", "%ff", id + "%00" + signature, strings.Repeat("a", 4000),
+	} {
+		wantNone(studio.SharePath + path)
+	}
+	s.update(id, studio.ProjectChange{Shared: new(false)})
+	again := s.update(id, studio.ProjectChange{Shared: new(true)})
+	for _, path := range []string{"", "/video.mp4", "/captions.vtt"} {
+		wantNone(page + path)
+	}
+	if response, _ := s.get(again); response.StatusCode != http.StatusOK {
+		t.Errorf("shared again: %s", response.Status)
+	}
+	check(t, s.studio.Delete(t.Context(), s.user.ID, studio.Lipsync, id))
+	wantNone(again)
+	wantNone(again + "/video.mp4")
+	_, simulated := s.share(studio.Rendering{})
+	wantNone(simulated)
 }
 
 // A daemon reads a project at each request, so that a link ends on all of them at once.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 
@@ -94,7 +95,7 @@ func newSpan(s *traces.Span) Span {
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]Span(nil), c.spans...)
+	return slices.Clone(c.spans)
 }
 
 // Named returns the spans of a trace with the given name.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,7 +77,7 @@ func Start(t testing.TB, cfg Config) *Server {
 func (s *Server) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Mail(nil), s.mails...)
+	return slices.Clone(s.mails)
 }
 
 // Connections returns how many connections were opened, and how many are open.
