@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
@@ -104,45 +104,36 @@ func TestSubjects_submitConsentAndDelete(t *testing.T) {
 	}
 }
 
-// stream reads the events of a stream.
-type stream struct {
-	t     *testing.T
-	lines *bufio.Scanner
+// fragments reads the events of a stream.
+type fragments struct {
+	*stream.Reader
+
+	t *testing.T
 }
 
-func (v *visitor) stream(t *testing.T, path string) stream {
+func (v *visitor) stream(t *testing.T, path string) fragments {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.site.URL+path, nil)
 	check(t, err)
 	response, err := v.http.Do(request)
 	check(t, err)
 	t.Cleanup(func() { _ = response.Body.Close() })
-	if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
-		t.Fatalf("%s is %s", path, got)
-	}
-	return stream{t, bufio.NewScanner(response.Body)}
+	reader, err := stream.NewReader(response.Body, response.Header.Get("Content-Type"), 1<<20)
+	check(t, err)
+	return fragments{reader, t}
 }
 
 // next returns the next event. At the end of the stream, the name is "".
-func (s stream) next() (name, data string) {
+func (s fragments) next() (name, data string) {
 	s.t.Helper()
-	for s.lines.Scan() {
-		switch line := s.lines.Text(); {
-		case strings.HasPrefix(line, "event: "):
-			name = line[7:]
-		case strings.HasPrefix(line, "data: "):
-			data += line[6:] + "\n"
-		case line == "" && name != "":
-			return name, data
-		}
-	}
-	if err := s.lines.Err(); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	frame, err := s.Next()
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		s.t.Error(err)
 	}
-	return "", ""
+	return string(frame.Event), string(frame.Data)
 }
 
-func (s stream) want(name, part string) {
+func (s fragments) want(name, part string) {
 	s.t.Helper()
 	if got, data := s.next(); got != name || !strings.Contains(data, part) {
 		s.t.Fatalf("event %s: %s; want %s with %q", got, data, name, part)
@@ -151,7 +142,7 @@ func (s stream) want(name, part string) {
 
 // wantSoon reads states until one contains part. It is the state after an event, because a page of a site with
 // rarelyPolled is rendered without an event after half a minute.
-func (s stream) wantSoon(part string) {
+func (s fragments) wantSoon(part string) {
 	s.t.Helper()
 	began := time.Now()
 	for name, data := s.next(); !strings.Contains(data, part); name, data = s.next() {

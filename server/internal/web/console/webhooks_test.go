@@ -219,11 +219,11 @@ func TestEvents_streamNewEvents(t *testing.T) {
 	v, other := s.signIn(t, email), s.signIn(t, email)
 	v.get("/console/events?kind=avatar&cursor=").want(t, http.StatusOK, `sse-connect="/console/events/live?kind=avatar"`)
 	all, avatars := v.stream(t, "/console/events/live"), other.stream(t, "/console/events/live?kind=avatar")
-	for _, page := range []stream{all, avatars} {
+	for _, page := range []fragments{all, avatars} {
 		page.want("state", "No events match this filter.")
 	}
 	s.create(t, studio.Avatar, "Ada")
-	for _, page := range []stream{all, avatars} {
+	for _, page := range []fragments{all, avatars} {
 		page.wantSoon(">Ada</a>")
 	}
 	unsent := studiotest.Events(t, s.store, studio.EventFilter{UserID: s.user.ID})[0]
@@ -232,7 +232,7 @@ func TestEvents_streamNewEvents(t *testing.T) {
 	all.wantSoon(lipsync.ID)
 	v.post("/console/logout", nil)
 	check(t, s.studio.RevokeTokens(t.Context(), email))
-	for _, page := range []stream{all, avatars} {
+	for _, page := range []fragments{all, avatars} {
 		page.wantSoon("You have been signed out.")
 		page.want("done", "")
 	}
