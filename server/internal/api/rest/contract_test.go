@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -139,9 +138,7 @@ func (s *setup) examples() map[string]*strings.Replacer {
 	s.check(err)
 	s.do("GET", "/v1/webhooks/secret", "", nil) // makes the secret that the rotation shows beside the new one
 	ids := func(avatar, video, lipsync string) *strings.Replacer {
-		pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, s.user.Email, "password")
-		s.check(err)
-		return strings.NewReplacer("correct horse battery staple", "password", "c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", pair.Refresh,
+		return strings.NewReplacer("correct horse battery staple", "password", "c29tZS1vcGFxdWUtcmVmcmVzaC10b2tlbg", s.login(s.user.Email).Refresh,
 			"01936f3e-7c00-7a3b-8c44-2f6f1f0a9d10", s.workspace.ID, "01936f3e-8a10-7d51-9a3e-0c5b7e1d2f30", avatar,
 			"01936f3e-9b20-7e62-8b4f-1d6c8f2e3a41", video, "01936f3e-ac30-7f73-9c5a-2e7d9a3f4b52", lipsync, "ZW5kcG9pbnQtMg", endpoints.Endpoints[0].ID)
 	}
@@ -160,10 +157,7 @@ func (s *setup) examples() map[string]*strings.Replacer {
 // Each operation has the documented response for its caller only, and refuses who is not authenticated.
 func TestOperations_followTheDocument(t *testing.T) {
 	inMemory(t, func(s *setup) {
-		bob, err := s.studio.IssueAccessToken(studio.AccessToken{
-			UserID: studiotest.AddUser(s.t, s.studio, "bob@example.com").ID, SessionID: "session", IssuedAt: s.clock.Now(),
-		})
-		s.check(err)
+		bob := s.login(studiotest.AddUser(s.t, s.studio, "bob@example.com").Email).Access
 		operations := s.operations()
 		own := s.token
 		for _, c := range operations {

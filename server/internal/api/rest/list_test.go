@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -149,9 +148,7 @@ func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
 		s.operations() // records of all kinds
 		s.addEvents()
 		own := s.token
-		studiotest.AddUser(s.t, s.studio, "bob@example.com")
-		bob, err := s.studio.Login(s.t.Context(), netip.Addr{}, "bob@example.com", "password")
-		s.check(err)
+		bob := s.login(studiotest.AddUser(s.t, s.studio, "bob@example.com").Email).Access
 		refused := func(path, cursor, name, value string) {
 			s.t.Helper()
 			status, answer := s.do(http.MethodGet, path+"?"+url.Values{"cursor": {cursor}, name: {value}}.Encode(), "", nil)
@@ -183,7 +180,7 @@ func TestList_rejectsCursorsOfOtherLists(t *testing.T) {
 				}
 			}
 			refused(path, cursor[:len(cursor)-4], "limit", "1")
-			s.token = bob.Access
+			s.token = bob
 			refused(path, cursor, "limit", "1")
 			s.token = own
 		}

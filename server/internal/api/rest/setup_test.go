@@ -53,10 +53,15 @@ func newSetup(t testing.TB, db studio.Store, responses server.ResponseCheck) *se
 	s.workspace, err = s.studio.AddWorkspace(t.Context(), "", "Team")
 	s.check(err)
 	s.check(s.studio.AddMember(t.Context(), s.workspace.ID, s.user.Email))
-	pair, err := s.studio.Login(t.Context(), netip.Addr{}, s.user.Email, "password")
-	s.check(err)
-	s.token = pair.Access
+	s.token = s.login(s.user.Email).Access
 	return s
+}
+
+func (s *setup) login(email string) studio.TokenPair {
+	s.t.Helper()
+	pair, err := s.studio.Login(s.t.Context(), netip.Addr{}, email, "password")
+	s.check(err)
+	return pair
 }
 
 // inMemory runs a test of what this package does by itself. Tests of package studio and package store hold for a store
