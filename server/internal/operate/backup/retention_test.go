@@ -65,15 +65,3 @@ func TestFind_namesTheLatestPointThatIsNotLater(t *testing.T) {
 		}
 	}
 }
-
-func TestParsePoint_acceptsCompleteBackupsOnly(t *testing.T) {
-	t.Parallel()
-	for key, want := range map[string]bool{
-		"db/2026-11-22T10:00:00Z.db.gz": true, "db/2026-11-22T10:00:00Z.db.gz.age": true, "db/2026-11-22T10:00:00Z.media": true, "db/2026-11-22T10:00:00Z.media.age": true,
-		"db/2026-11-22T10:00:00Z.db.gz.18a.tmp": false, "db/2026-11-22T10:00:00Z": false, "2026-11-22T10:00:00Z.db.gz": false, "db/x": false,
-	} {
-		if _, ok := parsePoint(key, 0); ok != want {
-			t.Errorf("%s is a point: %t", key, ok)
-		}
-	}
-}

@@ -1,19 +1,16 @@
 package console_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/runtime/stream"
-	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 	"github.com/avatarstudio/avatarstudio/server/internal/web/console"
@@ -196,37 +193,6 @@ func TestSubjects_streamChanges(t *testing.T) {
 	check(t, s.studio.RevokeTokens(t.Context(), email))
 	one.want("state", "You have been signed out.")
 	one.want("done", "")
-}
-
-// unavailable lists no subjects while it is down.
-type unavailable struct {
-	studio.Store
-
-	down  atomic.Bool
-	tries atomic.Int32
-}
-
-func (u *unavailable) Subjects(ctx context.Context, filter studio.SubjectFilter, after studio.Position, limit int) ([]studio.Subject, bool, error) {
-	if u.down.Load() {
-		u.tries.Add(1)
-		return nil, false, studio.ErrUnavailable
-	}
-	return u.Store.Subjects(ctx, filter, after, limit)
-}
-
-// A stream stays open while the database is unavailable, and then continues.
-func TestSubjects_streamOutlivesDatabase(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	db := &unavailable{Store: s.studio.Store}
-	s.studio.Store = db
-	all := v.stream(t, "/console/lipsyncs/live")
-	all.want("state", "Create your first lip-sync")
-	db.down.Store(true)
-	harness.Eventually(t, "that the page is rendered again", func() bool { return db.tries.Load() > 2 })
-	db.down.Store(false)
-	s.create(t, studio.Lipsync, "First")
-	all.want("state", "First")
 }
 
 func TestSubjects_arePaginated(t *testing.T) {
