@@ -3,8 +3,6 @@ package otlp
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,14 +48,6 @@ func newCollector(target *url.URL) (*collector, error) {
 		headers.Set(name, value)
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: exportTimeout}
-	if file := os.Getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {
-		pem, err := os.ReadFile(file) //nolint:gosec // the operator names it
-		roots := x509.NewCertPool()
-		if err != nil || !roots.AppendCertsFromPEM(pem) {
-			return nil, ErrCertificate
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
 	return &collector{
 		url: target.JoinPath("v1/traces").String(), headers: headers,
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {

@@ -29,15 +29,13 @@ const (
 
 // Errors of [New] for a configuration that is not valid.
 var (
-	ErrURL         = errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be http://HOST:PORT or https://HOST:PORT, optionally with a path")
-	ErrHeaders     = errors.New("OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE, separated by commas, with the values encoded as in a URL")
-	ErrCertificate = errors.New("OTEL_EXPORTER_OTLP_CERTIFICATE must be a file of certificates in PEM format")
+	ErrURL     = errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be http://HOST:PORT or https://HOST:PORT, optionally with a path")
+	ErrHeaders = errors.New("OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE, separated by commas, with the values encoded as in a URL")
 )
 
 // Config configures [New]. These environment variables of OpenTelemetry also apply: OTEL_EXPORTER_OTLP_HEADERS has
-// headers for the collector, OTEL_EXPORTER_OTLP_CERTIFICATE names a file of certificates that sign the collector's,
-// OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME describe the service, OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG
-// choose traces, by default all, and OTEL_BSP_… tune the batches.
+// headers for the collector, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME describe the service, OTEL_TRACES_SAMPLER
+// and OTEL_TRACES_SAMPLER_ARG choose traces, by default all, and OTEL_BSP_… tune the batches.
 type Config struct {
 	// URL is the http or https URL of the collector, without /v1/traces. It may be a private address. Required.
 	URL string
@@ -56,7 +54,7 @@ type Exporter struct {
 }
 
 // New returns an Exporter. It does not connect to the collector; failed exports are logged. It returns
-// [ErrURL], [ErrHeaders] or [ErrCertificate] if the configuration is not valid.
+// [ErrURL] or [ErrHeaders] if the configuration is not valid.
 func New(ctx context.Context, cfg Config) (*Exporter, error) {
 	target, err := url.Parse(cfg.URL)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" ||
