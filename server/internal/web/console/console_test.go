@@ -294,7 +294,7 @@ func TestConsole_handlesHostileValues(t *testing.T) {
 		}
 	}
 	lists := []string{"cursor", "status", "title", "avatar_id"}
-	for _, value := range []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1", "💥\u202e", "null", hostile} {
+	for _, value := range []string{"\x00", "\xff\xfe", "'; DROP TABLE users; --💥\u202e", "../../etc/passwd", strings.Repeat("9", 5000), "\r\nX-Evil: 1" + hostile} {
 		for path, names := range map[string][]string{
 			"projects": {"cursor", "workspace", "status", "tag", "title", "done"}, "avatars": lists, "videos": lists, "lipsyncs": lists, "videos/new": {"avatar_id", "title"},
 			"webhooks": {"cursor"}, "events": {"cursor", "state", "kind", "subject", "from", "to"}, "users": {"cursor", "email"}, "users/log": {"cursor"},

