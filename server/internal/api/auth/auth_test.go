@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,9 +105,10 @@ func TestTokens_readAndKeepAfterErrors(t *testing.T) {
 		other, err := auth.NewTokens([]auth.SigningKey{second}, time.Now)
 		check(t, err)
 		revoked, rotated := issued(tokens, "ada"), issued(other, "bob")
-		down, log := true, slog.New(slog.DiscardHandler)
+		var up atomic.Bool
+		log := slog.New(slog.DiscardHandler)
 		failure := func() error {
-			if down {
+			if !up.Load() {
 				return errors.New("down")
 			}
 			return nil
@@ -125,7 +127,7 @@ func TestTokens_readAndKeepAfterErrors(t *testing.T) {
 			if (ended != nil) != read || (begun == nil) != read {
 				t.Errorf("read: %t, but the revoked token is refused with %v, and one of the new key with %v", read, ended, begun)
 			}
-			down = !down
+			up.Store(!read)
 		}
 		stop()
 		synctest.Wait()
