@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -294,5 +295,14 @@ func TestReceiver_distinguishesSlowAndBrokenBodies(t *testing.T) {
 		if answer.Code != want {
 			t.Errorf("%v: status %d, want %d", reason, answer.Code, want)
 		}
+	}
+}
+
+// An event that the document gets needs a callback.
+func TestHandlers_haveACallbackForEachEvent(t *testing.T) {
+	t.Parallel()
+	// Unhandled and Stale are for all events.
+	if got, want := reflect.TypeFor[webhook.Handlers]().NumField()-2, len(gen.EventTypes()); got != want {
+		t.Errorf("Handlers has callbacks for %d of %d events", got, want)
 	}
 }
