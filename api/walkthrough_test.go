@@ -19,7 +19,8 @@ import (
 // edit inserts text into a document after the first match of the expression after.
 type edit struct{ after, text string }
 
-// walkthrough contains edits for the recipe in the README. They have the indentation of the document.
+// walkthrough contains edits for the recipe in the README. They have the indentation of the document. TestSmith adds
+// events.
 var walkthrough = []edit{
 	// An operation with a parameter in its path.
 	{`(?m)^paths:\n`, `  /v1/avatars/{avatar_id}:
@@ -43,44 +44,6 @@ var walkthrough = []edit{
 	// A required member.
 	{`(?m)^    Avatar:\n      type: object(?s:.*?)required: \[`, `quality, `},
 	{`(?m)^    Avatar:\n      type: object(?s:.*?)properties:\n`, `        quality: { type: string, minLength: 1, x-interface: extension, description: How good it is. }
-`},
-	// An event.
-	{`(?m)^webhooks:\n`, `  project_event:
-    x-interface: extension
-    post:
-      operationId: notifyProjectEvent
-      x-interface: extension
-      tags: [Events]
-      summary: A project changed
-      security: []
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: { $ref: '#/components/schemas/ProjectEvent' }
-      responses:
-        2XX: { $ref: '#/components/responses/EventAccepted' }
-`},
-	{`(?m)^    EventType:\n(?s:.*?)enum: \[`, `project_event, `},
-	{`(?m)^    Event:\n(?s:.*?)oneOf:\n`, `        - $ref: '#/components/schemas/ProjectEvent'
-`},
-	{`(?m)^    Event:\n(?s:.*?)mapping:\n`, `          project_event: '#/components/schemas/ProjectEvent'
-`},
-	{`(?m)^  schemas:\n`, `    ProjectEvent:
-      type: object
-      x-interface: extension
-      description: A project changed.
-      required: [event_type, data]
-      properties:
-        event_type: { type: string, const: project_event, x-interface: extension, description: Always project_event. }
-        data: { $ref: '#/components/schemas/ProjectEventData' }
-    ProjectEventData:
-      type: object
-      x-interface: extension
-      description: Payload of a project_event.
-      required: [project_id]
-      properties:
-        project_id: { type: string, x-interface: extension, description: Id of the project. }
 `},
 }
 
