@@ -97,7 +97,6 @@ func clients(content object) []string {
 
 // sample returns a random valid request.
 func (e *exchange) sample(o operation) (s sample, ok bool) {
-	e.Helper()
 	s.parameters = object{}
 	for _, p := range e.parameters(o) {
 		if !p.required && e.IntN(2) == 0 {
@@ -125,7 +124,6 @@ func (e *exchange) sample(o operation) (s sample, ok bool) {
 
 // validBody returns a valid body. A part of a multipart body is absent if its list is empty, and none is null.
 func (e *exchange) validBody(media string, content object) (body any, ok bool) {
-	e.Helper()
 	for range 20 {
 		body, ok = e.valid(e.schemaOf(media, content[media]), inRequest)
 		fields, isObject := body.(object)
@@ -143,7 +141,6 @@ func (e *exchange) validBody(media string, content object) (body any, ok bool) {
 
 // invoke calls the client method.
 func (e *exchange) invoke(o operation, s sample, options ...client.CallOption) (result any, err error) {
-	e.Helper()
 	name := o.name
 	if o.streamed {
 		name += "Stream"
@@ -165,7 +162,6 @@ var errArguments = errors.New("no arguments")
 // call sends a valid request with the client, and compares what arrives. A body in a media type that the client does not
 // send takes the place of its own.
 func (e *exchange) call(o operation, s sample) {
-	e.Helper()
 	expected, ok := e.choose(o)
 	if !ok {
 		return
@@ -213,7 +209,6 @@ func isRefusal(err error) bool {
 
 // arguments returns the arguments of the client method, but the last option.
 func (e *exchange) arguments(o operation, t reflect.Type, s sample) (all []reflect.Value, ok bool) {
-	e.Helper()
 	all = append(all, reflect.ValueOf(e.Context()))
 	named := map[string]parameter{}
 	for _, p := range e.parameters(o) {
@@ -266,7 +261,6 @@ func (e *exchange) arguments(o operation, t reflect.Type, s sample) (all []refle
 
 // arrives compares the last request with what was sent.
 func (e *exchange) arrives(o operation, s sample) {
-	e.Helper()
 	got, read := e.service.take()
 	if got == nil {
 		e.Errorf("%s %s with %s and %s never arrived", o.name, o.path, encoded(s.parameters), encoded(s.body))
@@ -294,7 +288,6 @@ func (e *exchange) arrives(o operation, s sample) {
 }
 
 func (e *exchange) bodyArrives(o operation, s sample, v reflect.Value, read any) {
-	e.Helper()
 	content, _ := e.content(o)
 	switch {
 	case s.media == "" && read == "": // a reader without bytes
@@ -333,7 +326,6 @@ func (e *exchange) bodyArrives(o operation, s sample, v reflect.Value, read any)
 
 // unions compares the values of unions with a discriminator with the alternatives that they find by it.
 func (e *exchange) unions(o operation, v reflect.Value) {
-	e.Helper()
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
@@ -373,7 +365,6 @@ func isNil(v reflect.Value) bool {
 
 // argument returns a value in the type of an argument.
 func (e *exchange) argument(t reflect.Type, value any) reflect.Value {
-	e.Helper()
 	if base := bases[t]; base != nil { // a type that is declared as another loses its methods
 		return e.argument(base, value).Convert(t)
 	}
@@ -386,7 +377,6 @@ func (e *exchange) argument(t reflect.Type, value any) reflect.Value {
 
 // optional returns the option with optional parameters. Its type is found by its fields.
 func (e *exchange) optional(o operation, values object) client.CallOption {
-	e.Helper()
 	t := optionTypes[o.name]
 	if t == nil {
 		e.Fatalf("%s has no optional parameters", o.name)

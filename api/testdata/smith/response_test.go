@@ -31,7 +31,6 @@ var status = regexp.MustCompile(`^(\d\d\d|\dXX|default)`)
 
 // choose makes a random response, of those that the client accepts.
 func (e *exchange) choose(o operation) (x expected, ok bool) {
-	e.Helper()
 	r := pick(e, slices.DeleteFunc(slices.Clone(o.responses), func(r response) bool {
 		return strings.HasPrefix(r.suffix, "400") || strings.HasPrefix(r.suffix, "500") || !e.isAccepted(o, r)
 	})...)
@@ -123,7 +122,6 @@ func (e *exchange) spoilInto(body reflect.Value, schema, value any) bool {
 
 // respondSpoilt has the service respond with an invalid body, which must not reach the client.
 func (e *exchange) respondSpoilt(o operation, s sample) {
-	e.Helper()
 	x, ok := e.choose(o)
 	if !ok || x.spoilt == nil || o.method == http.MethodHead || s.own != "" {
 		return
@@ -151,7 +149,6 @@ func (e *exchange) isAccepted(o operation, r response) bool {
 
 // headers fills the headers of a response.
 func (e *exchange) headers(described object, into reflect.Value) (object, bool) {
-	e.Helper()
 	given := object{}
 	for i := range into.NumField() {
 		for name, header := range described {
@@ -172,7 +169,6 @@ func (e *exchange) headers(described object, into reflect.Value) (object, bool) 
 
 // items makes the items of a stream, and returns them.
 func (e *exchange) items(into reflect.Value, schema any) any {
-	e.Helper()
 	var all []reflect.Value
 	values := []any{}
 	item := into.Type().In(0).In(0)
@@ -201,7 +197,6 @@ func (e *exchange) items(into reflect.Value, schema any) any {
 
 // event fills a server-sent event, and returns it.
 func (e *exchange) event(into reflect.Value, schema object) (any, bool) {
-	e.Helper()
 	name := ""
 	if kinds := list(schema["oneOf"]); kinds != nil {
 		schema = pick(e, kinds...).(object)
@@ -226,7 +221,6 @@ var isPlain = regexp.MustCompile(`^(null|\{("[^"]+":(\[?("[^", \\]+"|[\w.+-]+),?
 
 // returns compares the result of a client method with what it must return.
 func (e *exchange) returns(o operation, want expected, got any, err error, response *client.Response) {
-	e.Helper()
 	refused, isStatus := errors.AsType[*client.Error](err)
 	if isStatus && refused.StatusCode == http.StatusInternalServerError && !isPlain.MatchString(encoded(want.headers)) {
 		return // a header has no text for the value
@@ -280,7 +274,6 @@ func (e *exchange) returns(o operation, want expected, got any, err error, respo
 
 // textReturns compares a text with the value that it stands for. A number may have other digits.
 func (e *exchange) textReturns(o operation, want any, got string) {
-	e.Helper()
 	if _, isText := want.(string); isText && got != want || !isText && !same(want, parse([]byte(got)), false) {
 		e.Errorf("%s: the text %v arrives as %q", o.name, want, got)
 	}

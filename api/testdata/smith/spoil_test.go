@@ -23,7 +23,6 @@ var inBraces = regexp.MustCompile(`\{([^}]+)\}`)
 // sendSpoilt sends a request with an invalid parameter or body, and compares the place that the response shows with
 // those of the other validator.
 func (e *exchange) sendSpoilt(o operation, s sample) {
-	e.Helper()
 	place := "" // of the parameter, or "" for the body
 	var places map[string]bool
 	e.change = func(r *http.Request) {
@@ -69,7 +68,6 @@ func shows(pointer, prefix string, places map[string]bool) bool {
 
 // invalid returns the places in which the other validator finds a value invalid.
 func (e *exchange) invalid(schema, value any) map[string]bool {
-	e.Helper()
 	places := map[string]bool{}
 	collect(e.validate(schema, inRequest, value), places)
 	return places
@@ -97,7 +95,6 @@ func (e *exchange) strange() string {
 
 // spoilParameter changes a parameter of a request, or leaves it out, and returns where it is invalid.
 func (e *exchange) spoilParameter(o operation, p parameter, value any, r *http.Request) map[string]bool {
-	e.Helper()
 	kind := e.kind(p.schema)
 	switch {
 	case p.style == "" && value != nil:
@@ -173,7 +170,6 @@ func replaced(pairs, separator, name string, texts []string) string {
 
 // spoilBody changes the body of a request, and returns where it is invalid.
 func (e *exchange) spoilBody(o operation, s sample, r *http.Request) map[string]bool {
-	e.Helper()
 	content, _ := e.content(o)
 	schema := e.schemaOf(s.media, content[s.media])
 	value, text := any(nil), e.strange()

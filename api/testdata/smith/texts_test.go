@@ -78,7 +78,6 @@ func TestTexts_arriveOrAreRefusedByName(t *testing.T) {
 
 // usual returns one of the texts that has only one meaning.
 func (e *exchange) usual(schema any) any {
-	e.Helper()
 	for _, text := range []string{`"a"`, `["a"]`, `{"a":"b","c":""}`} {
 		if value := parse([]byte(text)); e.validate(schema, inRequest, value) == nil {
 			return value
@@ -91,7 +90,6 @@ func (e *exchange) usual(schema any) any {
 // callEach calls send with each of the texts that a schema allows. In Go, null is absent, and so are members
 // that the schema does not name.
 func (e *exchange) callEach(place string, schema any, send func(value any)) {
-	e.Helper()
 	properties, _ := schema.(object)["properties"].(object)
 	n := 0
 	for _, text := range texts {

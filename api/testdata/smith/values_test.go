@@ -54,7 +54,6 @@ func directed(value any, direction string) any {
 
 // validate asks the other validator.
 func (e *exchange) validate(schema any, direction string, value any) error {
-	e.Helper()
 	if schema == nil {
 		return nil
 	}
@@ -100,7 +99,6 @@ func within(v any, limits [2]string) error {
 
 // valid returns a random value that the other validator calls valid.
 func (e *exchange) valid(schema any, direction string) (any, bool) {
-	e.Helper()
 	for range 100 {
 		if value := e.match(schema, 6); e.validate(schema, direction, value) == nil {
 			return parse([]byte(encoded(value))), true

@@ -12,7 +12,6 @@ import (
 
 // notify sends random events of a webhook to its receiver.
 func (e *exchange) notify(name string) {
-	e.Helper()
 	var got any
 	handlers := webhook.Handlers{Unhandled: func(context.Context, gen.Event, webhook.Delivery) error { return nil }}
 	field := reflect.ValueOf(&handlers).Elem().FieldByName(strings.ToUpper(name[:1]) + strings.TrimSuffix(name[1:], "_event"))
