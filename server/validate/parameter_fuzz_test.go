@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/validate"
@@ -83,5 +85,53 @@ func FuzzMultipart(f *testing.F) {
 		if again, same, err := read(passed); err != nil || !bytes.Equal(again, passed) || same != parts {
 			t.Errorf("%q, read as %q, becomes %q, %v", passed, parts, again, err)
 		}
+	})
+}
+
+// FuzzQuery checks that no query causes a panic, and that an accepted parameter has the value that net/url
+// reads.
+func FuzzQuery(f *testing.F) {
+	o := operationOf(f, "GET", `{"parameters": [{"name": "id", "in": "query", "required": true, "schema": {"type": "string"}}],
+		"responses": {"200": {"description": "d"}}}`, anyObject, validate.Config{})
+	for _, query := range []string{"", "id", "id=abc", "&&id=abc&", "id=%zz", "%zz=1&id=abc", "i%64=a%62+c", "id=a&%69d=b", "id=a;b", "a;id=1&id=abc", "id=a=b", "id=%ff"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		r := httptest.NewRequest("GET", "/p", nil)
+		r.URL.RawQuery = query
+		accepted := serve(t, o, r).err == nil
+		values := r.URL.Query()["id"]
+		if accepted && (len(values) != 1 || values[0] == "") {
+			t.Errorf("%q is accepted, and net/url reads %q", query, values)
+		}
+	})
+}
+
+// FuzzForm checks that no form causes a panic, and that the JSON of an accepted form matches the schema and
+// has the fields that net/url reads.
+func FuzzForm(f *testing.F) {
+	const schema = `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"},
+		"tags": {"type": "array", "items": {"type": "string"}}, "where": {"type": "object", "properties": {"zip": {"type": "integer"}}}}}`
+	o := operationOf(f, "POST", taking(`"application/x-www-form-urlencoded": {"schema": `+schema+`}`), anyObject, validate.Config{})
+	s := compileSchemas(f, `{"S": `+schema+`}`)
+	for _, body := range []string{"name=a", "name=a&age=1", "name=a&tags=b&tags=c", "name=%20&tags[0]=b", "name=a&where[zip]=1", `name=a&where={"zip":1}`, "name=a;b", "&&=", "name=%ff"} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		r := httptest.NewRequest(http.MethodPost, "/p", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		o.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			text := bytes.Clone(r.Body.(interface{ ValidJSON() []byte }).ValidJSON())
+			if err := s.Validate(text); err != nil {
+				t.Errorf("%q is accepted as %s: %v", body, text, err)
+			}
+			values, err := url.ParseQuery(body)
+			var object struct {
+				Name string `json:"name"`
+			}
+			if json.Unmarshal(text, &object) != nil || err == nil && values.Get("name") != object.Name {
+				t.Errorf("%q is read as %s, and net/url reads %q, %v", body, text, values, err)
+			}
+		}), func(http.ResponseWriter, *http.Request, error) {}).ServeHTTP(httptest.NewRecorder(), r)
 	})
 }

@@ -190,3 +190,23 @@ func FuzzSign(f *testing.F) {
 		}
 	})
 }
+
+// Verify accepts only what was signed.
+func FuzzVerify(f *testing.F) {
+	f.Add(specID, specTimestamp, specSignature, []byte(specBody))
+	f.Add(specID, specTimestamp, specSignature, []byte(specBody+"\n"))
+	f.Add(specID+".1614265330", "1", specSignature, []byte(specBody))
+	f.Add("", "-1", "v1, v1,", []byte(nil))
+	f.Add(specID, specTimestamp, "v2,x "+specSignature, []byte(specBody))
+	secret := mustSecret(f, specSecret)
+	f.Fuzz(func(t *testing.T, id, timestamp, signature string, body []byte) {
+		err := standardwebhooks.Verify(signed(id, timestamp, signature), body, time.Unix(specTime, 0), secret)
+		same := id == specID && timestamp == specTimestamp && string(body) == specBody && strings.Contains(signature, specSignature)
+		if err == nil && !same {
+			t.Errorf("accepted %q %q %q %q", id, timestamp, signature, body)
+		}
+		if id == specID && timestamp == specTimestamp && signature == specSignature && string(body) == specBody && err != nil {
+			t.Errorf("refused the original: %v", err)
+		}
+	})
+}

@@ -204,3 +204,17 @@ func TestReader_allocatesNothingForAnItem(t *testing.T) {
 		}
 	}
 }
+
+// No body causes a panic, and how it arrives makes no difference.
+func FuzzReader(f *testing.F) {
+	for _, body := range []string{"\ufeffdata: a\r\ndata\r\rid:1\n\n", ":c\nevent:e\rretry:5\ndata:1\n\r", "{}\n1"} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, contentType := range []string{sse, lines} {
+			if _, err := read(t, contentType, body); err == nil {
+				t.Errorf("%q has no end", body)
+			}
+		}
+	})
+}
