@@ -84,9 +84,9 @@ func (e Errors) Error() string {
 // node is nil if the syntax is invalid. After other errors, it lacks the invalid values.
 //
 // Parse rejects duplicate names, more than 200 levels of nesting, a second document, and YAML that has no
-// equivalent in JSON: names that are not scalars, tags other than those of JSON's types, and infinite numbers.
-// Plain scalars have the types of the core schema of YAML 1.2, in which << merges nothing. An alias is the node that it
-// refers to; it must not refer to a value that contains it.
+// equivalent in JSON: names that are not scalars, << that merges objects, tags other than those of JSON's types, and
+// infinite numbers. Plain scalars have the types of the core schema of YAML 1.2. An alias is the node that it refers
+// to; it must not refer to a value that contains it.
 func Parse(file string, text []byte) (*Node, error) {
 	if text = bytes.TrimPrefix(text, []byte("\ufeff")); !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		return parseYAML(file, text)

@@ -120,6 +120,10 @@ func (p *yamlParser) members(n *Node, source *yaml.Node, depth int) {
 			p.fail(m.Position, "is no name of a member")
 			continue
 		}
+		if name.ShortTag() == "!!merge" { // other programs would read other members
+			p.fail(m.Position, "merges an object, which YAML 1.2 does not")
+			continue
+		}
 		if m.Value = p.value(source.Content[i+1], n, m.Name, depth+1); m.Value != nil {
 			n.Members = append(n.Members, m)
 		}
