@@ -18,7 +18,7 @@ import (
 // faults that take a timeout, one attempt is enough.
 func TestSend_handlesFaultsOverTCP(t *testing.T) {
 	t.Parallel()
-	const short = 2 * time.Second // on a busy machine, an attempt needs some of it before the fault
+	const short = 4 * time.Second // on a busy machine, an attempt needs some of it before the fault
 	for _, tt := range []struct {
 		name                  string
 		fault                 faultserver.Fault
