@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
@@ -91,22 +90,21 @@ func TestList_findsTitlesInAnyCase(t *testing.T) {
 // A page of a search reads ten pages of the store, and says where the next one continues.
 func TestList_searchesAPartOfALongList(t *testing.T) {
 	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		clock := studiotest.NewClock()
-		service := studio.New(studiotest.Config(db, clock.Now))
-		ada := studiotest.AddUser(t, service, "ada@example.com")
-		long := slices.Repeat([]string{strings.Repeat("a", 256<<10)}, 10) // each is a page of the store
-		titled(t, service, clock, ada.ID, append(long, "Found")...)
-		filter := studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync, Title: "found"}
-		first, err := service.List(t.Context(), filter, "", 20)
-		check(t, err)
-		if len(first.Subjects) != 0 || first.Next == "" {
-			t.Fatalf("the first page has %d records and the cursor %q", len(first.Subjects), first.Next)
-		}
-		second, err := service.List(t.Context(), filter, first.Next, 20)
-		check(t, err)
-		if len(second.Subjects) != 1 || second.Next != "" {
-			t.Errorf("the second page has %d records and the cursor %q", len(second.Subjects), second.Next)
-		}
-	})
+	db := studiotest.Open(t, studiotest.NewSQLite(t))
+	clock := studiotest.NewClock()
+	service := studio.New(studiotest.Config(db, clock.Now))
+	ada := studiotest.AddUser(t, service, "ada@example.com")
+	long := slices.Repeat([]string{strings.Repeat("a", 256<<10)}, 10) // each is a page of the store
+	titled(t, service, clock, ada.ID, append(long, "Found")...)
+	filter := studio.SubjectFilter{UserID: ada.ID, Kind: studio.Lipsync, Title: "found"}
+	first, err := service.List(t.Context(), filter, "", 20)
+	check(t, err)
+	if len(first.Subjects) != 0 || first.Next == "" {
+		t.Fatalf("the first page has %d records and the cursor %q", len(first.Subjects), first.Next)
+	}
+	second, err := service.List(t.Context(), filter, first.Next, 20)
+	check(t, err)
+	if len(second.Subjects) != 1 || second.Next != "" {
+		t.Errorf("the second page has %d records and the cursor %q", len(second.Subjects), second.Next)
+	}
 }

@@ -43,11 +43,9 @@ func (p *countingPasswords) Compare(ctx context.Context, password, hash string) 
 
 func TestLogin_doesNotRevealWhetherAnEmailExists(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		passwords := &countingPasswords{Passwords: cfg.Passwords}
-		cfg.Passwords = passwords
-		service := studio.New(cfg)
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		passwords := &countingPasswords{Passwords: service.Passwords}
+		service.Passwords = passwords
 		studiotest.AddUser(t, service, "ada@example.com")
 
 		_, wrong := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
@@ -177,16 +175,16 @@ func (busyPasswords) Compare(context.Context, string, string) (bool, error) {
 
 func TestLogin_countsFailuresOnly(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		studiotest.AddUser(t, studio.New(cfg), "ada@example.com")
-		busy := cfg
-		busy.Passwords = busyPasswords{cfg.Passwords}
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		studiotest.AddUser(t, service, "ada@example.com")
+		passwords := service.Passwords
+		service.Passwords = busyPasswords{passwords}
 		for range 20 {
-			_, err := studio.New(busy).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+			_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 			wantError(t, err, studio.ErrBusy)
 		}
-		_, err := studio.New(cfg).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		service.Passwords = passwords
+		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		check(t, err)
 	})
 }
@@ -204,15 +202,12 @@ func (p changingPasswords) Compare(ctx context.Context, password, hash string) (
 
 func TestLogin_failsIfThePasswordChangesMeanwhile(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		service := studio.New(cfg)
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		studiotest.AddUser(t, service, "ada@example.com")
-		changing := cfg
-		changing.Passwords = changingPasswords{cfg.Passwords, func() {
+		service.Passwords = changingPasswords{service.Passwords, func() {
 			check(t, service.SetPassword(t.Context(), "ada@example.com", "another"))
 		}}
-		_, err := studio.New(changing).Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
+		_, err := service.Login(t.Context(), netip.Addr{}, "ada@example.com", "password")
 		wantError(t, err, studio.ErrUnauthorized)
 	})
 }

@@ -13,11 +13,9 @@ import (
 // Deleting an avatar erases its files and those of its videos. A rendering that ends later leaves no files.
 func TestDelete_erasesFiles(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		clock := studiotest.NewClock()
-		cfg := studiotest.Config(db, clock.Now)
-		cfg.AutoConsent = func(studio.Subject) bool { return true }
-		service, media := studio.New(cfg), cfg.Media.(*memstore.Media)
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		service.AutoConsent = func(studio.Subject) bool { return true }
+		media := service.Media.(*memstore.Media)
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		write := func(id string) {
 			check(t, media.Write(t.Context(), studio.ResultKey(id, "out.mp4"), strings.NewReader("x")))
@@ -51,8 +49,7 @@ func TestDelete_erasesFiles(t *testing.T) {
 // The files of a rendering are needed, and no others are after it.
 func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		lipsync, err := service.CreateLipsync(t.Context(), studio.Creation{UserID: user.ID, Request: []byte("{}")})
 		check(t, err)
@@ -78,9 +75,8 @@ func TestMediaNeeded_filesOfTheRendering(t *testing.T) {
 // users.
 func TestDelete_erasesUnusedUploads(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		service, media := studio.New(cfg), cfg.Media.(*memstore.Media)
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		media := service.Media.(*memstore.Media)
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		upload := func(user studio.User) (key, url string) {
 			made, url, err := service.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader("x"))
@@ -111,7 +107,7 @@ func TestDelete_erasesUnusedUploads(t *testing.T) {
 			check(t, service.Delete(t.Context(), ada.ID, studio.Lipsync, second))
 			wantKeys(foreign, unused)
 		}
-		_, err := db.Upload(t.Context(), strings.Split(shared, "/")[1])
+		_, err := service.Store.Upload(t.Context(), strings.Split(shared, "/")[1])
 		wantError(t, err, studio.ErrNotFound)
 	})
 }

@@ -110,7 +110,7 @@ func TestCreate_limitsCreationsInProgress(t *testing.T) {
 // a process counts the rows long before it uses the count.
 func TestCreate_limitsCreationsInProgressWithLateCounts(t *testing.T) {
 	t.Parallel()
-	for range 100 {
+	for range 20 {
 		synctest.Test(t, func(t *testing.T) { limitsInTwoProcesses(t, slowStore{memstore.New()}) })
 	}
 }
@@ -135,7 +135,7 @@ func delay() { time.Sleep(rand.N([]time.Duration{1, time.Microsecond, time.Milli
 func limitsInTwoProcesses(t *testing.T, db studio.Store) {
 	t.Helper()
 	clock := studiotest.NewClock()
-	for _, limit := range []int{1, 10, 100} {
+	for _, limit := range []int{1, 30} {
 		var services [2]*studio.Service
 		for i := range services {
 			cfg := studiotest.Config(db, clock.Now)
@@ -170,11 +170,9 @@ func limitsInTwoProcesses(t *testing.T, db studio.Store) {
 // Concurrent uploads of a user do not exceed the limit. A rejected upload leaves no file.
 func TestUpload_limitsTheTotalSize(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		clock := studiotest.NewClock()
-		cfg := studiotest.Config(db, clock.Now)
-		cfg.MaxMediaBytes = 100
-		service, media := studio.New(cfg), cfg.Media.(*memstore.Media)
+	each(t, func(t *testing.T, service *studio.Service, clock *studiotest.Clock) {
+		service.MaxMediaBytes = 100
+		media := service.Media.(*memstore.Media)
 		ada, bob := studiotest.AddUser(t, service, "ada@example.com"), studiotest.AddUser(t, service, "bob@example.com")
 		upload := func(user studio.User, size int) error {
 			_, _, err := service.Upload(t.Context(), user.ID, "audio/wav", strings.NewReader(strings.Repeat("x", size)))
@@ -207,10 +205,8 @@ func TestUpload_limitsTheTotalSize(t *testing.T) {
 // afterwards are limited by the stored ones.
 func TestUpload_countsUploadsThatEndMeanwhile(t *testing.T) {
 	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		cfg := studiotest.Config(db, studiotest.NewClock().Now)
-		cfg.MaxMediaBytes = 100
-		service := studio.New(cfg)
+	each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+		service.MaxMediaBytes = 100
 		user := studiotest.AddUser(t, service, "ada@example.com")
 		upload := func(content io.Reader) error {
 			_, _, err := service.Upload(t.Context(), user.ID, "audio/wav", content)

@@ -1,7 +1,6 @@
 package studio_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,37 +11,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/avatarstudio/avatarstudio/server/internal/memstore"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// bodies returns the undelivered notifications of a subject, in order. It records each as delivered.
-func bodies(t *testing.T, records studio.Store, subjectID string) []string {
+// bodies returns the notifications of a subject that wait for their delivery, in order.
+func bodies(t *testing.T, db studio.Store, subjectID string) (all []string) {
 	t.Helper()
-	var all []string
-	if memory, ok := records.(*memstore.Store); ok {
-		for _, event := range studiotest.Events(t, memory, studio.EventFilter{SubjectID: subjectID, State: studio.EventPending}) {
-			all = append(all, string(event.Body))
-			memory.SetDelivered(event.ID, event.CreatedAt)
+	for i, event := range studiotest.Events(t, db, studio.EventFilter{SubjectID: subjectID, State: studio.EventPending}) {
+		if event.Sequence != int64(i+1) {
+			t.Errorf("event %d has the sequence %d", i+1, event.Sequence)
 		}
-		return all
+		all = append(all, string(event.Body))
 	}
-	db := records.(*store.Store)
-	for {
-		next, err := db.NextDelivery(t.Context(), subjectID)
-		if errors.Is(err, studio.ErrNotFound) {
-			return all
-		}
-		check(t, err)
-		if next.Event.Sequence != int64(len(all)+1) {
-			t.Errorf("event %d has the sequence %d", len(all)+1, next.Event.Sequence)
-		}
-		all = append(all, string(next.Event.Body))
-		attempt := studio.Attempt{At: next.Event.CreatedAt}
-		check(t, recordAttempt(t.Context(), db, next.Event, attempt, store.Outcome{State: studio.EventDelivered}))
-	}
+	return all
 }
 
 func registered(user studio.User) studio.Creation {
@@ -74,12 +57,11 @@ func TestAvatar_hasOneEventForEachState(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-				cfg := studiotest.Config(db, studiotest.NewClock().Now)
+			each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
 				if test.auto != nil {
-					cfg.AutoConsent = func(studio.Subject) bool { return *test.auto }
+					service.AutoConsent = func(studio.Subject) bool { return *test.auto }
 				}
-				service := studio.New(cfg)
+				db := service.Store
 				user := studiotest.AddUser(t, service, "ada@example.com")
 				avatar, err := service.CreateAvatar(t.Context(), registered(user))
 				check(t, err)
@@ -130,10 +112,9 @@ func TestInference_hasAnEventForFinalStatesOnly(t *testing.T) {
 	}{{nil, studio.Succeeded}, {&studio.RenderError{Reason: "Too long."}, studio.Failed}} {
 		t.Run(string(test.status), func(t *testing.T) {
 			t.Parallel()
-			studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-				cfg := studiotest.Config(db, studiotest.NewClock().Now)
-				cfg.AutoConsent = func(studio.Subject) bool { return true }
-				service := studio.New(cfg)
+			each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+				service.AutoConsent = func(studio.Subject) bool { return true }
+				db := service.Store
 				user := studiotest.AddUser(t, service, "ada@example.com")
 				avatar, err := service.CreateAvatar(t.Context(), registered(user))
 				check(t, err)
@@ -215,8 +196,8 @@ func TestCreate_registersEnabledWebhooksOnly(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-				service := studio.New(studiotest.Config(db, studiotest.NewClock().Now))
+			each(t, func(t *testing.T, service *studio.Service, _ *studiotest.Clock) {
+				db := service.Store
 				user := studiotest.AddUser(t, service, "ada@example.com")
 				avatar, err := service.CreateAvatar(t.Context(), studio.Creation{UserID: user.ID, Request: []byte(`{}`), Webhook: test.webhook})
 				detail := ""
@@ -314,14 +295,6 @@ func TestFind_hidesSubjectsOfOtherUsers(t *testing.T) {
 		_, err = service.CreateVideo(t.Context(), avatar.ID, studio.Creation{UserID: bob.ID})
 		wantError(t, err, studio.ErrNotFound)
 	})
-}
-
-// recordAttempt is [store.Store.SaveAttempt] for a caller that holds no lanes.
-func recordAttempt(
-	ctx context.Context, db *store.Store, event studio.Event, attempt studio.Attempt, outcome store.Outcome,
-) error {
-	_, err := db.SaveAttempt(ctx, "", store.MadeAttempt{Event: event, Attempt: attempt, Outcome: outcome})
-	return err
 }
 
 // A receiver recognizes an event by its ID even if the event is created again because its creation was after the
