@@ -74,7 +74,7 @@ func followEvents(t *testing.T, begin func(), processes ...studio.Store) map[str
 	begin()
 	var writing, reading sync.WaitGroup
 	written := make(chan struct{})
-	for caller := range 16 {
+	for caller := range 8 {
 		writing.Go(func() {
 			db := processes[caller%len(processes)]
 			for i := range 25 {

@@ -16,7 +16,7 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-var historyScale = flag.Int("history.scale", 1, "factor for the rows of a user's history, which are 40,000")
+var historyScale = flag.Int("history.scale", 1, "factor for the rows of a user's history, which are 20,000")
 
 // history is the statements that give Ada, a user, an avatar with videos and as many lip-syncs, and rows in all other
 // tables with rows of users. Each subject has an event: half of them wait for their delivery, and the others are
@@ -97,7 +97,7 @@ func (s interruptedStore) NextBatch(ctx context.Context, id string, now time.Tim
 // one has begun.
 func TestStore_writesAHistoryInBatches(t *testing.T) {
 	t.Parallel()
-	subjects := 20_000 * *historyScale // and as many events
+	subjects := 10_000 * *historyScale // and as many events
 	if testing.Short() {
 		subjects = 4000
 	}
@@ -132,7 +132,7 @@ func TestStore_writesAHistoryInBatches(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(20 * time.Millisecond):
+				case <-time.After(5 * time.Millisecond):
 				}
 			}
 		}()

@@ -2,9 +2,7 @@ package store_test
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,28 +34,6 @@ func begin(t *testing.T, dsn string, statements ...string) pgx.Tx {
 		check(t, err)
 	}
 	return tx
-}
-
-// Three daemons share the count of failed logins of an account.
-func TestPostgres_daemonsShareTheLoginThrottle(t *testing.T) {
-	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	now := studiotest.NewClock().Now
-	var services []*studio.Service
-	for range 3 {
-		services = append(services, studio.New(studiotest.Config(studiotest.Open(t, dsn), now)))
-	}
-	studiotest.AddUser(t, services[0], "ada@example.com")
-	var compared atomic.Int32
-	concurrently(repeat(30, func(i int) {
-		_, err := services[i%3].Login(t.Context(), netip.Addr{}, "ada@example.com", "guess")
-		if err == studio.ErrUnauthorized {
-			compared.Add(1)
-		}
-	})...)
-	if n := compared.Load(); n != 10 {
-		t.Errorf("%d guesses were compared, want 10", n)
-	}
 }
 
 func TestPostgres_returnsErrBusyOnALockTimeout(t *testing.T) {

@@ -64,23 +64,6 @@ func endRendering(t *testing.T, db *store.Store, id string) {
 	check(t, err)
 }
 
-func TestStore_ClaimRendering_alternatesBetweenUsers(t *testing.T) {
-	t.Parallel()
-	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		addDue(t, db, map[string]int{"many": 100, "some": 3, "one": 1})
-		var users []string
-		for range 8 { // one worker at a time
-			id, user := claim(t, db)
-			users = append(users, user)
-			endRendering(t, db, id)
-		}
-		want := []string{"many", "one", "some", "many", "some", "many", "some", "many"}
-		if !slices.Equal(users, want) {
-			t.Errorf("turns are %v, want %v", users, want)
-		}
-	})
-}
-
 // A rendering is claimed only when it is due and no other process has a lease on it.
 func TestStore_ClaimRendering_waitsForTheLease(t *testing.T) {
 	t.Parallel()

@@ -179,7 +179,7 @@ func TestStore_CountReplay_runsFewAtOnce(t *testing.T) {
 func TestStore_Replay_continuesInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDSN(t, func(t *testing.T, dsn string) {
-		const subjects, events = 150, 3
+		const subjects, events = 80, 3
 		db := studiotest.Open(t, dsn)
 		check(t, db.CreateUser(t.Context(), user("ada")))
 		for i := range subjects {

@@ -72,7 +72,7 @@ func TestSQLite_returnsErrBusyOnALock(t *testing.T) {
 
 func TestSQLite_acceptsAnyFileName(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"with space.db", "what?.db", "100%.db", "a#b.db", "a&b=c.db", "é.db", "%41.db", "sub/dir/a.db"} {
+	for _, name := range []string{"100%.db", "%41.db", "sub/dir/é a?b#c&d=e.db"} {
 		path := filepath.Join(t.TempDir(), name)
 		db, err := store.Open(t.Context(), "sqlite:"+path, store.Config{})
 		check(t, err)

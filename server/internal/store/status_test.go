@@ -12,19 +12,10 @@ import (
 // Readiness is about every table, except those of migrations and of leases.
 func TestStore_CheckWritable_isAboutAllTables(t *testing.T) {
 	t.Parallel()
-	dsn := studiotest.NewPostgres(t)
-	check(t, studiotest.Open(t, dsn).CheckWritable(t.Context()))
-	rows, err := studiotest.OpenSQL(t, dsn).QueryContext(t.Context(), `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()
+	db := studiotest.Open(t, studiotest.NewPostgres(t))
+	check(t, db.CheckWritable(t.Context()))
+	all := db.Texts(t, `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()
 		AND tablename NOT IN ('compatibility', 'goose_db_version', 'holders', 'lanes') ORDER BY tablename COLLATE "C"`)
-	check(t, err)
-	defer func() { check(t, rows.Close()) }()
-	var all []string
-	for rows.Next() {
-		var name string
-		check(t, rows.Scan(&name))
-		all = append(all, name)
-	}
-	check(t, rows.Err())
 	checked := strings.Split(store.WrittenTables(), ", ")
 	slices.Sort(checked)
 	if !slices.Equal(checked, all) {

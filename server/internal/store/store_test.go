@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -183,66 +181,6 @@ func TestOpen_returnsErrBusyOnlyIfTheDatabaseIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestStore_Subject_readsWhatWasWritten(t *testing.T) {
-	t.Parallel()
-	withUserInEachStore(t, func(t *testing.T, db studio.Store) {
-		want := subject("a", 2)
-		created, err := db.CreateSubject(t.Context(), want, studio.IdempotencyKey{})
-		check(t, err)
-		if diff := cmp.Diff(want, created); diff != "" {
-			t.Errorf("created (-want +got):\n%s", diff)
-		}
-		got, err := db.Subject(t.Context(), "a")
-		check(t, err)
-		want.Events = nil
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("read (-want +got):\n%s", diff)
-		}
-		_, err = db.Subject(t.Context(), "b")
-		wantError(t, err, studio.ErrNotFound)
-		_, err = db.CreateSubject(t.Context(), want, studio.IdempotencyKey{})
-		wantError(t, err, studio.ErrExists)
-	})
-}
-
-func TestStore_UpdateSubject_isAtomic(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		create(t, db, subject("a", 0))
-		change := func(end error) func(*studio.Subject) error {
-			return func(s *studio.Subject) error {
-				s.Status, s.FailureReason, s.RenderAt, s.Sequence = studio.Failed, "No face.", time.Time{}, 1
-				s.Events = subject("a", 1).Events
-				return end
-			}
-		}
-		stop := errors.New("stop")
-		_, err := db.UpdateSubject(t.Context(), "a", change(stop))
-		wantError(t, err, stop)
-		got, err := db.Subject(t.Context(), "a")
-		check(t, err)
-		if got.Status != studio.Processing {
-			t.Errorf("status is %s after a change that failed", got.Status)
-		}
-		_, err = db.NextDelivery(t.Context(), "a")
-		wantError(t, err, studio.ErrNotFound)
-
-		_, err = db.UpdateSubject(t.Context(), "a", change(nil))
-		check(t, err)
-		got, err = db.Subject(t.Context(), "a")
-		check(t, err)
-		if got.Status != studio.Failed || got.FailureReason != "No face." || !got.RenderAt.IsZero() || got.Sequence != 1 {
-			t.Errorf("got %+v", got)
-		}
-		next := nextDelivery(t, db, "a")
-		if next.Event.ID != "a-1" || next.URL != "https://hooks.example.com/" || next.UserID != "ada" || !next.DueAt.Equal(noon()) {
-			t.Errorf("got %+v", next)
-		}
-		_, err = db.UpdateSubject(t.Context(), "b", change(nil))
-		wantError(t, err, studio.ErrNotFound)
-	})
-}
-
 func TestStore_Record_makesTheNextEventDueInOrder(t *testing.T) {
 	t.Parallel()
 	withUser(t, func(t *testing.T, db *store.Store) {
@@ -381,24 +319,6 @@ func TestStore_Prune_deletesExpiredRows(t *testing.T) {
 		check(t, err)
 		if len(secrets) != 1 || secrets[0].Secret != "new" {
 			t.Errorf("%d secrets are kept", len(secrets))
-		}
-	})
-}
-
-// A key that has expired creates another subject, which the key then belongs to.
-func TestStore_CreateSubject_usesAnExpiredKeyAgain(t *testing.T) {
-	t.Parallel()
-	withUser(t, func(t *testing.T, db *store.Store) {
-		key := studio.IdempotencyKey{Key: "key", Fingerprint: []byte("a"), After: noon()}
-		for _, id := range []string{"a", "b"} {
-			created, err := db.CreateSubject(t.Context(), subject(id, 0), key)
-			if err != nil || created.ID != id {
-				t.Errorf("created %q, %v", created.ID, err)
-			}
-		}
-		key.After = noon().Add(-1)
-		if created, err := db.CreateSubject(t.Context(), subject("c", 0), key); err != nil || created.ID != "b" {
-			t.Errorf("created %q, %v", created.ID, err)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
@@ -45,28 +44,5 @@ func TestStore_Users_arePaginated(t *testing.T) {
 		if len(found) != 1 || found[0].ID != "u03" {
 			t.Errorf("found %+v", found)
 		}
-	})
-}
-
-// A role applies to the next read. A deleted user cannot get one.
-func TestStore_SetRole_appliesToTheNextRead(t *testing.T) {
-	t.Parallel()
-	studiotest.EachStore(t, func(t *testing.T, db studio.Store) {
-		check(t, db.CreateUser(t.Context(), studio.User{ID: "u", Email: "u", PasswordHash: "hash", CreatedAt: noon()}))
-		token := studio.RefreshToken{Hash: []byte("t"), Family: "f", UserID: "u", ExpiresAt: noon().Add(time.Hour)}
-		check(t, db.AddRefreshToken(t.Context(), token, "hash", noon()))
-		for _, role := range []studio.Role{studio.Operator, studio.NoRole} {
-			check(t, db.SetRole(t.Context(), "u", role))
-			user, _, err := db.UserByRefreshToken(t.Context(), token.Hash, noon())
-			if check(t, err); user.Role != role {
-				t.Errorf("the role is %q, want %q", user.Role, role)
-			}
-			user, err = db.UserByEmail(t.Context(), "u")
-			if check(t, err); user.Role != role {
-				t.Errorf("the role is %q, want %q", user.Role, role)
-			}
-		}
-		check(t, deleteUser(t, db, "u", noon()))
-		wantError(t, db.SetRole(t.Context(), "u", studio.Operator), studio.ErrNotFound)
 	})
 }
