@@ -62,8 +62,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 		{State: studio.EventPending, RetryAt: noon},
 		{State: studio.EventExhausted, Reason: studio.ReasonGone, DisableURL: true},
 	} {
-		next, err := s.NextDelivery(ctx, subjectID)
-		check(t, err)
+		next := studiotest.Events(t, s, studio.EventFilter{SubjectID: subjectID, State: studio.EventPending})[0]
 		attempt := studio.Attempt{
 			At: noon.Add(time.Duration(i) * time.Hour), Duration: 12_345 * time.Microsecond, Address: "192.0.2.7:443",
 			Status: 204,
@@ -74,7 +73,7 @@ func fillEvents(t *testing.T, dsn string) (db string) {
 		case 2:
 			attempt.Status, attempt.Failure, attempt.Excerpt = 410, "status", []byte(hostile)
 		}
-		_, err = s.SaveAttempt(ctx, "", store.MadeAttempt{Event: next.Event, Attempt: attempt, Outcome: outcome})
+		_, err := s.SaveAttempt(ctx, "", store.MadeAttempt{Event: next.Event, Attempt: attempt, Outcome: outcome})
 		check(t, err)
 		attempt.Number = i + 1
 		result.UserID, result.URL = next.UserID, next.URL

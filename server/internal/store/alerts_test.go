@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,18 +17,14 @@ func TestStore_ClaimAlert_isGivenOnceADay(t *testing.T) {
 		claim := func(url string, at, disabledAt time.Time) (claimed int64) {
 			t.Helper()
 			var count atomic.Int64
-			var group sync.WaitGroup
-			for range 8 {
-				group.Go(func() {
-					switch email, err := db.ClaimAlert(t.Context(), "ada", url, at, disabledAt); {
-					case err != nil:
-						t.Error(err)
-					case email != "":
-						count.Add(1)
-					}
-				})
-			}
-			group.Wait()
+			concurrently(repeat(8, func(int) {
+				switch email, err := db.ClaimAlert(t.Context(), "ada", url, at, disabledAt); {
+				case err != nil:
+					t.Error(err)
+				case email != "":
+					count.Add(1)
+				}
+			})...)
 			return count.Load()
 		}
 		at := func(hours float64) time.Time { return noon().Add(time.Duration(hours * float64(time.Hour))) }

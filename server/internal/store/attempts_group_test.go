@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/avatarstudio/avatarstudio/server/internal/store"
@@ -19,24 +18,16 @@ func TestStore_Record_writesConcurrentRecordsOnce(t *testing.T) {
 		for i := range n {
 			create(t, db, subject(fmt.Sprint("subject ", i), 1))
 		}
-		var recording sync.WaitGroup
-		for i := range n {
-			recording.Go(func() {
-				next, err := db.NextDelivery(t.Context(), fmt.Sprint("subject ", i))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if i == 0 {
-					next.Event.ID = "nobody's"
-				}
-				err = recordAttempt(t.Context(), db, next.Event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered})
-				if failed := err != nil; failed != (i == 0) {
-					t.Errorf("attempt %d: %v", i, err)
-				}
-			})
-		}
-		recording.Wait()
+		concurrently(repeat(n, func(i int) {
+			event := subject(fmt.Sprint("subject ", i), 1).Events[0]
+			if i == 0 {
+				event.ID = "nobody's"
+			}
+			err := recordAttempt(t.Context(), db, event, studio.Attempt{At: noon()}, store.Outcome{State: studio.EventDelivered})
+			if failed := err != nil; failed != (i == 0) {
+				t.Errorf("attempt %d: %v", i, err)
+			}
+		})...)
 		events := studiotest.Events(t, db, studio.EventFilter{State: studio.EventDelivered})
 		if len(events) != n-1 {
 			t.Errorf("%d events are delivered, want %d", len(events), n-1)

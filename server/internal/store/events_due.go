@@ -109,12 +109,6 @@ func (s *Store) Deliveries(ctx context.Context, queries []DeliveryQuery) ([][]De
 	return all, err
 }
 
-// NextDelivery returns the next delivery of a subject, or studio.ErrNotFound if it has no pending event.
-func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
-	err = queryRow(ctx, s.engine, d.columns(), selectDelivery(s.engine, `FROM (SELECT * FROM deliveries WHERE subject_id = $1)`), subjectID)
-	return d, err
-}
-
 // columns returns where the columns of selectDelivery are stored.
 func (d *Delivery) columns() []any {
 	return []any{

@@ -325,6 +325,12 @@ func (s *Store) ClaimRendering(ctx context.Context, by string, now time.Time) (s
 	return subjectID, err
 }
 
+// NextDelivery returns the next delivery of a subject, or studio.ErrNotFound if it has no pending event.
+func (s *Store) NextDelivery(ctx context.Context, subjectID string) (d Delivery, err error) {
+	err = queryRow(ctx, s.engine, d.columns(), selectDelivery(s.engine, `FROM (SELECT * FROM deliveries WHERE subject_id = $1)`), subjectID)
+	return d, err
+}
+
 // EndProcess releases the lock of the holder, as the system does at the end of the process.
 func (h *LeaseHolder) EndProcess() error { return h.running.Close() }
 

@@ -1,9 +1,9 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,18 +128,14 @@ func TestStore_AddReplay_concurrentRequestsKeepTheLimit(t *testing.T) {
 		create(t, db, subject("a", 1))
 		check(t, db.ExhaustEvents(t.Context(), "a", noon(), studio.ReasonDisabled))
 		var added atomic.Int64
-		var requests sync.WaitGroup
-		for i := range 40 {
-			requests.Go(func() {
-				_, err := db.AddReplay(t.Context(), fmt.Sprint("r", i), exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, noon(), 2)
-				if err == nil {
-					added.Add(1)
-				} else {
-					wantError(t, err, studio.ErrTooManyReplays)
-				}
-			})
-		}
-		requests.Wait()
+		concurrently(repeat(40, func(i int) {
+			_, err := db.AddReplay(t.Context(), fmt.Sprint("r", i), exhausted(studio.EventFilter{UserID: "ada"}), studio.IdempotencyKey{}, noon(), 2)
+			if err == nil {
+				added.Add(1)
+			} else if !errors.Is(err, studio.ErrTooManyReplays) {
+				t.Error(err)
+			}
+		})...)
 		if n := added.Load(); n != 2 {
 			t.Errorf("%d replays are added, want 2", n)
 		}
@@ -160,14 +156,11 @@ func TestStore_CountReplay_runsFewAtOnce(t *testing.T) {
 			defer running.Add(-1)
 			return run()
 		})
-		var counts sync.WaitGroup
-		for range 100 {
-			counts.Go(func() {
-				_, err := db.CountReplay(t.Context(), exhausted(studio.EventFilter{UserID: "ada"}), noon())
-				check(t, err)
-			})
-		}
-		counts.Wait()
+		concurrently(repeat(100, func(int) {
+			if _, err := db.CountReplay(t.Context(), exhausted(studio.EventFilter{UserID: "ada"}), noon()); err != nil {
+				t.Error(err)
+			}
+		})...)
 		if n := most.Load(); n > 2 {
 			t.Errorf("%d counts run at once, want up to 2", n)
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -246,18 +245,14 @@ func TestStore_UpdateSubject_keepsTheDueTimeOfAPendingRetry(t *testing.T) {
 func TestStore_Key_isCreatedOnce(t *testing.T) {
 	t.Parallel()
 	studiotest.EachDatabase(t, func(t *testing.T, db *store.Store) {
-		var group sync.WaitGroup
 		keys := make([]string, 10)
-		for i := range keys {
-			group.Go(func() {
-				key, err := db.Key(t.Context(), "tokens", func() []byte { return fmt.Append(nil, "key ", i) })
-				if err != nil {
-					t.Error(err)
-				}
-				keys[i] = string(key)
-			})
-		}
-		group.Wait()
+		concurrently(repeat(len(keys), func(i int) {
+			key, err := db.Key(t.Context(), "tokens", func() []byte { return fmt.Append(nil, "key ", i) })
+			if err != nil {
+				t.Error(err)
+			}
+			keys[i] = string(key)
+		})...)
 		if slices.Sort(keys); keys[0] != keys[9] || keys[0] == "" {
 			t.Errorf("keys are %v", slices.Compact(keys))
 		}

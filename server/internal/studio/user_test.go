@@ -22,6 +22,7 @@ func each(t *testing.T, test func(t *testing.T, service *studio.Service, clock *
 	t.Helper()
 	for name, db := range map[string]studio.Store{"memory": memstore.New(), "SQLite": studiotest.Open(t, studiotest.NewSQLite(t))} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			clock := studiotest.NewClock()
 			test(t, studio.New(studiotest.Config(db, clock.Now)), clock)
 		})
