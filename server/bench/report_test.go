@@ -54,7 +54,7 @@ func (r *results) inProcessTable() string {
 	var b strings.Builder
 	b.WriteString("| Variant | ns/op | CPU ns/op | × bare | B/op | allocs/op | large: µs/op | CPU µs/op | B/op | allocs/op |\n" +
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	bare := r.of(r.small, bareName)
+	bare := of(r.small, bareName)
 	for i, v := range r.variants {
 		small, large := r.small[i], r.large[i]
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.2f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |\n",
@@ -67,7 +67,7 @@ func (r *results) inProcessTable() string {
 func (r *results) loopbackTable() string {
 	var b strings.Builder
 	b.WriteString("| Variant | requests/s | × bare | min–max | server CPU µs/request | × bare |\n|---|--:|--:|--:|--:|--:|\n")
-	bare := r.of(r.loopback, bareName)
+	bare := of(r.loopback, bareName)
 	for i, v := range r.variants {
 		served := r.loopback[i]
 		ratios := served.ratios(bare, cost.perSecond)
@@ -87,14 +87,14 @@ func (r *results) targetTable() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s %s | %s | %s |\n", name, sign, fmt.Sprintf(format, target), fmt.Sprintf(format, measured), met)
 	}
-	ours, strict := r.of(r.small, serverName), r.of(r.small, strictName)
-	row("server.New in process, × ogen", "≤", 0.85, ours.ratio(r.of(r.small, ogenName), cost.cpu), "%.2f")
-	row("server.New in process with the large body, × ogen", "≤", 0.85, r.of(r.large, serverName).ratio(r.of(r.large, ogenName), cost.cpu), "%.2f")
-	row("nethttp-middleware in process, × server.New", "≥", 20, r.of(r.small, nethttp).ratio(ours, cost.cpu), "%.1f")
+	ours, strict := of(r.small, serverName), of(r.small, strictName)
+	row("server.New in process, × ogen", "≤", 0.85, ours.ratio(of(r.small, ogenName), cost.cpu), "%.2f")
+	row("server.New in process with the large body, × ogen", "≤", 0.85, of(r.large, serverName).ratio(of(r.large, ogenName), cost.cpu), "%.2f")
+	row("nethttp-middleware in process, × server.New", "≥", 20, of(r.small, nethttp).ratio(ours, cost.cpu), "%.1f")
 	row("additional allocations, compared with strict", "≤", 8, ours.median(cost.allocs)-strict.median(cost.allocs), "%.1f")
-	row("server.New in process with the large body, × bare", "≤", 0.5, r.of(r.large, serverName).ratio(r.of(r.large, bareName), cost.cpu), "%.2f")
-	served := r.of(r.loopback, serverName)
-	other := r.of(r.loopback, bareName)
+	row("server.New in process with the large body, × bare", "≤", 0.5, of(r.large, serverName).ratio(of(r.large, bareName), cost.cpu), "%.2f")
+	served := of(r.loopback, serverName)
+	other := of(r.loopback, bareName)
 	row("loopback requests/s, × bare", "≥", 0.97, served.ratio(other, cost.perSecond), "%.3f")
 	row("loopback server CPU per request, × bare", "≤", 1.15, served.ratio(other, cost.cpu), "%.2f")
 	return b.String()

@@ -94,10 +94,3 @@ func thousands(n int) string {
 	}
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "one " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -47,7 +47,7 @@ func newOrigins(users int) func(s *setup) []figure {
 		s.start()
 		l := s.paceOnce(besideRate, s.besideNew)
 		return []figure{{
-			fmt.Sprintf("latency of a healthy origin at %d events/s, with %s new hanging origins of %s", besideRate, thousands(len(urls)), plural(users, "user")),
+			fmt.Sprintf("latency of a healthy origin at %d events/s, with %s new hanging origins, users: %d", besideRate, thousands(len(urls)), users),
 			"p99 ≤ 100 ms", l.String(), l.p99 <= maxBeside,
 		}}
 	}

@@ -21,10 +21,10 @@ func randomAnswer(message sender.Message, _ int) sender.Attempt {
 	}
 	overloaded, unavailable := failed(http.StatusTooManyRequests), failed(http.StatusServiceUnavailable)
 	overloaded.RetryAfter, unavailable.RetryAfter = time.Duration(rand.IntN(40))*time.Hour, time.Duration(rand.IntN(300))*time.Second
+	timeout, refused := sender.Attempt{Failure: sender.FailureTimeout}, sender.Attempt{Failure: sender.FailureConnect}
 	all := []sender.Attempt{
-		overloaded, unavailable, failed(http.StatusNotFound), failed(http.StatusRequestTimeout), failed(http.StatusFound),
-		failed(http.StatusInternalServerError), failed(http.StatusInternalServerError),
-		{Failure: sender.FailureTimeout}, {Failure: sender.FailureConnect},
+		overloaded, unavailable, timeout, refused, failed(http.StatusNotFound), failed(http.StatusRequestTimeout),
+		failed(http.StatusFound), failed(http.StatusInternalServerError), failed(http.StatusInternalServerError),
 	}
 	return all[rand.IntN(len(all))]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -154,72 +153,51 @@ func TestPostgres_twoDaemonsShareTheLanes(t *testing.T) {
 }
 
 // A daemon that cannot renew its lease cancels its attempts before another daemon makes them. Records that it
-// writes afterwards change nothing.
+// writes afterwards change nothing. If it was frozen, it may receive notifications before the timer of its expired
+// lease fires, and begins no attempt.
 func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 	t.Parallel()
-	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
-		sending, stopped := make(chan struct{}), make(chan time.Time, 1)
-		s.sender = senderFunc(func(ctx context.Context, _ sender.Message) sender.Attempt {
-			close(sending)
-			<-ctx.Done()
-			stopped <- time.Now()
-			return sender.Attempt{Failure: sender.FailureCanceled}
+	for name, frozen := range map[string]bool{"silent": false, "frozen": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
+				sending, stopped := make(chan struct{}), make(chan time.Time, 1)
+				var attempts atomic.Int64
+				s.sender = senderFunc(func(ctx context.Context, _ sender.Message) sender.Attempt {
+					if attempts.Add(1) > 1 {
+						s.t.Error("an attempt began after the end of the lease")
+					}
+					close(sending)
+					<-ctx.Done()
+					stopped <- time.Now()
+					return sender.Attempt{Failure: sender.FailureCanceled}
+				})
+				silent := s.process()
+				silent.SetRenewal(time.Hour)
+				stop := start(silent)
+				s.create()
+				<-sending
+				if frozen {
+					silent.EndLease()
+					s.createFor("https://other.example.com/")
+				}
+				began := make(chan time.Time, 1)
+				s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
+					select {
+					case began <- time.Now():
+					default:
+					}
+					return sender.Attempt{Status: 200}
+				})
+				defer s.daemon()()
+				if gap := (<-began).Sub(<-stopped); gap < 0 {
+					s.t.Errorf("another attempt began %v before the end of the first", -gap)
+				}
+				s.eventually("every event is delivered", func() bool { return s.pending() == 0 })
+				stop()
+			})
 		})
-		silent := s.process()
-		silent.SetRenewal(time.Hour)
-		stop := start(silent)
-		s.create()
-		<-sending
-		began := make(chan time.Time, 1)
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
-			select {
-			case began <- time.Now():
-			default:
-			}
-			return sender.Attempt{Status: 200}
-		})
-		defer s.daemon()()
-		if gap := (<-began).Sub(<-stopped); gap < 0 {
-			s.t.Errorf("another attempt began %v before the end of the first", -gap)
-		}
-		s.eventually("the event is delivered", func() bool { return s.pending() == 0 })
-		stop()
-	})
-}
-
-// A process that was frozen may receive notifications before the timer of its expired lease fires.
-func TestPostgres_beginsNoAttemptAfterTheLeaseExpires(t *testing.T) {
-	t.Parallel()
-	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
-		sent := make(chan struct{}, 1)
-		var ended, late atomic.Bool
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt {
-			if ended.Load() {
-				late.Store(true)
-			}
-			select {
-			case sent <- struct{}{}:
-			default:
-			}
-			return sender.Attempt{Status: 200}
-		})
-		frozen := s.process()
-		frozen.SetRenewal(time.Hour)
-		stop := start(frozen)
-		s.create()
-		<-sent
-		s.eventually("the first events are delivered", func() bool { return s.pending() == 0 })
-		ended.Store(true)
-		frozen.EndLease()
-		s.create()
-		s.sender = senderFunc(func(context.Context, sender.Message) sender.Attempt { return sender.Attempt{Status: 200} })
-		defer s.daemon()()
-		s.eventually("the other events are delivered", func() bool { return s.pending() == 0 })
-		stop()
-		if late.Load() {
-			s.t.Error("an attempt began after the end of the lease")
-		}
-	})
+	}
 }
 
 // listens is true for the connection on which a daemon listens for notifications. After a while, its last statement is
@@ -231,29 +209,4 @@ const daemonListens = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE ` + lis
 func (s *fixture) awaitListening() {
 	s.t.Helper()
 	s.eventuallyTrue("the daemon listens", daemonListens)
-}
-
-// A daemon that has lost the connection on which it listens sends events of others without waiting for a rescan.
-func TestPostgres_listensAgainAfterItsConnectionEnds(t *testing.T) {
-	t.Parallel()
-	onRealPostgres(t, studiotest.NewPostgres(t), func(s *fixture) {
-		defer s.daemon()()
-		s.awaitListening()
-		other, db := studio.New(studiotest.Config(studiotest.Open(s.t, s.dsn), s.now)), studiotest.OpenSQL(s.t, s.dsn)
-		var avatar studio.Subject
-		s.eventually("an avatar is created while the daemon does not listen", func() bool {
-			s.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ` + listens)
-			var err error
-			avatar, err = other.CreateAvatar(s.t.Context(), studio.Creation{
-				UserID: s.user.ID, Request: []byte(`{}`), Webhook: studio.Registration{URL: hookURL, Enabled: true},
-			})
-			check(s.t, err)
-			var listening bool
-			check(s.t, db.QueryRowContext(s.t.Context(), daemonListens).Scan(&listening))
-			return !listening
-		})
-		s.eventually("the avatar is rendered, and its events are sent", func() bool {
-			return slices.Contains(s.receiver.statuses(avatar.ID), string(studio.Published))
-		})
-	})
 }

@@ -21,8 +21,8 @@ const evenLanes = "lanes=128"
 const promptly = 25 * time.Second
 
 // Two daemons share the deliveries, and duplicate none. Then one is killed or frozen with as many attempts in flight as
-// possible. Meanwhile the other one delivers new events promptly. A frozen one continues later. Afterwards both are idle,
-// and it has overwritten no results.
+// possible. Meanwhile the other one delivers new events promptly. A frozen one continues later. Afterwards both are
+// idle, and it has overwritten no results.
 func TestTwoDaemons_deliverPromptlyWithoutOne(t *testing.T) {
 	t.Parallel()
 	harness.SkipShort(t, "it waits for the end of leases")

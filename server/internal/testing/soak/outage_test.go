@@ -63,9 +63,9 @@ func TestDatabaseBusy_delaysWritesAndDuplicatesNothing(t *testing.T) {
 	})
 }
 
-// A full disk causes 503 with Retry-After, and with SQLite a log line for each kind of failure, not one for each worker.
-// The daemon recovers if there is space again, and stops soon if there is not. Nothing that was acknowledged is lost,
-// also after a restart.
+// A full disk causes 503 with Retry-After, and with SQLite a log line for each kind of failure, not one for each
+// worker. The daemon recovers if there is space again, and stops soon if there is not. Nothing that was acknowledged is
+// lost, also after a restart.
 func TestDiskFull_causes503AndRecovers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ postgres, recovers bool }{
@@ -128,8 +128,8 @@ func TestDiskFull_causes503AndRecovers(t *testing.T) {
 	}
 }
 
-// smallTablespace starts a cluster with a tablespace on a file system of 24 MB. It returns its directory, and the DSN of
-// a schema in it.
+// smallTablespace starts a cluster with a tablespace on a file system of 24 MB. It returns its directory, and the DSN
+// of a schema in it.
 func smallTablespace(t *testing.T) (disk, dsn string) {
 	t.Helper()
 	cluster := studiotest.NewCluster(t, "fsync=off")
