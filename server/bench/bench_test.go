@@ -122,15 +122,11 @@ func (r rounds) median(value func(cost) float64) float64 {
 // ratio returns the median of the ratios within each round. Within a round, the load of the machine is about the same
 // for both.
 func (r rounds) ratio(other rounds, value func(cost) float64) float64 {
-	return measure.Median(r.ratios(other, value))
-}
-
-func (r rounds) ratios(other rounds, value func(cost) float64) []float64 {
 	values := make([]float64, len(r))
 	for i := range r {
 		values[i] = value(r[i]) / value(other[i])
 	}
-	return values
+	return measure.Median(values)
 }
 
 // of returns the value of a variant.

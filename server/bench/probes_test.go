@@ -69,8 +69,6 @@ type probeResult struct {
 	rejected bool // with a 4xx status
 	exact    bool // the contract defines the status for this request
 	echoed   bool // the response contains the canary
-	read     int  // bytes of the request body that were read
-	header   http.Header
 }
 
 func (p probe) send(handler http.Handler) (v probeResult) {
@@ -81,11 +79,10 @@ func (p probe) send(handler http.Handler) (v probeResult) {
 		}
 	}()
 	c.serve(handler)
-	v.status, v.header = c.recorder.status, c.recorder.header
+	v.status = c.recorder.status
 	v.rejected = v.status >= http.StatusBadRequest && v.status < http.StatusInternalServerError
 	v.exact = slices.Contains(p.statuses, v.status)
 	v.echoed = bytes.Contains(c.recorder.body, []byte(canary))
-	v.read = len(p.body) - c.body.Len()
 	return v
 }
 
@@ -103,18 +100,11 @@ func (v probeResult) cell() string {
 	if v.echoed {
 		text += " ²"
 	}
-	if v.status == http.StatusUnauthorized && v.read > 0 {
-		text += " ³"
-	}
-	if v.status == http.StatusMethodNotAllowed && v.header.Get("Allow") == "" {
-		text += " ⁴"
-	}
 	return text
 }
 
 const probeNotes = `A status is bold if the variant accepts the request or responds 5xx. ¹ The contract defines another status for the
-request. ² The response contains the submitted value. ³ The variant reads the body before it authenticates. ⁴ The
-response has no Allow header. Some libraries leave a check to other middleware on purpose.
+request. ² The response contains the submitted value. Some libraries leave a check to other middleware on purpose.
 `
 
 // probeTable sends every probe to every variant that validates.
