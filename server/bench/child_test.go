@@ -34,7 +34,7 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	calls, sizes := make(map[string]*call), make(map[job]int)
-	for name, body := range bodies() {
+	for name, body := range map[string]string{small: smallBody, large: largeBody()} {
 		calls[name] = newCall(http.MethodPost, createLipsync, goodHeader, body)
 	}
 	err = encoder.Encode(server.URL)

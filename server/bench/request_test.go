@@ -37,8 +37,6 @@ const (
 	large = "large"
 )
 
-func bodies() map[string]string { return map[string]string{small: smallBody, large: largeBody()} }
-
 // lipsync returns the expected response of every variant.
 func lipsync(title *string) gen.Lipsync {
 	at := time.Date(2026, time.January, 12, 9, 50, 0, 0, time.UTC)

@@ -44,26 +44,14 @@ type fixture struct {
 func onEachDatabase(t *testing.T, test func(s *fixture)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		runOnSQLite(t, test)
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		onPostgresBubble(t, test)
-	})
+	t.Run("SQLite", func(t *testing.T) { onSQLite(t, test) })
+	t.Run("PostgreSQL", func(t *testing.T) { onPostgresBubble(t, test) })
 }
 
 // onSQLite runs a test on SQLite in a synctest bubble.
 func onSQLite(t *testing.T, test func(s *fixture)) {
 	t.Helper()
 	t.Parallel()
-	runOnSQLite(t, test)
-}
-
-// runOnSQLite is onSQLite without Parallel, for subtests.
-func runOnSQLite(t *testing.T, test func(s *fixture)) {
-	t.Helper()
 	dsn := studiotest.NewSQLite(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := &fixture{t: t, dsn: dsn, now: time.Now}
@@ -74,6 +62,7 @@ func runOnSQLite(t *testing.T, test func(s *fixture)) {
 // onPostgresBubble runs a test on PostgreSQL in a synctest bubble, with one process.
 func onPostgresBubble(t *testing.T, test func(s *fixture)) {
 	t.Helper()
+	t.Parallel()
 	// A pool replaces its connections every hour, and hundreds of hours pass in the bubble.
 	dsn := studiotest.NewPostgres(t) + "&pool_max_conn_lifetime=10000h&pool_max_conn_idle_time=10000h&pool_health_check_period=10000h"
 	synctest.Test(t, func(t *testing.T) {

