@@ -217,3 +217,18 @@ func TestDeliverer_Run_switchesOffAnEndpointThatRespondsWith410(t *testing.T) {
 		wantAttempts(gone, 7)
 	})
 }
+
+// Another process, such as a command, cannot notify the daemon on SQLite. The daemon polls for its writes.
+func TestSQLite_deliversEventsWrittenByAnotherProcess(t *testing.T) {
+	onSQLite(t, func(s *fixture) {
+		s.rescans = true
+		s.workWhile(15*time.Second, func() {
+			time.Sleep(10*time.Second + time.Millisecond)
+			s.seed(1, hookURL)
+			time.Sleep(time.Second)
+			if at := s.receiver.times(hookURL); len(at) != 1 {
+				s.t.Errorf("sent at %v, want one attempt within a second", at)
+			}
+		})
+	})
+}
