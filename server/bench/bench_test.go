@@ -17,13 +17,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func buildHandler(t *testing.T, v variant) http.Handler {
-	t.Helper()
-	handler, err := v.build()
-	harness.Check(t, err)
-	return handler
-}
-
 // plan is the extent of the measurements.
 type plan struct {
 	rounds, loopbackRounds int
@@ -47,7 +40,9 @@ func TestResults(t *testing.T) {
 	}
 	var children []*child
 	for _, v := range r.variants {
-		r.handlers, children = append(r.handlers, buildHandler(t, v)), append(children, startChild(t, v.name))
+		handler, err := v.build()
+		harness.Check(t, err)
+		r.handlers, children = append(r.handlers, handler), append(children, startChild(t, v.name))
 	}
 	r.small = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: small, Slice: r.slice}) })
 	r.large = alternate(children, r.rounds, func(c *child) cost { return c.do(job{Body: large, Slice: r.slice}) })

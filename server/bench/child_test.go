@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -27,7 +26,7 @@ type job struct {
 // input.
 func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) error {
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
-	handler, err := build(args[0])
+	handler, err := of(variants(), args[0]).build()
 	if err != nil {
 		return err
 	}
@@ -54,15 +53,6 @@ func runChild(_ context.Context, args []string, in io.Reader, out io.Writer) err
 		err = errors.Join(err, encoder.Encode(result))
 	}
 	return err
-}
-
-func build(name string) (http.Handler, error) {
-	for _, v := range variants() {
-		if v.name == name {
-			return v.build()
-		}
-	}
-	return nil, fmt.Errorf("unknown variant %q", name)
 }
 
 // cpuTime returns the CPU time of this process in ns.

@@ -199,14 +199,3 @@ func TestPostgres_anotherDaemonTakesOverAnExpiredLease(t *testing.T) {
 		})
 	}
 }
-
-// listens is true for the connection on which a daemon listens for notifications. After a while, its last statement is
-// a heartbeat.
-const listens = `datname = current_database() AND state = 'idle' AND (query LIKE 'LISTEN "studio\_%' OR query = '-- ping')`
-
-const daemonListens = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE ` + listens + `)`
-
-func (s *fixture) awaitListening() {
-	s.t.Helper()
-	s.eventuallyTrue("the daemon listens", daemonListens)
-}
