@@ -38,7 +38,7 @@ func TestDaemon_servesMetricsAndProfiles(t *testing.T) {
 	t.Parallel()
 	dsn := studiotest.NewSQLite(t)
 	d := startDaemon(t, func(cfg *daemonConfig) { cfg.Database, cfg.Admin.Addr = dsn, "127.0.0.1:0" })
-	in := startInbox(t, d.secret, nil)
+	in := startInbox(t, d.secret)
 	for _, body := range []string{`{"email":"` + testEmail + `","password":"wrong"}`, `{"email":7,"password":8}`} {
 		ask(t, http.MethodPost, d.url()+"/users/login", body)
 	}

@@ -11,7 +11,7 @@ import (
 func TestDelivery_pausesAndResumes(t *testing.T) {
 	t.Parallel()
 	d := startDaemon(t)
-	db, in := "--db="+d.cfg.Database, startInbox(t, d.secret, nil)
+	db, in := "--db="+d.cfg.Database, startInbox(t, d.secret)
 	must(t, "", "delivery", "pause", db)
 	lipsync, err := d.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))
 	check(t, err)

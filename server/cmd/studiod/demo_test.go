@@ -39,7 +39,7 @@ func TestDemo_printsCommandsThatWork(t *testing.T) {
 	}
 	secret, err := webhook.ParseSecret(key[1])
 	check(t, err)
-	in := startInbox(t, secret, nil)
+	in := startInbox(t, secret)
 	script = strings.ReplaceAll(regexp.MustCompile(`(?m)^curl `).ReplaceAllString(script, "echo; curl -sS "), "http://127.0.0.1:9000/", in.url)
 	answered, err := exec.CommandContext(t.Context(), "sh", "-ec", script).CombinedOutput()
 	if err != nil {

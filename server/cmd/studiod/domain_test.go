@@ -14,9 +14,6 @@ import (
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
 
-// down is a server that closes connections without a response.
-func down(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-
 // await waits until a daemon has a certificate, and returns its serial number.
 func (a *authority) await(t *testing.T, addr string) (serial string) {
 	t.Helper()
@@ -36,7 +33,7 @@ func TestDomain_certificateComesAfterTheAuthorityIsUp(t *testing.T) {
 	t.Parallel()
 	a := startAuthority(t, authorityConfig{Validity: time.Hour, HTTPPort: plainPort, HTTPSPort: 1})
 	dsn := studiotest.NewSQLite(t)
-	a.failWith(down)
+	a.down.Store(true)
 	p := a.serve(t, dsn)
 	check(t, p.AwaitLog("certificate not renewed.*next_attempt="))
 	if _, err := a.handshake(a.addr(securePort), testDomain); err == nil {
@@ -48,7 +45,7 @@ func TestDomain_certificateComesAfterTheAuthorityIsUp(t *testing.T) {
 	if log := p.Log(); strings.Contains(log, "0001-01-01") {
 		t.Errorf("the log has a time that is none: %s", log)
 	}
-	a.failWith(nil)
+	a.down.Store(false)
 	serial := a.await(t, a.addr(securePort))
 	if response, ready := get(t, p.AdminURL+"/readyz"); response.StatusCode != http.StatusOK || !strings.Contains(ready, `"certificate":{"expires":"20`) {
 		t.Errorf("/readyz: %s", ready)
@@ -98,7 +95,7 @@ func TestDomain_certificateComesAfterTheAuthorityIsUp(t *testing.T) {
 	}
 	check(t, p.Stop())
 
-	a.failWith(down)
+	a.down.Store(true)
 	p = a.serve(t, dsn)
 	if got := a.await(t, a.addr(securePort)); got != serial {
 		t.Errorf("after a restart the certificate is %s, not %s", got, serial)

@@ -62,9 +62,12 @@ func testStudio(t *testing.T, dsn string) {
 	d := startDaemon(t, func(cfg *daemonConfig) {
 		cfg.Database, cfg.Render.Time, cfg.AutoConsent = dsn, 50*time.Millisecond, false
 	})
-	in := startInbox(t, d.secret, nil)
-	projects, err := demoProjectsOf(d)
+	in := startInbox(t, d.secret)
+	projects, err := demoProjects(d.user.ID, time.Now().UTC())
 	check(t, err)
+	for i := range projects {
+		projects[i].WorkspaceID = d.workspace
+	}
 	_, err = d.studio.ImportProjects(t.Context(), projects)
 	check(t, err)
 	list, err := d.client.ListProjects(t.Context())

@@ -23,7 +23,7 @@ func TestProcess_keyRotationKeepsSessions(t *testing.T) {
 		t.Error("what was in clear is not encrypted with the key of a new file")
 	}
 	token := login(t, p.URL, testEmail).AccessToken
-	in := startInbox(t, secret, nil)
+	in := startInbox(t, secret)
 	deliver := func() {
 		t.Helper()
 		lipsync, err := p.client.CreateLipsync(t.Context(), lipsyncRequest("Hello", in.url))

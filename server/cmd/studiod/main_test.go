@@ -159,16 +159,11 @@ type inbox struct {
 	bodies []string
 }
 
-// startInbox starts an inbox. If intercept returns true, it has written the response itself, and the event
-// is not stored.
-func startInbox(t *testing.T, secret webhook.Secret, intercept func(w http.ResponseWriter, body string) bool) *inbox {
+func startInbox(t *testing.T, secret webhook.Secret) *inbox {
 	t.Helper()
 	in := &inbox{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if intercept != nil && intercept(w, string(body)) {
-			return
-		}
 		if err := errors.Join(err, webhook.Verify(r.Header, body, time.Now(), secret)); err != nil {
 			t.Errorf("the inbox is sent %s: %v", body, err)
 		}
@@ -203,15 +198,6 @@ func (in *inbox) wait(t *testing.T, id string, n int) (bodies []string) {
 		return len(bodies) >= n
 	})
 	return bodies
-}
-
-// demoProjectsOf returns the demo's projects for the user and workspace of a test.
-func demoProjectsOf(d *testDaemon) ([]studio.Project, error) {
-	projects, err := demoProjects(d.user.ID, time.Now().UTC())
-	for i := range projects {
-		projects[i].WorkspaceID = d.workspace
-	}
-	return projects, err
 }
 
 func studioOf(db *store.Store) *studio.Service {

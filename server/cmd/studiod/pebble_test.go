@@ -56,7 +56,7 @@ type authority struct {
 	rootsPEM []byte
 
 	requests, orders atomic.Int32
-	fail             atomic.Pointer[http.HandlerFunc] // handles all requests unless nil
+	down             atomic.Bool // connections are closed without a response
 }
 
 type authorityConfig struct {
@@ -109,9 +109,8 @@ func startAuthority(t *testing.T, cfg authorityConfig) *authority {
 		if strings.HasSuffix(r.URL.Path, orderPath) {
 			a.orders.Add(1)
 		}
-		if fail := a.fail.Load(); fail != nil {
-			(*fail)(w, r)
-			return
+		if a.down.Load() {
+			panic(http.ErrAbortHandler)
 		}
 		proxy.ServeHTTP(w, r)
 	}))
@@ -133,15 +132,6 @@ func startAuthority(t *testing.T, cfg authorityConfig) *authority {
 		t.Fatalf("no root certificate: %s", a.rootsPEM)
 	}
 	return a
-}
-
-// failWith makes the authority fail all requests with a handler, or none if it is nil.
-func (a *authority) failWith(handler http.HandlerFunc) {
-	if handler == nil {
-		a.fail.Store(nil)
-		return
-	}
-	a.fail.Store(&handler)
 }
 
 // serve starts a daemon with the certificate of the authority.

@@ -44,19 +44,14 @@ func TestParseProjects_acceptsListResponse(t *testing.T) {
 func TestParseProjects_namesThePlaceOfTheFirstError(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ file, want string }{
-		"nothing":             {``, "line 1: invalid JSON"},
-		"a list":              {"\n[]", "not a project list"},
-		"no data":             {`{"size":1}`, "not a project list"},
-		"data is an object":   {"{\n\"data\":\n{}}", "not a project list"},
-		"truncated":           {"{\"data\":[\n\n", "line 3: invalid JSON"},
-		"a missing comma":     {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"}\n{}]}", "line 3: invalid JSON"},
-		"duplicate name":      {"{\"data\":[],\n\"data\":[]}", "line 2: invalid JSON"},
-		"data after the list": {"{\"data\":[]}\n{}", "line 2: invalid JSON"},
-		"no object":           {"{\"data\":[\n7]}", "/data/0 "},
-		"no id":               {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "/data/0 has no project_id"},
-		"an id that is none":  {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "/data/0/project_id"},
-		"a wrong type":        {"{\"data\":[{\n\"tags\":\n{\"names\":[\"a\",\n7]}}]}", "/data/0/tags/names/1"},
-		"the second project":  {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "/data/1 has no project_id"},
+		"nothing":            {``, "line 1: invalid JSON"},
+		"no data":            {`{"size":1}`, "not a project list"},
+		"a missing comma":    {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"}\n{}]}", "line 3: invalid JSON"},
+		"duplicate name":     {"{\"data\":[],\n\"data\":[]}", "line 2: invalid JSON"},
+		"no object":          {"{\"data\":[\n7]}", "/data/0 "},
+		"no id":              {"{\"data\":[\n{\"title\":\"hunter2\"}]}", "/data/0 has no project_id"},
+		"an id that is none": {"{\"data\":[{\n\"title\":\"a\",\n\"project_id\":\"hunter2\"}]}", "/data/0/project_id"},
+		"the second project": {"{\"data\":[\n{\"project_id\":\"" + projectID + "\"},\n{}]}", "/data/1 has no project_id"},
 	} {
 		_, err := parseProjects([]byte(test.file), "films")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {

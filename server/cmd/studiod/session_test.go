@@ -11,23 +11,10 @@ import (
 	"time"
 
 	"github.com/avatarstudio/avatarstudio/api/tools/harness"
-	"github.com/avatarstudio/avatarstudio/client"
 	"github.com/avatarstudio/avatarstudio/gen"
 	"github.com/avatarstudio/avatarstudio/server/internal/studio"
 	"github.com/avatarstudio/avatarstudio/server/internal/testing/studiotest"
 )
-
-// place is a daemon at which a session ends.
-type place struct {
-	*studio.Service
-	daemon *daemon
-	api    *client.Client
-}
-
-func placeOf(t *testing.T, d *daemon) place {
-	t.Helper()
-	return place{d.studio, d, newClient(t, client.Config{BaseURL: d.url()})}
-}
 
 // tokensOf are those of a session whose first refresh token was exchanged.
 type tokensOf struct {
@@ -39,24 +26,28 @@ type tokensOf struct {
 // if all sessions of the user end.
 var sessionEnds = map[string]struct {
 	all bool
-	end func(ctx context.Context, at place, s tokensOf) error
+	end func(ctx context.Context, at *studio.Service, s tokensOf) error
 }{
-	"logout":                   {false, func(ctx context.Context, at place, s tokensOf) error { return logout(ctx, at, s.last.Refresh) }},
-	"logout with a used token": {false, func(ctx context.Context, at place, s tokensOf) error { return logout(ctx, at, s.first.Refresh) }},
-	"a token that is used again": {false, func(ctx context.Context, at place, s tokensOf) error {
+	"logout": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
+		return at.EndSession(ctx, s.last.Refresh)
+	}},
+	"logout with a used token": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
+		return at.EndSession(ctx, s.first.Refresh)
+	}},
+	"a token that is used again": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		if _, err := at.Refresh(ctx, netip.Addr{}, s.first.Refresh); !errors.Is(err, studio.ErrUnauthorized) {
 			return fmt.Errorf("a token is used again: %w", err)
 		}
 		return nil
 	}},
-	"in the console": {false, func(ctx context.Context, at place, s tokensOf) error {
+	"in the console": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		_, id, err := at.Session(ctx, s.last.Refresh)
 		if err != nil {
 			return err
 		}
 		return at.EndSessionOf(ctx, s.user.ID, id)
 	}},
-	"a login beyond the hundredth": {false, func(ctx context.Context, at place, s tokensOf) error {
+	"a login beyond the hundredth": {false, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		for range studio.MaxSessions - 1 { // there is another session
 			if _, err := at.Login(ctx, netip.Addr{}, s.user.Email, testPassword); err != nil {
 				return err
@@ -64,37 +55,35 @@ var sessionEnds = map[string]struct {
 		}
 		return nil
 	}},
-	"another password": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"another password": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		_, err := at.ChangePassword(ctx, netip.Addr{}, s.user.Email, testPassword, "another password")
 		return err
 	}},
-	"a password by an operator": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"a password by an operator": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		return at.SetPassword(ctx, s.user.Email, "another password")
 	}},
-	"a link for a password": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"a link for a password": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		link, err := at.NewResetLink(ctx, studio.User{}, s.user.Email)
 		if err == nil {
 			_, err = at.UseLink(ctx, netip.Addr{}, link, "", "another password")
 		}
 		return err
 	}},
-	"revoked": {true, func(ctx context.Context, at place, s tokensOf) error { return at.RevokeTokens(ctx, s.user.Email) }},
-	"by an operator": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"revoked": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
+		return at.RevokeTokens(ctx, s.user.Email)
+	}},
+	"by an operator": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		return at.EndSessions(ctx, studio.User{}, s.user.Email)
 	}},
-	"the user disabled": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"the user disabled": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		return at.SetUserEnabled(ctx, studio.User{}, s.user.Email, false)
 	}},
-	"the user deleted": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"the user deleted": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		return at.RemoveUser(ctx, studio.User{}, s.user.Email)
 	}},
-	"the user left": {true, func(ctx context.Context, at place, s tokensOf) error {
+	"the user left": {true, func(ctx context.Context, at *studio.Service, s tokensOf) error {
 		return at.Leave(ctx, netip.Addr{}, s.user, testPassword)
 	}},
-}
-
-func logout(ctx context.Context, at place, token string) error {
-	return at.api.Logout(ctx, gen.LogoutRequest{RefreshToken: token})
 }
 
 // A session ends with all tokens: at once on the daemon that ends it, and within two seconds on others.
@@ -105,8 +94,7 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 	}
 	first := startDaemon(t, func(cfg *daemonConfig) { cfg.Database = studiotest.NewPostgres(t) })
 	second, _ := runDaemon(t, first.cfg)
-	at := placeOf(t, first.daemon)
-	places := []place{at, placeOf(t, second)}
+	at, daemons := first.studio, []*daemon{first.daemon, second}
 	for name, way := range sessionEnds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,24 +103,24 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 			ended := openSession(t, at, user)
 			other := openSession(t, at, user)
 			var streams []eventStream
-			for _, p := range places {
-				streams = append(streams, openEvents(t, p.daemon.url(), ended.first.Access, ""), openEvents(t, p.daemon.url(), ended.last.Access, ""))
+			for _, p := range daemons {
+				streams = append(streams, openEvents(t, p.url(), ended.first.Access, ""), openEvents(t, p.url(), ended.last.Access, ""))
 			}
 			for _, stream := range streams {
 				stream.next(t)
 			}
 			check(t, way.end(t.Context(), at, ended))
 
-			for _, p := range places {
+			for _, p := range daemons {
 				for _, access := range []string{ended.first.Access, ended.last.Access} {
-					refused := func() bool { return listStatus(t, p.daemon.url(), access) == http.StatusUnauthorized }
-					if p.daemon == second {
+					refused := func() bool { return listStatus(t, p.url(), access) == http.StatusUnauthorized }
+					if p == second {
 						harness.Eventually(t, "an access token is refused elsewhere", refused)
 					} else if !refused() {
 						t.Fatal("an access token is accepted where the session has ended")
 					}
 				}
-				if status := listStatus(t, p.daemon.url(), other.last.Access); status == http.StatusUnauthorized != way.all {
+				if status := listStatus(t, p.url(), other.last.Access); status == http.StatusUnauthorized != way.all {
 					t.Errorf("a token of another session of the user: status %d", status)
 				}
 			}
@@ -141,18 +129,18 @@ func TestSession_endsWithAllItsTokens(t *testing.T) {
 					t.Errorf("a stream ends with %s", data)
 				}
 			}
-			for _, p := range places {
-				_, err := p.Refresh(t.Context(), netip.Addr{}, ended.last.Refresh)
+			for _, p := range daemons {
+				_, err := p.studio.Refresh(t.Context(), netip.Addr{}, ended.last.Refresh)
 				harness.WantError(t, err, studio.ErrUnauthorized)
-				_, _, err = p.Session(t.Context(), ended.last.Refresh)
+				_, _, err = p.studio.Session(t.Context(), ended.last.Refresh)
 				harness.WantError(t, err, studio.ErrUnauthorized)
 			}
-			check(t, logout(t.Context(), at, ended.last.Refresh)) // there is no such token any more
+			check(t, first.client.Logout(t.Context(), gen.LogoutRequest{RefreshToken: ended.last.Refresh})) // there is no such token any more
 		})
 	}
 }
 
-func openSession(t *testing.T, at place, user studio.User) tokensOf {
+func openSession(t *testing.T, at *studio.Service, user studio.User) tokensOf {
 	t.Helper()
 	first, err := at.Login(t.Context(), netip.Addr{}, user.Email, testPassword)
 	check(t, err)

@@ -56,7 +56,7 @@ func TestWork_otherWorkerTakesOverAfterKill(t *testing.T) {
 	harness.SkipShort(t, "it waits for the end of a lease")
 	const content = "what the user has sent, which is long enough to have two halves"
 	dsn, media, directory := studiotest.NewPostgres(t), "file:"+t.TempDir(), t.TempDir()
-	in := startInbox(t, prepareDatabase(t, dsn), nil)
+	in := startInbox(t, prepareDatabase(t, dsn))
 	d := startProcess(t, dsn, "--render-workers=0", "--media", media)
 	var workers []*harness.Process
 	for range 2 {
