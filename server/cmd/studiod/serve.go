@@ -105,18 +105,24 @@ func rendererConfigOf(command *cli.Command) (cfg daemonConfig, err error) {
 		Admin:       adminConfigOf(command),
 		Logger:      newLogger(command.Root().ErrWriter, command.String("log-format")),
 	}
-	for _, text := range command.StringSlice("webhook-allow") {
-		if text == "http" {
-			cfg.AllowHTTP = true
-			continue
-		}
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return cfg, usagef("--webhook-allow must be http or a network such as 10.0.0.0/8")
-		}
-		cfg.AllowNetworks = append(cfg.AllowNetworks, network.Masked())
+	allowed := slices.Clone(command.StringSlice("webhook-allow"))
+	cfg.AllowHTTP = slices.Contains(allowed, "http")
+	allowed = slices.DeleteFunc(allowed, func(text string) bool { return text == "http" })
+	if cfg.AllowNetworks, err = networksOf(allowed); err != nil {
+		return cfg, usagef("--webhook-allow must be http or %w", err)
 	}
 	return cfg, nil
+}
+
+func networksOf(texts []string) (networks []netip.Prefix, err error) {
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, errors.New("a network such as 10.0.0.0/8")
+		}
+		networks = append(networks, network.Masked())
+	}
+	return networks, nil
 }
 
 func listenerFlags() []cli.Flag {
@@ -166,7 +172,6 @@ func bound(value any) string {
 }
 
 func serve(ctx context.Context, command *cli.Command) error {
-	demo := command.Bool("demo")
 	cfg, err := rendererConfigOf(command)
 	if err != nil {
 		return err
@@ -179,16 +184,12 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return commandline.Usage(err)
 	}
 	cfg.Console = command.Bool("console")
-	cfg.Demo = demo
+	cfg.Demo = command.Bool("demo")
 	cfg.Workers = command.Int("delivery-workers")
 	cfg.Rate = command.Int("receiver-rate")
 	cfg.Listener.MaxConnections = command.Int("max-connections")
-	for _, text := range command.StringSlice("trusted-proxies") {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return usagef("--trusted-proxies must be a network such as 10.0.0.0/8")
-		}
-		cfg.TrustedProxies = append(cfg.TrustedProxies, network.Masked())
+	if cfg.TrustedProxies, err = networksOf(command.StringSlice("trusted-proxies")); err != nil {
+		return usagef("--trusted-proxies must be %w", err)
 	}
 	cfg.TLSCert, cfg.TLSKey = command.String("tls-cert"), command.String("tls-key")
 	if (cfg.TLSCert == "") != (cfg.TLSKey == "") {
@@ -205,8 +206,9 @@ func serve(ctx context.Context, command *cli.Command) error {
 	cfg.MaxMediaBytes = int64(command.Int("user-media")) << 20
 	cfg.MaxVideoSeconds = int64(command.Int("user-video-seconds"))
 	database := defaultDatabase
-	if demo {
-		database = demoDatabase
+	show := showSetupLink
+	if cfg.Demo {
+		database, show = demoDatabase, showDemo
 		cfg.AllowHTTP = true
 		cfg.AllowNetworks = append(cfg.AllowNetworks, loopback()...)
 	}
@@ -227,15 +229,8 @@ func serve(ctx context.Context, command *cli.Command) error {
 		return err
 	}
 	forgetSecrets()
-	if demo {
-		if err := showDemo(ctx, command.Root().Writer, d); err != nil {
-			return errors.Join(err, d.close())
-		}
-	}
-	if !demo {
-		if err := showSetupLink(ctx, command.Root().Writer, d); err != nil {
-			return errors.Join(err, d.close())
-		}
+	if err := show(ctx, command.Root().Writer, d); err != nil {
+		return errors.Join(err, d.close())
 	}
 	return d.run(ctx)
 }

@@ -47,11 +47,14 @@ printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/images"\nrunroot = "%s/co
 
 programs() {
 	go build -trimpath -ldflags='-s -w' -o "$memory/programs/" ./server/cmd/studiod ./server/cmd/studio-render ./client/cmd/studio
-	cp "$memory/programs/studio" server/cmd/studiod/face.jpg "$here/image.sh" "$here/packages.sh" "$memory/files/"
-	for version in 1.0.0 1.1.0; do
-		make --no-print-directory package PROGRAMS="$memory/programs" ARCH="$(go env GOARCH)" VERSION=$version TO="$memory/files/packages" FORMATS=deb
-	done
-	make --no-print-directory package PROGRAMS="$memory/programs" ARCH="$(go env GOARCH)" VERSION=1.1.0 TO="$memory" FORMATS=rpm # is only built
+	cp "$memory/programs/studio" "$here/presenter.jpg" "$here/image.sh" "$here/packages.sh" "$memory/files/"
+	make --no-print-directory package PROGRAMS="$memory/programs" ARCH="$(go env GOARCH)" VERSION=1.1.0 TO="$memory/files/packages"
+	rm "$memory"/files/packages/*.rpm # is only built
+	# The earlier version has the same files, which take long to compress.
+	dpkg-deb --raw-extract "$memory"/files/packages/*.deb "$memory/earlier"
+	sed -i 's/^Version: .*/Version: 1.0.0/' "$memory/earlier/DEBIAN/control"
+	dpkg-deb -Znone --root-owner-group --build "$memory/earlier" "$memory/files/packages/studiod_1.0.0.deb"
+	rm -r "$memory/earlier"
 }
 
 image() {

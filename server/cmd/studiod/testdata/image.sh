@@ -20,6 +20,6 @@ studiod workspace member "$workspace" ada@example.com
 STUDIO_TOKEN=$(studiod key add ada@example.com test) STUDIO_BASE_URL=http://127.0.0.1:8080 STUDIO_WORKSPACE=$workspace
 export STUDIO_TOKEN STUDIO_BASE_URL STUDIO_WORKSPACE
 espeak-ng -w /tmp/hello.wav 'Good morning.'
-/mnt/studio lipsync create --video /mnt/face.jpg --audio /tmp/hello.wav --watch | tee /tmp/lipsync
+/mnt/studio lipsync create --video /mnt/presenter.jpg --audio /tmp/hello.wav --watch | tee /tmp/lipsync
 /mnt/studio lipsync download "$(grep -oE '[0-9a-f]{8}-[0-9a-f-]{27}' /tmp/lipsync | head -n 1)" -o /tmp/hello.mp4
 ffprobe -v error -show_entries stream=codec_type -of csv=p=0 /tmp/hello.mp4 | sort | tr '\n' ' ' | grep 'audio video'
