@@ -237,13 +237,12 @@ func serve(ctx context.Context, command *cli.Command) error {
 
 // checkAddr is the Validator of an address to listen on.
 func checkAddr(addr string) error {
-	if _, port, err := net.SplitHostPort(addr); err != nil || !isPort(port) {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return errors.New("must be HOST:PORT, such as 127.0.0.1:8080")
 	}
 	return nil
-}
-
-func isPort(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 16)
-	return err == nil
 }

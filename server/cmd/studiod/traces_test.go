@@ -46,7 +46,8 @@ func testTraces(t *testing.T, dsn string) {
 	}))
 	t.Cleanup(receiver.Close)
 
-	first := startProcessBy(t, withCollector(t, collector.URL), dsn, "--renderer=simulate:1ms")
+	program := append([]string{"env", collectorVariable + "=" + collector.URL + "/"}, thisProgram(t)...)
+	first := startProcessBy(t, program, dsn, "--renderer=simulate:1ms")
 	const callers = "0af7651916cd43dd8448eb211c80319c"
 	traced := newClient(t, client.Config{BaseURL: first.URL, Email: testEmail, Password: testPassword},
 		[2]string{"X-Request-Id", "creation-1"}, [2]string{"Traceparent", "00-" + callers + "-b7ad6b7169203331-01"}, [2]string{"Tracestate", "canary=state"})
@@ -67,13 +68,16 @@ func testTraces(t *testing.T, dsn string) {
 	check(t, db.ShiftDue(t.Context(), -time.Minute)) // makes the retry due now
 	studiotest.FinishTasks(t, db, time.Now())
 	check(t, db.Close())
-	second := startProcessBy(t, withCollector(t, collector.URL+"/"), dsn, "--renderer=simulate:1ms")
+	second := startProcessBy(t, program, dsn, "--renderer=simulate:1ms")
 	received = append(received, <-parents)
 	harness.Eventually(t, "the span of the second attempt", func() bool { return len(collector.Named(trace, "deliver")) == 2 })
 	check(t, second.Stop())
 
-	creation := only(t, collector, trace, "createLipsync")
-	rendering := only(t, collector, trace, "render")
+	creations, renderings := collector.Named(trace, "createLipsync"), collector.Named(trace, "render")
+	if len(creations) != 1 || len(renderings) != 1 {
+		t.Fatalf("the spans are %v", collector.Spans())
+	}
+	creation, rendering := creations[0], renderings[0]
 	if creation.Parent != "" || creation.Link != callers || trace == callers {
 		t.Errorf("the creation is %s", creation.Text)
 	}
@@ -107,20 +111,4 @@ func testTraces(t *testing.T, dsn string) {
 	if statements == 0 {
 		t.Error("no statement is in the trace of the creation")
 	}
-}
-
-// withCollector returns a command that becomes a daemon with a collector.
-func withCollector(t *testing.T, collector string) []string {
-	t.Helper()
-	return append([]string{"env", collectorVariable + "=" + collector}, thisProgram(t)...)
-}
-
-// only returns the single span of a trace with the given name.
-func only(t *testing.T, collector *otlptest.Collector, trace, name string) otlptest.Span {
-	t.Helper()
-	spans := collector.Named(trace, name)
-	if len(spans) != 1 {
-		t.Fatalf("%d spans are named %s in %v", len(spans), name, collector.Spans())
-	}
-	return spans[0]
 }
