@@ -241,7 +241,8 @@ type encoder struct {
 	input   io.WriteCloser
 }
 
-// encode starts writing a video of some frames to one file, and its sound to another. The caller must call close or stop.
+// encode starts writing a video of some frames to one file, and its sound to another. The caller must call close or
+// stop.
 func (p *performance) encode(ctx context.Context, video, voice string, frames int) (*encoder, error) {
 	m := p.source
 	args := []string{

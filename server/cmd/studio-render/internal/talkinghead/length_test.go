@@ -84,9 +84,11 @@ func TestMedia_unusedStreamsRefuseNothing(t *testing.T) {
 	face := []string{"-f", "lavfi", "-i", "color=s=64x64:r=10:d=1"}
 	voice := []string{"-f", "lavfi", "-i", "sine=d=0.4", "-map", "0", "-map", "1", "-c:a", "aac"}
 	for name, args := range map[string][]string{
-		"others.mkv": {"-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-i", path("title.srt"), "-f", "lavfi", "-i", "sine=d=0.4",
+		"others.mkv": {
+			"-f", "lavfi", "-i", "color=green:s=64x64:r=10:d=1", "-i", path("title.srt"), "-f", "lavfi", "-i", "sine=d=0.4",
 			"-map", "1", "-map", "0", "-map", "2", "-map", "3", "-c:v:0", "ffv1", "-c:v:1", "libx264", "-preset", "ultrafast", "-disposition:v:0", "0",
-			"-disposition:v:1", "default", "-c:a", "dca", "-strict", "-2", "-ar", "48000", "-c:s", "srt"},
+			"-disposition:v:1", "default", "-c:a", "dca", "-strict", "-2", "-ar", "48000", "-c:s", "srt",
+		},
 		"pictures.mkv": append(slices.Clip(voice), "-c:v", "ffv1"),
 		"large.avi":    append(slices.Clip(voice), "-vf", "scale=4160:64", "-c:v", "mpeg4", "-frames:v", "3"),
 		"long.mkv":     append(slices.Clip(voice), "-vf", "setpts=1000*PTS", "-r", "1/100", "-c:v", "mpeg4"),

@@ -79,10 +79,10 @@ type listener struct {
 	visemes []viseme // of phones
 }
 
-// phonesFile was learned from 320 invented and 58 built-in voices of espeak-ng, which tell the times of their sounds; from
-// the people who recorded the prompts of Asterisk in English, Spanish, French, Italian and Russian, in Debian's packages
-// asterisk-core-sounds: Allison Smith and June Wallack (CC BY-SA 3.0), Carlo Flora and Maxim Topal (CC BY 3.0); from
-// three voices of flite; and from vowels that begin in silence. Noise, rooms, speeds and microphones varied.
+// phonesFile was learned from 320 invented and 58 built-in voices of espeak-ng, which tell the times of their sounds;
+// from the people who recorded the prompts of Asterisk in English, Spanish, French, Italian and Russian, in Debian's
+// packages asterisk-core-sounds: Allison Smith and June Wallack (CC BY-SA 3.0), Carlo Flora and Maxim Topal (CC BY
+// 3.0); from three voices of flite; and from vowels that begin in silence. Noise, rooms, speeds and microphones varied.
 //
 //go:embed phones.bin
 var phonesFile []byte

@@ -51,8 +51,8 @@ func (s SyncMode) source(i, n, total int) int {
 	return min(i, 2*n-2-i)
 }
 
-// A player reads the frames of a media file in any order. It starts with plain decoding. When a frame before the current
-// one is requested, it splits the file into segments, because not all frames may fit into memory.
+// A player reads the frames of a media file in any order. It starts with plain decoding. When a frame before the
+// current one is requested, it splits the file into segments, because not all frames may fit into memory.
 type player struct {
 	media *media
 	dir   string // for temporary files

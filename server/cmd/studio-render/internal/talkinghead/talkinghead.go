@@ -7,9 +7,9 @@
 // 64 × 64 pixels. A sound to be spoken lasts at least 0.1 seconds. Everything that is made shows an input as a player
 // does; what is transparent is white.
 //
-// The files of a [protocol.Result] are paths here. Frames and samples are streamed through pipes, so memory use does not
-// depend on the length of a video. An error that wraps [*InputError] is permanent and about the input. Any other error
-// may be transient.
+// The files of a [protocol.Result] are paths here. Frames and samples are streamed through pipes, so memory use does
+// not depend on the length of a video. An error that wraps [*InputError] is permanent and about the input. Any other
+// error may be transient.
 package talkinghead
 
 import (
