@@ -113,8 +113,8 @@ type colorTags struct{ space, transfer, primaries string }
 var rgbTags = colorTags{"bt709", "bt709", "bt709"}
 
 // toSDR returns the filters that convert RGB of the tags to BT.709, or "" if the colours are close enough to it. In
-// HDR, white is that of paper, 203 cd/m² (BT.2408). What is darker than half of white stays, and what is brighter, up to
-// 1000 cd/m², has the less contrast the brighter it is.
+// HDR, white is that of paper, 203 cd/m² (BT.2408). What is darker than half of white stays, and what is brighter, up
+// to 1000 cd/m², has the less contrast the brighter it is.
 func (t colorTags) toSDR() string {
 	const scale, srgb = "zscale=m=gbr:min=gbr:r=full:rin=full:npl=203:agamma=0:", "iec61966-2-1"
 	primaries, transfer, dim := "bt709", srgb, ""
