@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -39,7 +38,6 @@ type site struct {
 	studio    *studio.Service
 	store     *store.Store
 	media     *media.Store
-	serve     func(address string)
 	user      studio.User
 	workspace string
 }
@@ -69,40 +67,21 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 	for _, f := range change {
 		f(&settings)
 	}
-	s.serve = func(address string) {
-		handler, err := server.New(rest.New(s.studio), server.Config{
-			Authenticator: tokens, MapError: rest.MapError, Wrap: console.New(settings).Wrap, Logger: settings.Logger,
-		})
-		check(t, err)
-		s.Server = httptest.NewUnstartedServer(handler)
-		if address != "" {
-			check(t, s.Listener.Close())
-			s.Listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-			check(t, err)
-		}
-		s.Start()
-	}
-	s.serve("")
-	t.Cleanup(s.stop)
+	handler, err := server.New(rest.New(s.studio), server.Config{
+		Authenticator: tokens, MapError: rest.MapError, Wrap: console.New(settings).Wrap, Logger: settings.Logger,
+	})
+	check(t, err)
+	s.Server = httptest.NewServer(handler)
+	t.Cleanup(func() {
+		_ = s.Config.Shutdown(context.Background()) // Close waits for open streams
+		s.Close()
+	})
 	s.user = studiotest.AddUser(t, s.studio, email)
 	workspace, err := s.studio.AddWorkspace(t.Context(), "", "Team")
 	check(t, err)
 	s.workspace = workspace.ID
 	check(t, s.studio.AddMember(t.Context(), s.workspace, email))
 	return s
-}
-
-func (s *site) stop() {
-	_ = s.Config.Shutdown(context.Background()) // Close waits for open streams
-	s.Close()
-}
-
-// restart stops the service, calls between, and starts a service at the same address.
-func (s *site) restart(between func()) {
-	address := s.Listener.Addr().String()
-	s.stop()
-	between()
-	s.serve(address)
 }
 
 // create creates an avatar or a lip-sync of the user.
