@@ -236,7 +236,7 @@ func TestMailer_Queue_retriesWhatMayPass(t *testing.T) {
 			}})
 			m, count, log := newMailer(t, "smtp://%s?from=robot@example.com", "", server)
 			if test.answer == "hang" {
-				m.SetTimes(time.Millisecond, 3*time.Second)
+				m.SetTimes(time.Millisecond, 2*time.Second)
 			}
 			m.Queue(hello)
 			harness.Eventually(t, "the end", func() bool { return count(mail.Sent)+count(mail.Failed) == 1 })

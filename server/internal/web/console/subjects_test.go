@@ -147,7 +147,7 @@ func (s fragments) wantSoon(part string) {
 			s.t.Fatalf("event %s: %s; want a state with %q", name, data, part)
 		}
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > 28*time.Second {
 		s.t.Errorf("%q is shown after %v", part, took)
 	}
 }
