@@ -87,17 +87,11 @@ func newSite(t testing.TB, db *store.Store, change ...func(*console.Config)) *si
 // create creates an avatar or a lip-sync of the user.
 func (s *site) create(t testing.TB, kind studio.Kind, title string) studio.Subject {
 	t.Helper()
-	c := studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)}
-	var subject studio.Subject
-	var err error
-	switch kind {
-	case studio.Avatar:
-		subject, err = s.studio.CreateAvatar(t.Context(), c)
-	case studio.Lipsync:
-		subject, err = s.studio.CreateLipsync(t.Context(), c)
-	default:
-		t.Fatalf("create does not support the kind %s", kind)
+	create := s.studio.CreateLipsync
+	if kind == studio.Avatar {
+		create = s.studio.CreateAvatar
 	}
+	subject, err := create(t.Context(), studio.Creation{UserID: s.user.ID, Title: &title, Request: []byte(`{}`)})
 	check(t, err)
 	return subject
 }
@@ -107,12 +101,9 @@ func (s *site) createPublished(t testing.TB, title string) studio.Subject {
 	t.Helper()
 	avatar := s.create(t, studio.Avatar, title)
 	_, err := s.studio.SubmitConsent(t.Context(), s.user.ID, avatar.ID, true)
-	if err == nil {
-		avatar, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
-	}
-	if err != nil || avatar.Status != studio.Published {
-		t.Fatal(avatar.Status, err)
-	}
+	check(t, err)
+	avatar, err = s.studio.Rendered(t.Context(), avatar.ID, studio.Rendering{}, nil)
+	check(t, err)
 	return avatar
 }
 
@@ -177,9 +168,7 @@ func (v *visitor) post(path string, form url.Values) page {
 func (v *visitor) send(method, path, contentType, body string, header ...string) page {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.site.URL+path, strings.NewReader(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	check(v.t, err)
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
@@ -187,13 +176,9 @@ func (v *visitor) send(method, path, contentType, body string, header ...string)
 		request.Header.Set(header[i], header[i+1])
 	}
 	response, err := v.http.Do(request)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	check(v.t, err)
 	text, err := io.ReadAll(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		v.t.Fatal(err)
-	}
+	check(v.t, errors.Join(err, response.Body.Close()))
 	return page{response.StatusCode, response.Request.URL.Path, response.Header, string(text)}
 }
 

@@ -28,9 +28,8 @@ func (s *site) addProjects(t testing.TB, documents ...map[string]any) {
 			CreatedAt: time.Now().Add(-time.Duration(i) * time.Hour), Document: string(text), Published: document["status"] == "PUBLISHED",
 		})
 	}
-	if _, err := s.studio.ImportProjects(t.Context(), projects); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.studio.ImportProjects(t.Context(), projects)
+	check(t, err)
 }
 
 func TestProjects_showMembersSafely(t *testing.T) {

@@ -35,7 +35,10 @@ func TestSession_startsAtLoginAndEndsAtLogout(t *testing.T) {
 	out.want(t, http.StatusOK, "<h1>Sign in</h1>")
 	out.wantNone(t, "Your session has ended.")
 	v.http.Jar.SetCookies(mustParse(t, s.URL+"/console"), old) // an attacker has a copy
-	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>")
+	v.get("/console/avatars").want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.")
+	live := v.get("/console/avatars/live")
+	live.want(t, http.StatusOK, "event: done")
+	live.wantNone(t, "event: state")
 }
 
 func mustParse(t testing.TB, text string) *url.URL {
@@ -43,18 +46,6 @@ func mustParse(t testing.TB, text string) *url.URL {
 	u, err := url.Parse(text)
 	check(t, err)
 	return u
-}
-
-// A session that was ended leads to the login, and its streams end.
-func TestSession_endsWhenTokensAreRevoked(t *testing.T) {
-	t.Parallel()
-	s, v := signedIn(t)
-	check(t, s.studio.RevokeTokens(t.Context(), email))
-	p := v.get("/console/projects")
-	p.want(t, http.StatusOK, "<h1>Sign in</h1>", "Your session has ended.", `value="/console/projects"`)
-	live := v.get("/console/avatars/live")
-	live.want(t, http.StatusOK, "event: done")
-	live.wantNone(t, "event: state")
 }
 
 // If a session has ended, a form leads to the login, and the login back to the page of the form.
